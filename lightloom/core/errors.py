@@ -1,0 +1,91 @@
+"""Errors a user can meet, each with what, where, found, allowed and how to fix.
+
+::
+
+    LightloomError
+    +-- InputError        the question is wrong: usage, values, files   (exit 2)
+    |   +-- FormatError   a file that cannot be read: damaged, unknown  (exit 2)
+    +-- NoAnswerError     no answer within the limits                   (exit 3)
+    +-- InfeasibleError   proven: no answer exists                      (exit 4)
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class LightloomError(Exception):
+    """Root of every error that is raised on purpose.
+
+    Parameters
+    ----------
+    what
+        What is wrong, as a short clause.
+    where
+        File, line, path in the file, option or record it was found in.
+    found
+        The offending value, as it was given.
+    allowed
+        What would have been accepted.
+    fix
+        What to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        found: object = None,
+        allowed: str = "",
+        fix: str = "",
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.found = found
+        self.allowed = allowed
+        self.fix = fix
+        super().__init__(self.line())
+
+    def line(self) -> str:
+        """Return the error as one line."""
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        if self.found is not None:
+            text += f"; found {self.found!r}"
+        if self.allowed:
+            text += f"; allowed: {self.allowed}"
+        if self.fix:
+            text += f"; {self.fix}"
+        return " ".join(text.split())
+
+
+class InputError(LightloomError, ValueError):
+    """The question cannot be asked like this: usage, a value, a combination."""
+
+
+class FormatError(InputError):
+    """A file cannot be read: damaged, truncated, of another version, unknown."""
+
+
+class NoAnswerError(LightloomError):
+    """No answer was found within the limits; one may exist."""
+
+    exit_code = 3
+
+
+class InfeasibleError(LightloomError):
+    """No answer exists, and the message names the reason."""
+
+    exit_code = 4
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``did you mean ...?`` for the known names closest to `name`, or ''."""
+    close = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else ""

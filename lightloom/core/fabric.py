@@ -1,0 +1,135 @@
+"""What every room may ask of a fabric, whatever its kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+
+FabricTable: TypeAlias = dict[str, int | str | bool]
+"""A fabric as its instance table: every key, defaults filled in."""
+
+
+@dataclass(frozen=True)
+class CircuitFault:
+    """A circuit that the fabric could not build, however idle it were.
+
+    Attributes
+    ----------
+    rule
+        Rule id, for example ``route-is-path``.
+    row
+        Row of the circuit in its segment.
+    message
+        What is wrong with it.
+    """
+
+    rule: str
+    row: int
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """What circuits take of the fabric: row i takes `amount[i]` of `resource[i]`.
+
+    Columns of equal length; one circuit may appear in many rows. `circuit` is the
+    row of the circuit in its segment.
+    """
+
+    circuit: IntArray
+    resource: IntArray
+    amount: IntArray
+
+
+class Fabric(Protocol):
+    """An interconnect of `node_count` nodes, numbered from 0."""
+
+    @property
+    def kind(self) -> str:
+        """Name of the fabric's kind, as in ``[fabric] kind``."""
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+
+    @property
+    def alpha_ps(self) -> int:
+        """Fixed cost of a transfer in picoseconds, paid once per pair and step."""
+
+    @property
+    def node_bits_per_s(self) -> int:
+        """Most bits per second that a node can send, and that it can receive."""
+
+    def table(self) -> FabricTable:
+        """Return the fabric as its instance table."""
+
+
+@runtime_checkable
+class CircuitFabric(Fabric, Protocol):
+    """A fabric that carries data on circuits of reconfigurable planes."""
+
+    @property
+    def plane_count(self) -> int:
+        """Number of planes, each reconfigured on its own."""
+
+    @property
+    def reconfiguration_ps(self) -> int:
+        """Time to leave one segment for the next, in picoseconds."""
+
+    @property
+    def initial_configuration_charged(self) -> bool:
+        """Whether the first segment of a plane pays for its reconfiguration."""
+
+    @property
+    def dark_while_reconfiguring(self) -> str:
+        """``plane``, or ``changed-circuits`` where kept circuits stay lit."""
+
+    @property
+    def circuit_columns(self) -> tuple[str, ...]:
+        """Columns of a segment beside src and dst, for example ``route``."""
+
+    @property
+    def ports_per_node(self) -> int:
+        """Most circuits that may leave, and that may enter, a node at a time."""
+
+    def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
+        """Yield every circuit that is malformed by itself."""
+
+    def usage(self, circuits: Circuits) -> Usage:
+        """Return what well-formed circuits take of each resource."""
+
+    def capacity(self, resources: IntArray) -> IntArray:
+        """Return how much there is of each resource."""
+
+    def resource_rule(self, resource: int) -> str:
+        """Return the rule id that limits the resource, for example ``lasers``."""
+
+    def resource_name(self, resource: int) -> str:
+        """Return the resource in words, for example ``laser 3 of node 7``."""
+
+    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
+        """Return the rate of each circuit in bits per second."""
+
+
+@runtime_checkable
+class PacketFabric(Fabric, Protocol):
+    """A fabric with no circuits: transfers share links."""
+
+    @property
+    def latency_ps(self) -> int:
+        """What a step pays for switches, beside alpha, in picoseconds."""
+
+    def link_usage(self, src: IntArray, dst: IntArray) -> Usage:
+        """Return the links each (src, dst) row crosses; `amount` is all ones."""
+
+    def link_bits_per_s(self, links: IntArray) -> IntArray:
+        """Return the rate of each link in bits per second."""
+
+    def resource_name(self, resource: int) -> str:
+        """Return the link in words, for example ``egress of node 7``."""

@@ -1,0 +1,175 @@
+"""A schedule in memory: header, segments, steps, footer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from lightloom.core.task import Collective, Task
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import Certificate
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+    from lightloom.core.fabric import FabricTable
+
+ParameterValue: TypeAlias = int | str | bool | list[int] | list[str]
+
+
+class Op(IntEnum):
+    """What a transfer does to the chunk at its destination."""
+
+    COPY = 0
+    REDUCE = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Transfers:
+    """Chunk ranges on the move; row i moves chunks ``chunk_lo[i]:chunk_hi[i]``.
+
+    Attributes
+    ----------
+    src, dst
+        Nodes (not ranks), shape (transfers,).
+    chunk_lo, chunk_hi
+        Half-open chunk range.
+    op
+        `Op` codes.
+    """
+
+    src: IntArray
+    dst: IntArray
+    chunk_lo: IntArray
+    chunk_hi: IntArray
+    op: IntArray
+
+    def __len__(self) -> int:
+        """Return the number of transfers."""
+        return len(self.src)
+
+
+@dataclass(frozen=True, eq=False)
+class FluidTransfers:
+    """Bytes on the move, without identity; row i moves ``bytes[i]``."""
+
+    src: IntArray
+    dst: IntArray
+    bytes: IntArray
+
+    def __len__(self) -> int:
+        """Return the number of transfers."""
+        return len(self.src)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """The circuits one plane holds between two reconfigurations."""
+
+    plane: int
+    index: int
+    circuits: Circuits
+
+
+@dataclass(frozen=True, eq=False)
+class StepPart:
+    """The transfers of one step in one segment of one plane.
+
+    Parts of equal `index` form one step: released together, ended together.
+    `plane` and `segment` are ``None`` on packet fabrics, which have no circuits.
+    """
+
+    index: int
+    plane: int | None
+    segment: int | None
+    transfers: Transfers | FluidTransfers
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Who made the schedule, with everything needed to make it again."""
+
+    name: str
+    parameters: dict[str, ParameterValue] = field(default_factory=dict)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a schedule claims of itself; `validate` recomputes every field.
+
+    Attributes
+    ----------
+    segments, steps, circuits, transfers
+        Counts.
+    completion_time_ps
+        What replay says.
+    certificate
+        A lower bound with its witness, or ``None``.
+    """
+
+    segments: int
+    steps: int
+    circuits: int
+    transfers: int
+    completion_time_ps: int
+    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """When which circuit carries which data, for a fabric and a task.
+
+    Attributes
+    ----------
+    fabric
+        The fabric as its instance table, defaults filled in.
+    task
+        What is communicated.
+    algorithm
+        Who made the schedule.
+    segments
+        In the order of the file; indices of a plane count from 0.
+    parts
+        In the order of the file; step indices count from 0.
+    footer
+        What the author claims of all this; ``None`` while it is being made.
+    written_by
+        Program and version that wrote the file.
+    """
+
+    fabric: FabricTable
+    task: Task
+    algorithm: Algorithm
+    segments: tuple[Segment, ...]
+    parts: tuple[StepPart, ...]
+    footer: Footer | None = None
+    written_by: str = ""
+
+    @property
+    def step_count(self) -> int:
+        """Number of steps."""
+        return self.parts[-1].index + 1 if self.parts else 0
+
+    @property
+    def circuit_count(self) -> int:
+        """Number of circuits over all segments."""
+        return sum(len(segment.circuits) for segment in self.segments)
+
+    @property
+    def transfer_count(self) -> int:
+        """Number of transfers over all steps."""
+        return sum(len(part.transfers) for part in self.parts)
+
+    def transfer_bytes(self, part: StepPart) -> IntArray:
+        """Return the size of each transfer of `part` in bytes."""
+        transfers = part.transfers
+        if isinstance(transfers, FluidTransfers):
+            return transfers.bytes
+        if not isinstance(self.task, Collective):
+            message = "chunk transfers belong to a collective"
+            raise TypeError(message)
+        size = (transfers.chunk_hi - transfers.chunk_lo) * self.task.chunk_bytes
+        return size.astype(np.int64)

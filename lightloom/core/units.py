@@ -1,0 +1,69 @@
+"""Units: integers in picoseconds, bytes and bits per second."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+
+KIB = 2**10
+MIB = 2**20
+GIB = 2**30
+BITS_PER_BYTE = 8
+PS_PER_S = 10**12
+PS_PER_US = 10**6
+
+_INT64_MAX = 2**63 - 1
+
+
+def transmission_ps(size_bytes: int, bits_per_s: int) -> int:
+    """Return the time to put `size_bytes` on a wire, rounded up to the picosecond.
+
+    Parameters
+    ----------
+    size_bytes
+        Data in bytes, at least 0.
+    bits_per_s
+        Rate in bits per second, at least 1.
+    """
+    return -(-size_bytes * BITS_PER_BYTE * PS_PER_S // bits_per_s)
+
+
+def transmission_ps_columns(size_bytes: IntArray, bits_per_s: IntArray) -> IntArray:
+    """Return `transmission_ps` of every row, exactly, whatever the magnitudes.
+
+    Both columns have shape (rows,); the result too. Distinct (size, rate) pairs
+    are few in any schedule, so each is computed once in unbounded integers.
+
+    Raises
+    ------
+    OverflowError
+        If a duration does not fit 63 bits.
+    """
+    pairs, where = np.unique(
+        np.stack([size_bytes, bits_per_s]), axis=1, return_inverse=True
+    )
+    durations = [
+        transmission_ps(size, rate)
+        for size, rate in zip(*pairs.tolist(), strict=True)
+    ]
+    if any(duration > _INT64_MAX for duration in durations):
+        message = "a transfer lasts longer than 2**63 - 1 ps (106 days)"
+        raise OverflowError(message)
+    return np.array(durations, dtype=np.int64)[where.reshape(-1)]
+
+
+def format_ps(time_ps: int) -> str:
+    """Return a time for people, in microseconds with thousands separated."""
+    return f"{time_ps / PS_PER_US:,.3f} us"
+
+
+def format_bytes(size_bytes: int) -> str:
+    """Return a size for people: exact in the largest binary unit that divides it."""
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if size_bytes and size_bytes % unit == 0:
+            return f"{size_bytes // unit} {name}"
+    return f"{size_bytes} B"

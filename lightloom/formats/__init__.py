@@ -1,0 +1,1 @@
+"""Bytes to core records and back; this room knows no fabric and no algorithm."""

@@ -1,0 +1,93 @@
+"""Strict conversion of decoded tables to records, with errors that carry the path."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from lightloom.core.errors import InputError, nearest
+
+RecordT = TypeVar("RecordT")
+
+_PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
+_EXPECTED = re.compile(r"^Expected (?P<expected>.*?)(?:, got .*)?$")
+
+
+def convert(
+    table: object,
+    record: type[RecordT],
+    *,
+    where: str,
+    error: type[InputError] = InputError,
+) -> RecordT:
+    """Return `table` as a `record`, or say exactly what is wrong with it.
+
+    Parameters
+    ----------
+    table
+        Plain dicts, lists and scalars, as a decoder leaves them.
+    record
+        A ``msgspec.Struct`` type that forbids unknown fields.
+    where
+        File and place in it, for messages.
+    error
+        Error class to raise.
+
+    Raises
+    ------
+    InputError
+        Unknown key (nearest names suggested), missing key, wrong type, value out
+        of its domain.
+    """
+    if isinstance(table, dict):
+        _refuse_unknown_keys(table, record, where, error)
+    try:
+        return msgspec.convert(table, record)
+    except msgspec.ValidationError as problem:
+        raise _described(problem, table, where, error) from None
+
+
+def _refuse_unknown_keys(
+    table: dict[str, object],
+    record: type[RecordT],
+    where: str,
+    error: type[InputError],
+) -> None:
+    fields = [info.encode_name for info in msgspec.structs.fields(record)]
+    for key in table:
+        if key not in fields:
+            what = f"unknown key {key!r}"
+            allowed = ", ".join(fields)
+            raise error(what, where=where, allowed=allowed, fix=nearest(key, fields))
+
+
+def _described(
+    problem: msgspec.ValidationError,
+    table: object,
+    where: str,
+    error: type[InputError],
+) -> InputError:
+    text = str(problem)
+    match = _PATH.search(text)
+    path = match["path"] if match else "$"
+    text = _PATH.sub("", text)
+    place = where + path.removeprefix("$")
+    if expected := _EXPECTED.match(text):
+        allowed = expected["expected"].replace("`", "")
+        return error(
+            "value not allowed", where=place, found=_at(table, path), allowed=allowed
+        )
+    return error(text[0].lower() + text[1:], where=place)
+
+
+def _at(table: object, path: str) -> object:
+    """Return the value that a msgspec path such as ``$.src[3]`` points at."""
+    value = table
+    for name, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        try:
+            value = value[name] if name else value[int(index)]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

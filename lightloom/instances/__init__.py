@@ -1,0 +1,1 @@
+"""Fabrics, collectives and the catalogue of named instances."""

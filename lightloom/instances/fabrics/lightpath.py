@@ -1,0 +1,288 @@
+"""LIGHTPATH: a grid of tiles in wafers, joined by fibres (LUMORPH paper, section 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.formats.strict import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+
+MOST_NODES = 2**20
+Size = Annotated[int, Meta(ge=1, le=MOST_NODES)]
+Count = Annotated[int, Meta(ge=0, le=10**6)]
+Rate = Annotated[int, Meta(ge=1, le=10**18)]
+Time = Annotated[int, Meta(ge=0, le=10**15)]
+
+_STEPS = ((-1, 0), (0, -1), (0, 1), (1, 0))
+
+
+class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A LIGHTPATH rack: one plane, wavelength-switched circuits on grid routes.
+
+    Tile (row, col) is node ``row * cols + col``. Neighbouring tiles are joined by
+    two directed edges. An edge inside a wafer has `waveguides` waveguides; an edge
+    between wafers is `fibers` fibres. Each carries every wavelength once, and
+    each tile has one laser and one photodiode per wavelength.
+
+    Attributes
+    ----------
+    rows, cols
+        Tiles of the rack.
+    wafer_rows, wafer_cols
+        Tiles of one wafer.
+    lasers
+        Lasers, photodiodes and so wavelengths per tile.
+    bits_per_second_per_wavelength
+        Data rate of one wavelength of a circuit.
+    waveguides
+        Waveguides of each directed edge inside a wafer.
+    fibers
+        Fibres of each directed edge between wafers; `waveguides` unless given.
+    alpha_ps
+        Fixed cost of a transfer.
+    reconfiguration_ps
+        Time to leave one segment for the next.
+    initial_configuration_charged
+        Whether the first segment pays for its reconfiguration.
+    dark_while_reconfiguring
+        ``plane``: nothing is lit meanwhile; ``changed-circuits``: circuits that
+        stay as they are remain lit.
+    """
+
+    kind: Literal["lightpath"] = "lightpath"
+    rows: Size
+    cols: Size
+    wafer_rows: Size = 4
+    wafer_cols: Size = 8
+    lasers: Count = 16
+    bits_per_second_per_wavelength: Rate = 150_000_000_000
+    waveguides: Count = 64
+    fibers: Count | None = None
+    alpha_ps: Time = 700_000
+    reconfiguration_ps: Time = 3_700_000
+    initial_configuration_charged: bool = True
+    dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
+
+    def __post_init__(self) -> None:
+        if self.rows * self.cols > MOST_NODES:
+            what = f"rows * cols exceeds {MOST_NODES} tiles"
+            found = f"{self.rows} x {self.cols}"
+            raise InputError(what, where="fabric", found=found)
+        if self.fibers is None:
+            msgspec.structs.force_setattr(self, "fibers", self.waveguides)
+
+    # -- size and cost -------------------------------------------------------
+
+    @property
+    def node_count(self) -> int:
+        """Number of tiles."""
+        return self.rows * self.cols
+
+    @property
+    def node_bits_per_s(self) -> int:
+        """Rate of a tile with all its lasers on."""
+        return self.lasers * self.bits_per_second_per_wavelength
+
+    @property
+    def plane_count(self) -> int:
+        """One: the rack is reconfigured as a whole."""
+        return 1
+
+    @property
+    def ports_per_node(self) -> int:
+        """Most circuits leaving, and entering, a tile: one a laser."""
+        return self.lasers
+
+    @property
+    def circuit_columns(self) -> tuple[str, ...]:
+        """Wavelengths and route."""
+        return ("wavelengths", "route")
+
+    def table(self) -> FabricTable:
+        """Return the fabric as its instance table."""
+        table: FabricTable = msgspec.to_builtins(self)
+        return table
+
+    # -- edges ---------------------------------------------------------------
+
+    def edge_ids(self, tail: IntArray, head: IntArray) -> IntArray:
+        """Return the id of each directed edge, -1 where the tiles are no neighbours.
+
+        Edge ids are ``4 * tail + direction`` with direction 0 to 3 for up, left,
+        right, down; ids of edges that would leave the grid are never returned.
+        """
+        down = head // self.cols - tail // self.cols
+        right = head % self.cols - tail % self.cols
+        ids = np.full(len(tail), -1, dtype=np.int64)
+        for direction, (step_down, step_right) in enumerate(_STEPS):
+            here = (down == step_down) & (right == step_right)
+            ids[here] = 4 * tail[here] + direction
+        return ids
+
+    def edges(self) -> tuple[IntArray, IntArray]:
+        """Return (tail, head) of every directed edge, sorted by edge id."""
+        node = np.arange(self.node_count, dtype=np.int64)
+        row, col = node // self.cols, node % self.cols
+        tails, heads, ids = [], [], []
+        for direction, (down, right) in enumerate(_STEPS):
+            to_row, to_col = row + down, col + right
+            inside = (0 <= to_row) & (to_row < self.rows)
+            inside &= (0 <= to_col) & (to_col < self.cols)
+            tails.append(node[inside])
+            heads.append((to_row * self.cols + to_col)[inside])
+            ids.append(4 * node[inside] + direction)
+        order = np.argsort(np.concatenate(ids))
+        return np.concatenate(tails)[order], np.concatenate(heads)[order]
+
+    def edge_waveguides(self, tail: IntArray, head: IntArray) -> IntArray:
+        """Return the waveguides, or fibres, of each directed edge."""
+        across = (tail // self.cols // self.wafer_rows) != (
+            head // self.cols // self.wafer_rows
+        )
+        across |= (tail % self.cols // self.wafer_cols) != (
+            head % self.cols // self.wafer_cols
+        )
+        return np.where(across, self.fibers, self.waveguides).astype(np.int64)
+
+    # -- circuits ------------------------------------------------------------
+
+    def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
+        """Yield circuits whose route is no simple path or whose wavelengths are off."""
+        assert circuits.wavelengths is not None
+        assert circuits.route is not None
+        yield from self._wavelength_faults(circuits)
+        route = circuits.route
+        for row in np.flatnonzero(route.lengths < 2).tolist():
+            message = f"the route has {len(route[row])} nodes, fewer than two"
+            yield CircuitFault("route-is-path", row, message)
+        values = route.values
+        outside = (values < 0) | (values >= self.node_count)
+        for row in np.unique(route.row_of_value[outside]).tolist():
+            message = f"the route {route[row].tolist()} leaves the grid"
+            yield CircuitFault("route-is-path", row, message)
+        inner = route.row_of_value[:-1] == route.row_of_value[1:]
+        ids = self.edge_ids(values[:-1], values[1:])
+        for place in np.flatnonzero(inner & (ids < 0)).tolist():
+            row = int(route.row_of_value[place])
+            message = f"tiles {values[place]} and {values[place + 1]} are no neighbours"
+            yield CircuitFault("route-is-path", row, message)
+        ends = np.flatnonzero(route.lengths >= 1)
+        first = values[route.offsets[ends]]
+        last = values[route.offsets[ends + 1] - 1]
+        wrong = (first != circuits.src[ends]) | (last != circuits.dst[ends])
+        for row in ends[wrong].tolist():
+            message = (
+                f"the route runs from {route[row][0]} to {route[row][-1]}, the circuit"
+                f" from {circuits.src[row]} to {circuits.dst[row]}"
+            )
+            yield CircuitFault("route-ends", row, message)
+        for row in self._rows_with_repeats(route.row_of_value, values):
+            message = f"the route {route[row].tolist()} visits a tile twice"
+            yield CircuitFault("route-is-simple", row, message)
+
+    def _wavelength_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
+        wavelengths = circuits.wavelengths
+        assert wavelengths is not None
+        for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
+            yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
+        outside = (wavelengths.values < 0) | (wavelengths.values >= self.lasers)
+        for row in np.unique(wavelengths.row_of_value[outside]).tolist():
+            message = (
+                f"wavelengths {wavelengths[row].tolist()}, allowed 0 to"
+                f" {self.lasers - 1}"
+            )
+            yield CircuitFault("wavelength-range", row, message)
+        rows = wavelengths.row_of_value
+        for row in self._rows_with_repeats(rows, wavelengths.values):
+            message = f"wavelengths {wavelengths[row].tolist()} repeat"
+            yield CircuitFault("wavelength-range", row, message)
+
+    @staticmethod
+    def _rows_with_repeats(rows: IntArray, values: IntArray) -> list[int]:
+        order = np.lexsort((values, rows))
+        same = (rows[order][:-1] == rows[order][1:]) & (
+            values[order][:-1] == values[order][1:]
+        )
+        return sorted(set(rows[order][:-1][same].tolist()))
+
+    # -- resources: lasers, then photodiodes, then waveguides -------------------
+
+    def usage(self, circuits: Circuits) -> Usage:
+        """Return the lasers, photodiodes and waveguides of well-formed circuits."""
+        wavelengths, route = circuits.wavelengths, circuits.route
+        assert wavelengths is not None
+        assert route is not None
+        lit = wavelengths.row_of_value
+        laser = circuits.src[lit] * self.lasers + wavelengths.values
+        photodiode = circuits.dst[lit] * self.lasers + wavelengths.values
+        inner = route.row_of_value[:-1] == route.row_of_value[1:]
+        tail, head = route.values[:-1][inner], route.values[1:][inner]
+        edge_row = route.row_of_value[:-1][inner]
+        edge = self.edge_ids(tail, head)
+        count = wavelengths.lengths[edge_row]
+        per_edge = wavelengths.take(edge_row).values
+        waveguide = np.repeat(edge, count) * self.lasers + per_edge
+        ends = self.node_count * self.lasers
+        resource = np.concatenate([laser, ends + photodiode, 2 * ends + waveguide])
+        circuit = np.concatenate([lit, lit, np.repeat(edge_row, count)])
+        return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
+
+    def capacity(self, resources: IntArray) -> IntArray:
+        """Return one for lasers and photodiodes, the waveguides of an edge else."""
+        ends = 2 * self.node_count * self.lasers
+        amounts = np.ones(len(resources), dtype=np.int64)
+        waveguide = resources >= ends
+        edge = (resources[waveguide] - ends) // self.lasers
+        tail, direction = edge // 4, edge % 4
+        steps = np.array([down * self.cols + right for down, right in _STEPS])
+        amounts[waveguide] = self.edge_waveguides(tail, tail + steps[direction])
+        return amounts
+
+    def _resource(self, resource: int) -> tuple[str, int, int]:
+        """Return (rule, node or edge, wavelength) of a resource."""
+        ends = self.node_count * self.lasers
+        rule = ("lasers", "photodiodes", "waveguides")[min(resource // ends, 2)]
+        place = resource - ends * min(resource // ends, 2)
+        return rule, place // self.lasers, place % self.lasers
+
+    def resource_rule(self, resource: int) -> str:
+        """Return ``lasers``, ``photodiodes`` or ``waveguides``."""
+        return self._resource(resource)[0]
+
+    def resource_name(self, resource: int) -> str:
+        """Return the resource in words."""
+        rule, place, wavelength = self._resource(resource)
+        if rule != "waveguides":
+            return f"{rule[:-1]} {wavelength} of node {place}"
+        tail, (down, right) = place // 4, _STEPS[place % 4]
+        head = tail + down * self.cols + right
+        return f"wavelength {wavelength} on edge {tail}->{head}"
+
+    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
+        """Return the rate of each circuit: its wavelengths times the rate of one."""
+        assert circuits.wavelengths is not None
+        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+
+
+class LightpathKind:
+    """Makes LIGHTPATH fabrics."""
+
+    name = "lightpath"
+
+    def load(self, table: Mapping[str, object], where: str) -> Lightpath:
+        """Return the fabric of an instance table."""
+        return convert(dict(table), Lightpath, where=where)
+
+
+FABRIC = LightpathKind()

@@ -1,0 +1,1 @@
+"""Executes a schedule in time; ignores what the file claims."""

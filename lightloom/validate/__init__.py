@@ -1,0 +1,1 @@
+"""Feasibility and lower bounds, in exact arithmetic, owing the synthesiser nothing."""
