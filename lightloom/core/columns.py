@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,4 +83,4 @@ class Ragged:
     def to_lists(self) -> list[list[int]]:
         """Unpack to a list of rows."""
         values, offsets = self.values.tolist(), self.offsets.tolist()
-        return [values[a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+        return [values[a:b] for a, b in itertools.pairwise(offsets)]

@@ -13,7 +13,7 @@ class Reason(StrEnum):
     """Why a search stopped."""
 
     PROVEN_OPTIMAL = "proven optimal"
-    """The answer meets a bound whose witness was checked."""
+    """The answer meets a bound: one whose witness was checked, or a solver's claim."""
     STOPPED_WITH_ANSWER = "stopped with an answer"
     """There is an answer; nothing proves that no better one exists."""
     STOPPED_WITHOUT_ANSWER = "stopped without an answer"
@@ -22,6 +22,52 @@ class Reason(StrEnum):
     """No answer exists."""
     FAILED = "failed"
     """The search broke; `Outcome.detail` says how."""
+
+
+class Limit(StrEnum):
+    """What stopped a search before it had proven anything."""
+
+    TIME = "time"
+    """Seconds on the wall clock: not reproducible."""
+    NODES = "nodes"
+    """Nodes of the search tree (CP-SAT: conflicts): reproducible."""
+    MEMORY = "memory"
+    """Bytes the solver may take."""
+    INTERRUPT = "interrupt"
+    """A person, with Ctrl-C."""
+    PROGRESS = "progress"
+    """The solver's own: its steps no longer lead anywhere."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How an answer was computed; ``None`` where unknown or not limited.
+
+    Attributes
+    ----------
+    solver
+        Name of the solver in the catalogue.
+    version
+        Version of its package.
+    time_limit_s, node_limit, memory_limit_bytes
+        The limits it was given.
+    seed, threads
+        What else decides which of several answers comes out.
+    wall_s
+        Seconds from the finished model to the answer, hand-over included.
+    model_sha256
+        Hash of the compiled model: same hash, same question.
+    """
+
+    solver: str
+    version: str | None
+    time_limit_s: float | None
+    node_limit: int | None
+    memory_limit_bytes: int | None
+    seed: int | None
+    threads: int | None
+    wall_s: float | None
+    model_sha256: str | None
 
 
 @dataclass(frozen=True)
@@ -35,15 +81,22 @@ class Outcome(Generic[AnswerT]):
     incumbent
         Best answer found, or ``None``.
     objective
-        Value of the incumbent, or ``None``.
+        Value of the incumbent, or ``None``. Exact where it is an integer; a solver's
+        fraction is a float.
     bound
         Proven bound on the objective, or ``None``.
+    limit
+        Which limit stopped it, or ``None`` where none did.
+    provenance
+        The solver that answered, or ``None`` where none was asked.
     detail
         What a person should know beyond that, for example what was compared.
     """
 
     reason: Reason
     incumbent: AnswerT | None
-    objective: int | None
-    bound: int | None
+    objective: float | None
+    bound: float | None
+    limit: Limit | None
+    provenance: Provenance | None
     detail: tuple[str, ...] = ()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.errors import InputError
+
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
@@ -40,19 +42,18 @@ def transmission_ps_columns(size_bytes: IntArray, bits_per_s: IntArray) -> IntAr
 
     Raises
     ------
-    OverflowError
+    InputError
         If a duration does not fit 63 bits.
     """
     pairs, where = np.unique(
         np.stack([size_bytes, bits_per_s]), axis=1, return_inverse=True
     )
     durations = [
-        transmission_ps(size, rate)
-        for size, rate in zip(*pairs.tolist(), strict=True)
+        transmission_ps(size, rate) for size, rate in zip(*pairs.tolist(), strict=True)
     ]
     if any(duration > _INT64_MAX for duration in durations):
-        message = "a transfer lasts longer than 2**63 - 1 ps (106 days)"
-        raise OverflowError(message)
+        what = "a transfer lasts longer than 2**63 - 1 ps, which is 106 days"
+        raise InputError(what, fix="use a higher rate or fewer bytes")
     return np.array(durations, dtype=np.int64)[where.reshape(-1)]
 
 

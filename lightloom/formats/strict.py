@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -12,6 +12,7 @@ from lightloom.core.errors import InputError, nearest
 RecordT = TypeVar("RecordT")
 
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
+_LONGEST_FOUND = 100
 _EXPECTED = re.compile(r"^Expected (?P<expected>.*?)(?:, got .*)?$")
 
 
@@ -55,7 +56,8 @@ def _refuse_unknown_keys(
     where: str,
     error: type[InputError],
 ) -> None:
-    fields = [info.encode_name for info in msgspec.structs.fields(record)]
+    struct = cast("type[msgspec.Struct]", record)
+    fields = [info.encode_name for info in msgspec.structs.fields(struct)]
     for key in table:
         if key not in fields:
             what = f"unknown key {key!r}"
@@ -70,6 +72,15 @@ def _described(
     error: type[InputError],
 ) -> InputError:
     text = str(problem)
+    if isinstance(problem.__cause__, InputError):
+        cause = problem.__cause__
+        return error(
+            cause.what,
+            where=where,
+            found=cause.found,
+            allowed=cause.allowed,
+            fix=cause.fix,
+        )
     match = _PATH.search(text)
     path = match["path"] if match else "$"
     text = _PATH.sub("", text)
@@ -77,7 +88,10 @@ def _described(
     if expected := _EXPECTED.match(text):
         allowed = expected["expected"].replace("`", "")
         return error(
-            "value not allowed", where=place, found=_at(table, path), allowed=allowed
+            "value not allowed",
+            where=place,
+            found=_shown(_at(table, path)),
+            allowed=allowed,
         )
     return error(text[0].lower() + text[1:], where=place)
 
@@ -91,3 +105,13 @@ def _at(table: object, path: str) -> object:
         except (KeyError, IndexError, TypeError):
             return None
     return value
+
+
+def _shown(value: object) -> object:
+    """Return `value`, or what it is in words where it is too long for a line."""
+    if isinstance(value, list | dict) and len(value) * 2 > _LONGEST_FOUND:
+        kind = "array" if isinstance(value, list) else "object"
+        return f"{kind} of {len(value)}"
+    if len(repr(value)) <= _LONGEST_FOUND:
+        return value
+    return f"{str(value)[:_LONGEST_FOUND]}..."

@@ -1,1 +1,8 @@
-"""Executes a schedule in time; ignores what the file claims."""
+"""Executes schedules in time, in integer picoseconds; ignores what they claim."""
+
+from __future__ import annotations
+
+from lightloom.replay.execute import replay
+from lightloom.replay.timeline import Timeline
+
+__all__ = ["Timeline", "replay"]

@@ -1,1 +1,8 @@
 """Feasibility and lower bounds, in exact arithmetic, owing the synthesiser nothing."""
+
+from __future__ import annotations
+
+from lightloom.validate.rules import RULES, Rule
+from lightloom.validate.verdict import CertificateReport, Verdict, verify
+
+__all__ = ["RULES", "CertificateReport", "Rule", "Verdict", "verify"]

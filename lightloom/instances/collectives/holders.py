@@ -28,7 +28,7 @@ def everyone_own_block(collective: Collective) -> Holdings:
 
 
 def root_everything(collective: Collective) -> Holdings:
-    """The root holds every chunk."""
+    """Only the root holds chunks, all of them."""
     rank = np.array([collective.root_rank], dtype=np.int64)
     return Holdings(
         rank, np.zeros_like(rank), np.full_like(rank, collective.chunk_count)

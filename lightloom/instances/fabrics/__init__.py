@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lightloom.core.catalogue import walk
 from lightloom.core.errors import InputError, nearest
+from lightloom.formats.strict import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,17 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["FabricKind", "catalogue", "load_fabric"]
 
 
-class FabricKind(Protocol):
-    """Makes fabrics of one kind; each module here offers one as ``FABRIC``."""
+@dataclass(frozen=True)
+class FabricKind:
+    """One kind of fabric; each module here offers one as ``FABRIC``.
 
-    @property
-    def name(self) -> str:
-        """The kind, as in ``[fabric] kind``."""
+    Attributes
+    ----------
+    name
+        The kind, as in ``[fabric] kind``.
+    record
+        A ``msgspec.Struct`` that satisfies `CircuitFabric` or `PacketFabric` and
+        whose fields are the keys of the instance table.
+    """
 
-    def load(
-        self, table: Mapping[str, object], where: str
-    ) -> CircuitFabric | PacketFabric:
-        """Return the fabric of an instance table, defaults filled in."""
+    name: str
+    record: type[CircuitFabric | PacketFabric]
 
 
 @functools.cache
@@ -56,4 +62,7 @@ def load_fabric(
             allowed=", ".join(kinds),
             fix=nearest(str(kind), kinds),
         )
-    return kinds[kind].load(table, where)
+    fabric: CircuitFabric | PacketFabric = convert(
+        dict(table), kinds[kind].record, where=where
+    )
+    return fabric

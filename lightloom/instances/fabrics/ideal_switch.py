@@ -9,11 +9,9 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.fabric import FabricTable, Usage
-from lightloom.formats.strict import convert
+from lightloom.instances.fabrics import FabricKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lightloom.core.columns import IntArray
 
 
@@ -77,14 +75,4 @@ class IdealSwitch(
         return f"{side} of node {resource % self.nodes}"
 
 
-class IdealSwitchKind:
-    """Makes ideal switches."""
-
-    name = "ideal-switch"
-
-    def load(self, table: Mapping[str, object], where: str) -> IdealSwitch:
-        """Return the fabric of an instance table."""
-        return convert(dict(table), IdealSwitch, where=where)
-
-
-FABRIC = IdealSwitchKind()
+FABRIC = FabricKind("ideal-switch", IdealSwitch)

@@ -10,10 +10,10 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, FabricTable, Usage
-from lightloom.formats.strict import convert
+from lightloom.instances.fabrics import FabricKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
@@ -137,8 +137,8 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         tails, heads, ids = [], [], []
         for direction, (down, right) in enumerate(_STEPS):
             to_row, to_col = row + down, col + right
-            inside = (0 <= to_row) & (to_row < self.rows)
-            inside &= (0 <= to_col) & (to_col < self.cols)
+            inside = (to_row >= 0) & (to_row < self.rows)
+            inside &= (to_col >= 0) & (to_col < self.cols)
             tails.append(node[inside])
             heads.append((to_row * self.cols + to_col)[inside])
             ids.append(4 * node[inside] + direction)
@@ -153,7 +153,8 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         across |= (tail % self.cols // self.wafer_cols) != (
             head % self.cols // self.wafer_cols
         )
-        return np.where(across, self.fibers, self.waveguides).astype(np.int64)
+        fibers = self.waveguides if self.fibers is None else self.fibers
+        return np.where(across, fibers, self.waveguides).astype(np.int64)
 
     # -- circuits ------------------------------------------------------------
 
@@ -275,14 +276,4 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
 
 
-class LightpathKind:
-    """Makes LIGHTPATH fabrics."""
-
-    name = "lightpath"
-
-    def load(self, table: Mapping[str, object], where: str) -> Lightpath:
-        """Return the fabric of an instance table."""
-        return convert(dict(table), Lightpath, where=where)
-
-
-FABRIC = LightpathKind()
+FABRIC = FabricKind("lightpath", Lightpath)

@@ -1,0 +1,183 @@
+"""Compressed files by suffix: ``.gz`` and ``.zst``; ``-`` is stdin or stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+
+from lightloom.core.errors import FormatError, InputError
+from lightloom.core.units import MIB
+from lightloom.formats.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _typeshed import WriteableBuffer
+    from zstandard import ZstdDecompressor
+
+STANDARD_STREAM = "-"
+MOST_RATIO = {".gz": 1000, ".zst": 10_000}
+"""A file that grows by more when it is decompressed is refused as a bomb: just below
+what the formats can reach, and well above what regular schedules do (100, 800)."""
+FREE_BYTES = 64 * MIB
+"""Files that decompress to no more than this are never refused for it."""
+
+_GZIP_LEVEL = 6
+_ZSTD_LEVEL = 9
+_BUFFER_BYTES = MIB
+
+
+@contextlib.contextmanager
+def open_reading(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, decompressed by its suffix.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened or read.
+    FormatError
+        While reading: the compressed data are damaged, cut off, or decompress to
+        more than `FREE_BYTES` and `MOST_RATIO` times their size.
+    """
+    if str(path) == STANDARD_STREAM:
+        yield sys.stdin.buffer
+        return
+    try:
+        raw = Path(path).open("rb")  # noqa: SIM115  (closed below)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise InputError(f"cannot read: {reason}", where=str(path)) from None
+    with raw:
+        yield _decompressed(raw, Path(path).suffix.lower())
+
+
+@contextlib.contextmanager
+def open_writing(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes atomically, compressed by its suffix.
+
+    The same bytes written give the same file: no time and no name go into it.
+    Standard output is written as it is.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    if str(path) == STANDARD_STREAM:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    suffix = Path(path).suffix.lower()
+    with atomic_write(path) as raw:
+        if suffix == ".gz":
+            with gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as packed:
+                yield cast("BinaryIO", packed)
+        elif suffix == ".zst":
+            import zstandard  # noqa: PLC0415  (only where it is asked for)
+
+            packer = zstandard.ZstdCompressor(_ZSTD_LEVEL, write_checksum=True)
+            with packer.stream_writer(raw, closefd=False) as stream:
+                yield cast("BinaryIO", stream)
+        else:
+            yield raw
+
+
+def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
+    """Return a stream of what a compressed file holds, or the file itself."""
+    stream: _Readable
+    damages: tuple[type[Exception], ...]
+    if suffix == ".gz":
+        stream = gzip.GzipFile(fileobj=raw)
+        damages = (EOFError, zlib.error, gzip.BadGzipFile)
+    elif suffix == ".zst":
+        import zstandard  # noqa: PLC0415  (only where it is asked for)
+
+        stream = _ZstdStream(raw, zstandard.ZstdDecompressor())
+        damages = (EOFError, zstandard.ZstdError)
+    else:
+        return raw
+    packed_bytes = os.fstat(raw.fileno()).st_size
+    most_bytes = max(FREE_BYTES, MOST_RATIO[suffix] * packed_bytes)
+    guarded = _GuardedStream(stream, most_bytes, damages)
+    return cast("BinaryIO", io.BufferedReader(guarded, _BUFFER_BYTES))
+
+
+class _Readable(Protocol):
+    """Anything that hands out bytes, none at its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most `size` bytes."""
+
+
+class _ZstdStream:
+    """What the frames of a zstandard file hold; a frame cut off is an error.
+
+    The library's own stream ends silently there. Input goes in by small pieces,
+    as a piece of a bomb comes out many times larger.
+    """
+
+    _PIECE_BYTES = 1024
+
+    def __init__(self, raw: BinaryIO, unpacker: ZstdDecompressor) -> None:
+        self._raw = raw
+        self._unpacker = unpacker
+        self._frame = unpacker.decompressobj()
+        self._inside = False
+        self._packed = b""
+        self._ready = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most `size` bytes, none at the end."""
+        while not self._ready:
+            piece = self._packed or self._raw.read(self._PIECE_BYTES)
+            if not piece:
+                if self._inside:
+                    message = "it ends inside a frame"
+                    raise EOFError(message)
+                return b""
+            if not self._inside:
+                self._frame = self._unpacker.decompressobj()
+            self._ready = self._frame.decompress(piece)
+            self._inside = not self._frame.eof
+            self._packed = self._frame.unused_data if self._frame.eof else b""
+        data, self._ready = self._ready[:size], self._ready[size:]
+        return data
+
+
+class _GuardedStream(io.RawIOBase):
+    """A decompressed stream that notices damage and bombs."""
+
+    def __init__(
+        self, stream: _Readable, most_bytes: int, damages: tuple[type[Exception], ...]
+    ) -> None:
+        super().__init__()
+        self._stream = stream
+        self._most_bytes = most_bytes
+        self._damages = damages
+        self._read_bytes = 0
+
+    def readable(self) -> bool:
+        """Return that the stream can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill `buffer`; return the number of bytes, 0 at the end."""
+        view = memoryview(buffer).cast("B")
+        try:
+            data = self._stream.read(len(view))
+        except self._damages as problem:
+            what = f"the compressed data are damaged or cut off: {problem}"
+            raise FormatError(what) from None
+        self._read_bytes += len(data)
+        if self._read_bytes > self._most_bytes:
+            what = "the compressed file grows without reason when it is decompressed"
+            fix = "decompress it yourself if you trust it"
+            raise FormatError(what, allowed=f"{self._most_bytes} bytes", fix=fix)
+        view[: len(data)] = data
+        return len(data)

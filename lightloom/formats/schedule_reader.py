@@ -1,0 +1,267 @@
+"""Reads schedule files: a stream of lines to a schedule in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import IntArray, Ragged, column
+from lightloom.core.errors import FormatError, InputError
+from lightloom.core.schedule import (
+    Algorithm,
+    FluidTransfers,
+    Footer,
+    Op,
+    ParameterValue,
+    Schedule,
+    Segment,
+    StepPart,
+    Transfers,
+)
+from lightloom.formats.compression import open_reading
+from lightloom.formats.record_decoder import decode_header, decode_record
+from lightloom.formats.schedule_records import (
+    Column,
+    FooterRecord,
+    HeaderRecord,
+    OpName,
+    SegmentRecord,
+    StepRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from lightloom.core.task import Task
+
+MOST_LINE_BYTES = 2**30
+
+_OPS = {op.name.lower(): int(op) for op in Op}
+
+
+def read_schedule(path: str | Path) -> Schedule:
+    """Return the schedule in a file; ``-`` is standard input.
+
+    The file is read line by line, decompressed by its suffix. What it says is
+    checked for form alone: whether it makes sense is for `lightloom.validate`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened.
+    FormatError
+        It is damaged, truncated, of another version, or not a schedule; the
+        message names the line.
+    """
+    with open_reading(path) as binary:
+        return read_schedule_stream(binary, str(path))
+
+
+def read_schedule_stream(binary: BinaryIO, name: str) -> Schedule:
+    """Return the schedule in an uncompressed stream; `name` is for messages.
+
+    Raises
+    ------
+    FormatError
+        As `read_schedule`.
+    """
+    digest = hashlib.sha256()
+    assembly: _Assembly | None = None
+    number = 0
+    for number, line in _lines(binary, name):
+        place = f"{name}:{number}"
+        if assembly is None:
+            assembly = _Assembly(decode_header(line, place), place)
+        else:
+            assembly.add(line, place)
+        if assembly.footer is None:
+            digest.update(line)
+    if assembly is None:
+        raise FormatError("the file is empty", where=name)
+    if assembly.footer is None:
+        what, fix = "the file is truncated: it has no footer", "write it anew"
+        raise FormatError(what, where=f"{name}:{number}", fix=fix)
+    if assembly.footer.sha256 != digest.hexdigest():
+        raise FormatError(
+            "the file is damaged: its hash differs",
+            where=f"{name}:{number}: footer.sha256",
+            found=assembly.footer.sha256,
+            allowed=digest.hexdigest(),
+            fix="write it anew",
+        )
+    return assembly.schedule()
+
+
+def _lines(binary: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line) with its newline."""
+    number = 0
+    while True:
+        place = f"{name}:{number + 1}"
+        try:
+            line = binary.readline(MOST_LINE_BYTES + 1)
+        except FormatError as problem:
+            raise FormatError(
+                problem.what, where=place, allowed=problem.allowed, fix=problem.fix
+            ) from None
+        except OSError as problem:
+            what = f"cannot read: {problem.strerror or problem}"
+            raise InputError(what, where=place) from None
+        if not line:
+            return
+        if len(line) > MOST_LINE_BYTES:
+            allowed = f"at most {MOST_LINE_BYTES} bytes"
+            raise FormatError("a line is too long", where=place, allowed=allowed)
+        if not line.endswith(b"\n"):
+            what, fix = "the file is truncated: a line is cut off", "write it anew"
+            raise FormatError(what, where=place, fix=fix)
+        number += 1
+        yield number, line
+
+
+class _Assembly:
+    """Collects records in the order of the file."""
+
+    def __init__(self, header: HeaderRecord, place: str) -> None:
+        self.header = header
+        self.footer: FooterRecord | None = None
+        self._task = _task(header, place)
+        self._segments: list[Segment] = []
+        self._parts: list[StepPart] = []
+        self._used: set[tuple[int, int]] = set()
+
+    def add(self, line: bytes, place: str) -> None:
+        """Add a line."""
+        if self.footer is not None:
+            raise FormatError("a line after the footer", where=place)
+        record = decode_record(line, place)
+        if isinstance(record, HeaderRecord):
+            raise FormatError("a second header", where=place)
+        if isinstance(record, FooterRecord):
+            self.footer = record
+        elif isinstance(record, SegmentRecord):
+            self._add_segment(record, place)
+        else:
+            self._add_step(record, place)
+
+    def schedule(self) -> Schedule:
+        """Return what was collected."""
+        footer, algorithm = self.footer, self.header.algorithm
+        assert footer is not None
+        parameters = cast("dict[str, ParameterValue]", algorithm.parameters)
+        return Schedule(
+            fabric=self.header.fabric,
+            task=self._task,
+            algorithm=Algorithm(algorithm.name, parameters, algorithm.seed),
+            segments=tuple(self._segments),
+            parts=tuple(self._parts),
+            footer=Footer(
+                segments=footer.segments,
+                steps=footer.steps,
+                circuits=footer.circuits,
+                transfers=footer.transfers,
+                completion_time_ps=footer.completion_time_ps,
+                certificate=footer.certificate,
+            ),
+            written_by=self.header.written_by,
+        )
+
+    def _add_segment(self, record: SegmentRecord, place: str) -> None:
+        if (record.plane, record.index) in self._used:
+            what = "a segment comes after a step that uses it"
+            found = f"plane {record.plane}, segment {record.index}"
+            raise FormatError(what, where=place, found=found)
+        columns: dict[str, list[int] | list[list[int]]] = {
+            "src": record.src,
+            "dst": record.dst,
+        }
+        if not isinstance(record.wavelengths, UnsetType):
+            columns["wavelengths"] = record.wavelengths
+        if not isinstance(record.route, UnsetType):
+            columns["route"] = record.route
+        _row_count(columns, f"{place}: segment")
+        circuits = Circuits(
+            np.array(record.src, dtype=np.int64),
+            np.array(record.dst, dtype=np.int64),
+            _ragged(record.wavelengths),
+            _ragged(record.route),
+        )
+        self._segments.append(Segment(record.plane, record.index, circuits))
+
+    def _add_step(self, record: StepRecord, place: str) -> None:
+        where = f"{place}: step"
+        if isinstance(record.plane, UnsetType) or isinstance(record.segment, UnsetType):
+            if record.plane is not record.segment:
+                what = "a step has a plane and a segment, or neither"
+                raise FormatError(what, where=where)
+            plane = segment = None
+        else:
+            plane, segment = record.plane, record.segment
+            self._used.add((plane, segment))
+        transfers = _transfers(record, where)
+        self._parts.append(StepPart(record.index, plane, segment, transfers))
+
+
+def _task(header: HeaderRecord, place: str) -> Task:
+    """Return the task of a header."""
+    given = [
+        task
+        for task in (header.task.collective, header.task.demand)
+        if not isinstance(task, UnsetType)
+    ]
+    if len(given) != 1:
+        what, allowed = "a schedule has one task", "collective, or demand"
+        found = "both" if given else "neither"
+        where = f"{place}: header.task"
+        raise FormatError(what, where=where, found=found, allowed=allowed)
+    return given[0]
+
+
+def _transfers(record: StepRecord, where: str) -> Transfers | FluidTransfers:
+    """Return the rows of a step; single values are spread over all rows."""
+    columns: dict[str, Column | OpName | list[OpName]] = {
+        name: value
+        for name in ("src", "dst", "chunk_lo", "chunk_hi", "op", "bytes")
+        if (value := getattr(record, name)) is not UNSET
+    }
+    fluid = set(columns) == {"src", "dst", "bytes"}
+    if not fluid and set(columns) != {"src", "dst", "chunk_lo", "chunk_hi", "op"}:
+        what = "a step has chunk_lo, chunk_hi and op, or bytes"
+        raise FormatError(what, where=where, found=sorted(columns))
+    rows = _row_count(columns, where)
+    if fluid:
+        spread = [_spread(columns[name], rows) for name in ("src", "dst", "bytes")]
+        return FluidTransfers(*spread)
+    names = ("src", "dst", "chunk_lo", "chunk_hi", "op")
+    return Transfers(*(_spread(columns[name], rows) for name in names))
+
+
+def _row_count(columns: Mapping[str, object], where: str) -> int:
+    """Return the number of rows, or raise if columns differ in it."""
+    lengths = {
+        name: len(value) for name, value in columns.items() if isinstance(value, list)
+    }
+    if len(set(lengths.values())) > 1:
+        raise FormatError("columns differ in length", where=where, found=lengths)
+    return max(lengths.values(), default=1)
+
+
+def _spread(value: object, rows: int) -> IntArray:
+    """Return a column of `rows` integers; operations become their codes."""
+    if isinstance(value, str):
+        value = _OPS[value]
+    if isinstance(value, int):
+        return np.full(rows, value, dtype=np.int64)
+    assert isinstance(value, list)
+    if value and isinstance(value[0], str):
+        return column(_OPS[name] for name in value)
+    return np.array(value, dtype=np.int64)
+
+
+def _ragged(rows: list[list[int]] | UnsetType) -> Ragged | None:
+    """Return a ragged column, or ``None`` where the fabric has none."""
+    return None if isinstance(rows, UnsetType) else Ragged.from_lists(rows)

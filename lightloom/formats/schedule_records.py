@@ -1,0 +1,140 @@
+"""Lines of the schedule file, version 1: header, segments, steps, footer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+# msgspec reads the annotations when the classes are made.
+from lightloom.core.certificate import Certificate  # noqa: TC001
+from lightloom.core.fabric import FabricTable  # noqa: TC001
+from lightloom.core.task import Collective, Demand  # noqa: TC001
+
+FORMAT_NAME = "lightloom-schedule"
+VERSION = 1
+SUPPORTED_VERSIONS = (1,)
+
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Column: TypeAlias = Int64 | list[Int64]
+OpName = Literal["copy", "reduce"]
+Parameter: TypeAlias = int | str | bool | list[int | str]
+
+
+class TaskRecord(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """The task of a schedule: exactly one of its keys."""
+
+    collective: Collective | UnsetType = UNSET
+    demand: Demand | UnsetType = UNSET
+
+
+class AlgorithmRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who made the schedule, with everything needed to make it again."""
+
+    name: str
+    parameters: dict[str, Parameter]
+    seed: int
+
+
+class HeaderRecord(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="record",
+    tag="header",
+):
+    """The first line: what the file is, and what the schedule is for.
+
+    ``fabric`` is the instance's table with every default filled in.
+    """
+
+    format: Literal["lightloom-schedule"]
+    version: Literal[1]
+    written_by: str
+    fabric: FabricTable
+    task: TaskRecord
+    algorithm: AlgorithmRecord
+
+
+class SegmentRecord(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="record",
+    tag="segment",
+):
+    """The circuits that one plane holds between two reconfigurations.
+
+    Row i of every column is one circuit: the wavelengths that share one route from
+    src to dst, whose nodes are listed in order, both ends included. A fabric
+    without wavelengths or routes has no such column.
+    """
+
+    plane: Count
+    index: Count
+    src: list[Int64]
+    dst: list[Int64]
+    wavelengths: list[list[Int64]] | UnsetType = UNSET
+    route: list[list[Int64]] | UnsetType = UNSET
+
+
+class StepRecord(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    kw_only=True,
+    tag_field="record",
+    tag="step",
+):
+    """The transfers of one step in one segment of one plane.
+
+    Row i of every column is one transfer; a single value stands for all rows.
+    Lines of equal index form one step. Transfers carry the chunks from chunk_lo up
+    to, not including, chunk_hi, or, where the task is a demand, bytes. On packet
+    fabrics there is no plane and no segment.
+    """
+
+    index: Count
+    plane: Count | UnsetType = UNSET
+    segment: Count | UnsetType = UNSET
+    src: Column
+    dst: Column
+    chunk_lo: Column | UnsetType = UNSET
+    chunk_hi: Column | UnsetType = UNSET
+    op: OpName | list[OpName] | UnsetType = UNSET
+    bytes: Column | UnsetType = UNSET
+
+
+class FooterRecord(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="record",
+    tag="footer",
+):
+    """The last line: what the schedule claims of itself, and the file's hash.
+
+    ``sha256`` is over the bytes of all earlier lines, newlines included, of the
+    uncompressed file.
+    """
+
+    segments: Count
+    steps: Count
+    circuits: Count
+    transfers: Count
+    completion_time_ps: Count
+    certificate: Certificate | None
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+Record: TypeAlias = HeaderRecord | SegmentRecord | StepRecord | FooterRecord
+RECORDS: dict[str, type[Record]] = {
+    "header": HeaderRecord,
+    "segment": SegmentRecord,
+    "step": StepRecord,
+    "footer": FooterRecord,
+}

@@ -1,0 +1,82 @@
+"""The catalogue of named instances: ``FABRIC/COLLECTIVE-SIZE``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.task import Collective
+from lightloom.core.units import GIB, KIB, MIB
+from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import AnyFabric, Instance
+from lightloom.instances.toml_file import read_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GRIDS = {
+    "4": (2, 2),
+    "8": (2, 4),
+    "16": (4, 4),
+    "32": (4, 8),
+    "48": (6, 8),
+    "64": (8, 8),
+    "128": (8, 16),
+    "256": (16, 16),
+    "1024": (32, 32),
+}
+_SIZES = {
+    f"{count}{unit}": count * size
+    for unit, size in (("KiB", KIB), ("MiB", MIB))
+    for count in (1, 4, 16, 64, 256)
+} | {"1GiB": GIB}
+
+
+def fabrics() -> dict[str, AnyFabric]:
+    """Return the named fabrics: the rack of the LUMORPH paper at several sizes."""
+    named: dict[str, AnyFabric] = {
+        f"lightpath-{size}": Lightpath(rows=rows, cols=cols)
+        for size, (rows, cols) in _GRIDS.items()
+    }
+    for size, (rows, cols) in _GRIDS.items():
+        named[f"ideal-switch-{size}"] = IdealSwitch(nodes=rows * cols)
+    return named
+
+
+def named_instances() -> Iterator[Instance]:
+    """Yield every named instance, fabric by fabric, operation by operation.
+
+    A size that an operation cannot cut in blocks on a fabric is left out.
+    """
+    for fabric_name, fabric in fabrics().items():
+        for op in collectives().values():
+            for size_name, size_bytes in _SIZES.items():
+                if op.uses_blocks and size_bytes % fabric.node_count:
+                    continue
+                nodes = tuple(range(fabric.node_count))
+                task = Collective(op.name, nodes, size_bytes)
+                yield Instance(f"{fabric_name}/{op.name}-{size_name}", fabric, task)
+
+
+def load_instance(name: str) -> Instance:
+    """Return a named instance, or the one in a TOML file.
+
+    Raises
+    ------
+    InputError
+        There is no such name (nearest names suggested), or the file is not right.
+    """
+    if name.endswith(".toml") or Path(name).is_file():
+        return read_instance(Path(name))
+    known = {instance.name: instance for instance in named_instances()}
+    if name not in known:
+        raise InputError(
+            "unknown instance",
+            found=name,
+            allowed="a name that `lightloom instances` lists, or a .toml file",
+            fix=nearest(name, known),
+        )
+    return known[name]

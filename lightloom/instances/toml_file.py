@@ -1,0 +1,165 @@
+"""Instance files: TOML tables to instances and back."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.task import Collective, Demand
+from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.formats.strict import convert
+from lightloom.instances.collectives import check_collective
+from lightloom.instances.fabrics import load_fabric
+from lightloom.instances.instance import Instance
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+_TABLES = ("fabric", "collective", "demand")
+
+
+class _CollectiveTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[collective]`` as a person writes it: `nodes` defaults to all."""
+
+    op: str
+    buffer_bytes: int
+    nodes: tuple[int, ...] | None = None
+    chunks: int | None = None
+    root: int | None = None
+
+
+class _DemandTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[demand]``: one of a matrix file, a pairs file, or the three columns."""
+
+    matrix: str | None = None
+    pairs: str | None = None
+    src: tuple[int, ...] | None = None
+    dst: tuple[int, ...] | None = None
+    bytes: tuple[int, ...] | None = None
+
+
+def read_instance(path: Path) -> Instance:
+    """Return the instance in a TOML file.
+
+    Paths in it are relative to the file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not TOML; a key is unknown or missing; a value
+        is outside its domain; the task does not fit the fabric.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        what = f"cannot read the instance: {problem.strerror}"
+        raise InputError(what, where=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        what = f"not a TOML file: {problem}"
+        raise InputError(what, where=str(path)) from None
+    return parse_instance(tables, name=str(path), folder=path.parent)
+
+
+def parse_instance(
+    tables: dict[str, object], *, name: str, folder: Path | None = None
+) -> Instance:
+    """Return the instance of decoded tables; `folder` is where its files are."""
+    for key in tables:
+        if key not in _TABLES:
+            what = f"unknown table {key!r}"
+            allowed = ", ".join(_TABLES)
+            fix = nearest(key, _TABLES)
+            raise InputError(what, where=name, allowed=allowed, fix=fix)
+    fabric = load_fabric(_table(tables, "fabric", name), f"{name}: fabric")
+    if ("collective" in tables) == ("demand" in tables):
+        found = "both" if "collective" in tables else "neither"
+        what = "an instance has one task, [collective] or [demand]"
+        raise InputError(what, where=name, found=found)
+    task: Task
+    if "collective" in tables:
+        task = _collective(_table(tables, "collective", name), fabric, name)
+    else:
+        task = _demand(_table(tables, "demand", name), fabric, name, folder or Path())
+    return Instance(name, fabric, task)
+
+
+def _table(tables: dict[str, object], key: str, name: str) -> dict[str, object]:
+    table = tables.get(key)
+    if not isinstance(table, dict):
+        what = f"missing table [{key}]" if table is None else f"{key} is not a table"
+        raise InputError(what, where=name, found=table)
+    return cast("dict[str, object]", table)
+
+
+def _collective(table: dict[str, object], fabric: AnyFabric, name: str) -> Collective:
+    where = f"{name}: collective"
+    raw = convert(table, _CollectiveTable, where=where)
+    nodes = tuple(range(fabric.node_count)) if raw.nodes is None else raw.nodes
+    collective = Collective(raw.op, nodes, raw.buffer_bytes, raw.chunks, raw.root)
+    check_collective(collective, fabric.node_count, where)
+    return collective
+
+
+def _demand(
+    table: dict[str, object], fabric: AnyFabric, name: str, folder: Path
+) -> Demand:
+    where = f"{name}: demand"
+    raw = convert(table, _DemandTable, where=where)
+    columns = (raw.src, raw.dst, raw.bytes)
+    ways = [raw.matrix is not None, raw.pairs is not None, any(columns)]
+    if sum(ways) != 1:
+        what = "a demand is given in exactly one way"
+        allowed = "matrix, or pairs, or the columns src, dst and bytes"
+        raise InputError(what, where=where, found=sorted(table), allowed=allowed)
+    if raw.matrix is not None:
+        rows = read_matrix(folder / raw.matrix)
+    elif raw.pairs is not None:
+        rows = read_pairs(folder / raw.pairs)
+    else:
+        src, dst, size = (column or () for column in columns)
+        if not len(src) == len(dst) == len(size):
+            found = [len(src), len(dst), len(size)]
+            raise InputError("columns differ in length", where=where, found=found)
+        rows = list(zip(src, dst, size, strict=True))
+    check_demand_rows(rows, fabric.node_count, where)
+    return Demand.from_rows(rows)
+
+
+def check_demand_rows(
+    rows: list[tuple[int, int, int]], node_count: int, where: str
+) -> None:
+    """Raise if a (src, dst, bytes) row makes no sense on `node_count` nodes.
+
+    Raises
+    ------
+    InputError
+        A node outside the fabric, a node sending to itself, a negative or absurd
+        amount.
+    """
+    for row, (src, dst, size_bytes) in enumerate(rows):
+        place = f"{where} row {row}"
+        for node in (src, dst):
+            if not 0 <= node < node_count:
+                allowed = f"0 to {node_count - 1}"
+                raise InputError(
+                    "node outside the fabric", where=place, found=node, allowed=allowed
+                )
+        if src == dst and size_bytes:
+            raise InputError("a node sends to itself", where=place, found=src)
+        if not 0 <= size_bytes < 2**60:
+            allowed = "0 to 2**60 - 1"
+            raise InputError(
+                "bytes not allowed", where=place, found=size_bytes, allowed=allowed
+            )
+
+
+def instance_toml(instance: Instance) -> str:
+    """Return an instance as TOML, every default filled in."""
+    import tomli_w  # noqa: PLC0415  (only needed to print)
+
+    return tomli_w.dumps(instance.table())

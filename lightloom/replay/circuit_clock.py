@@ -1,0 +1,210 @@
+"""Time on circuit fabrics: planes that walk their segments, steps as barriers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.core.units import transmission_ps_columns
+from lightloom.replay.circuit_table import circuit_table
+from lightloom.replay.clock import Times
+from lightloom.replay.timeline import Reconfiguration
+from lightloom.replay.transfer_rows import INT64_MAX, group_sums
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.schedule import Schedule
+    from lightloom.replay.circuit_table import CircuitTable
+    from lightloom.replay.transfer_rows import Block, TransferRows
+
+_NONE = -1
+
+
+def circuit_times(
+    fabric: CircuitFabric, schedule: Schedule, rows: TransferRows
+) -> Times:
+    """Return the times of a schedule on a circuit fabric.
+
+    The plane leaves a segment as soon as it is set and the last transfer assigned
+    to it has ended. A transfer of b bytes over a pair's total rate r lasts
+    ``alpha + ceil(b / r)``; transfers of a pair in one step and segment go one
+    after another in file order and pay alpha once. Where only changed circuits go
+    dark, pairs whose light paths all stay may start as soon as the
+    reconfiguration into their segment does.
+
+    Raises
+    ------
+    InputError
+        A part without plane and segment or with missing ones, a step that goes
+        back to a segment its plane has left, a transfer without circuit.
+    OverflowError
+        A time does not fit 63 bits.
+    """
+    table = circuit_table(fabric, schedule.segments)
+    pair = _pairs_in_table(rows, table, fabric.node_count)
+    rate = table.pair_bits_per_s[pair]
+    kept = table.pair_kept[pair]
+    begin, finish = _within_pair(rows, rate, fabric.alpha_ps)
+    pair_ps = finish[rows.first + rows.count - 1]
+    longest = np.full((len(rows.blocks), 2), _NONE, dtype=np.int64)
+    np.maximum.at(longest, (rows.pair_block, kept.astype(np.int64)), pair_ps)
+    walk = _Walk(fabric, schedule)
+    for step, blocks in groupby(
+        zip(rows.blocks, longest.tolist(), strict=True), key=lambda item: item[0][0]
+    ):
+        walk.step(step, list(blocks))
+    walk.close()
+    base = np.array(walk.base_ps, dtype=np.int64).reshape(-1, 2)
+    pair_base = base[rows.pair_block, kept.astype(np.int64)]
+    transfer_base = np.repeat(pair_base, rows.count)
+    return Times(
+        start_ps=transfer_base + begin,
+        end_ps=transfer_base + finish,
+        step_end_ps=tuple(walk.step_end_ps),
+        bits_per_s=rate,
+        reconfigurations=tuple(
+            sorted(walk.reconfigurations, key=lambda done: (done.start_ps, done.plane))
+        ),
+        every_round_charged_ps=walk.every_round_charged_ps,
+    )
+
+
+def _pairs_in_table(
+    rows: TransferRows, table: CircuitTable, node_count: int
+) -> IntArray:
+    """Return the row of each pair in the table, or raise where it has no circuit."""
+    segment_row = [_segment_row(block, table) for block in rows.blocks]
+    key = np.array(segment_row, dtype=np.int64)[rows.pair_block] * node_count**2
+    key += rows.pair_src * node_count + rows.pair_dst
+    place = np.searchsorted(table.pair_key, key)
+    found = place < len(table.pair_key)
+    found[found] = table.pair_key[place[found]] == key[found]
+    if not found.all():
+        pair = int(np.flatnonzero(~found)[0])
+        step, plane, segment = rows.blocks[rows.pair_block[pair]]
+        raise InputError(
+            "a transfer has no circuit",
+            where=f"step {step}",
+            found=f"{rows.pair_src[pair]} -> {rows.pair_dst[pair]}",
+            allowed=f"pairs of segment {segment} of plane {plane}",
+        )
+    return place
+
+
+def _segment_row(block: Block, table: CircuitTable) -> int:
+    """Return the segment a block uses, or raise if there is none."""
+    step, plane, segment = block
+    row = table.segment_row.get((plane, segment))
+    if row is None:
+        found = f"plane {plane}, segment {segment}"
+        what = "a step names a segment that does not exist"
+        raise InputError(what, where=f"step {step}", found=found)
+    return row
+
+
+def _within_pair(
+    rows: TransferRows, rate: IntArray, alpha_ps: int
+) -> tuple[IntArray, IntArray]:
+    """Return start and end of each transfer, counted from the start of its pair."""
+    lasts = transmission_ps_columns(rows.bytes[rows.order], np.repeat(rate, rows.count))
+    if int(lasts.max(initial=0)) + alpha_ps > INT64_MAX:
+        raise OverflowError
+    lasts[rows.first] += alpha_ps
+    # Sums of millionths, rounded up, cannot overflow and see any sum that would.
+    if int(group_sums((lasts >> 20) + 1, rows.first).max(initial=0)) >= 2**42:
+        raise OverflowError
+    finish = np.cumsum(lasts)
+    before = finish[rows.first] - lasts[rows.first]
+    finish -= np.repeat(before, rows.count)
+    return finish - lasts, finish
+
+
+@dataclass
+class _Plane:
+    """Where a plane stands: its segment, and since when."""
+
+    segment: int
+    lit_from_ps: int
+    """Start of the reconfiguration into the segment."""
+    held_from_ps: int
+    """Its end."""
+    busy_until_ps: int = 0
+    """End of the last transfer assigned to the segment so far."""
+
+
+@dataclass
+class _Walk:
+    """Walks the planes through their segments, step by step, in exact integers."""
+
+    fabric: CircuitFabric
+    schedule: Schedule
+    planes: dict[int, _Plane] = field(init=False)
+    reconfigurations: list[Reconfiguration] = field(default_factory=list)
+    base_ps: list[list[int]] = field(default_factory=list)
+    """For each block: start of its changed pairs, start of its kept pairs."""
+    step_end_ps: list[int] = field(default_factory=list)
+    every_round_charged_ps: int = 0
+
+    def __post_init__(self) -> None:
+        self.delay_ps = self.fabric.reconfiguration_ps
+        self.planes = {}
+        for plane in sorted({segment.plane for segment in self.schedule.segments}):
+            held_from_ps = 0
+            if self.fabric.initial_configuration_charged:
+                held_from_ps = self.delay_ps
+                first = Reconfiguration(plane, 0, 0, held_from_ps)
+                self.reconfigurations.append(first)
+            self.planes[plane] = _Plane(0, 0, held_from_ps)
+
+    def step(self, step: int, blocks: list[tuple[Block, list[int]]]) -> None:
+        """Time one step; `blocks` are sorted by (plane, segment)."""
+        release_ps = self.step_end_ps[-1] if self.step_end_ps else 0
+        end_ps = release_ps
+        charged_ps: dict[int, int] = {}
+        for (_, number, segment), (changed_ps, kept_ps) in blocks:
+            plane = self.planes[number]
+            self._advance(number, plane, segment, step)
+            starts = [
+                max(release_ps, plane.held_from_ps),
+                max(release_ps, plane.lit_from_ps),
+            ]
+            self.base_ps.append(starts)
+            longest_ps = max(changed_ps, kept_ps)
+            if longest_ps == _NONE:
+                continue
+            for start_ps, lasts_ps in zip(starts, (changed_ps, kept_ps), strict=True):
+                if lasts_ps != _NONE:
+                    done_ps = start_ps + lasts_ps
+                    plane.busy_until_ps = max(plane.busy_until_ps, done_ps)
+            end_ps = max(end_ps, plane.busy_until_ps)
+            charged_ps[number] = charged_ps.get(number, 0) + self.delay_ps + longest_ps
+        self.step_end_ps.append(end_ps)
+        self.every_round_charged_ps += max(charged_ps.values(), default=0)
+
+    def close(self) -> None:
+        """Walk on through the segments that no step uses."""
+        for segment in self.schedule.segments:
+            plane = self.planes[segment.plane]
+            if segment.index > plane.segment:
+                self._advance(segment.plane, plane, segment.index, step=0)
+
+    def _advance(self, number: int, plane: _Plane, segment: int, step: int) -> None:
+        """Reconfigure until the plane holds `segment`."""
+        if segment < plane.segment:
+            what = "a step goes back to a segment that its plane has left"
+            found = f"plane {number}, segment {segment}"
+            allowed = f"segment {plane.segment} or later"
+            raise InputError(what, where=f"step {step}", found=found, allowed=allowed)
+        while plane.segment < segment:
+            start_ps = max(plane.held_from_ps, plane.busy_until_ps)
+            plane.segment += 1
+            plane.lit_from_ps = start_ps
+            plane.held_from_ps = start_ps + self.delay_ps
+            self.reconfigurations.append(
+                Reconfiguration(number, plane.segment, start_ps, plane.held_from_ps)
+            )

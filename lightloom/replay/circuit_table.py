@@ -1,0 +1,205 @@
+"""All circuits of a schedule as one table: rates of pairs, and which stay lit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
+from lightloom.core.errors import InputError
+from lightloom.replay.transfer_rows import INT64_MAX, group_sums
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.schedule import Segment
+
+
+@dataclass(frozen=True, eq=False)
+class CircuitTable:
+    """Circuits of all segments.
+
+    A *pair key* is ``(segment row * N + src) * N + dst`` for N nodes, where the
+    segment row counts the schedule's segments in file order.
+
+    Attributes
+    ----------
+    segment_row
+        Row of each (plane, segment index).
+    pair_key
+        Distinct pair keys, sorted.
+    pair_bits_per_s
+        Total rate of the circuits of each pair.
+    pair_kept
+        Whether the segment before, on the same plane, has exactly these circuits
+        for the pair: same wavelengths on the same routes.
+    """
+
+    segment_row: dict[tuple[int, int], int]
+    pair_key: IntArray
+    pair_bits_per_s: IntArray
+    pair_kept: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def circuit_table(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> CircuitTable:
+    """Return the table of all circuits; O(C log C) for C circuits.
+
+    Raises
+    ------
+    InputError
+        Segment indices of a plane that do not count from 0, a plane or node
+        outside the fabric, a missing column, a pair without rate.
+    """
+    segment_row = _segment_rows(fabric, segments)
+    for segment in segments:
+        _check_columns(fabric, segment)
+    circuits = _joined(fabric, segments)
+    row_of = np.repeat(
+        np.arange(len(segments), dtype=np.int64),
+        [len(segment.circuits) for segment in segments],
+    )
+    nodes = fabric.node_count
+    if len(segments) * nodes**2 > INT64_MAX:
+        what = "the schedule is too large to replay"
+        found = f"{len(segments)} segments on {nodes} nodes"
+        raise InputError(what, where="schedule", found=found)
+    pair = circuits.src * nodes + circuits.dst
+    key = row_of * nodes**2 + pair
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    rate = fabric.circuit_bits_per_s(circuits)[order]
+    _check_rates(rate, first)
+    pair_key = key[order][first]
+    if fabric.dark_while_reconfiguring == "changed-circuits":
+        before = _row_before(segments, segment_row)
+        kept = ~np.isin(pair_key, _changed(circuits, row_of, before, nodes))
+    else:
+        kept = np.zeros(len(pair_key), dtype=np.bool_)
+    return CircuitTable(segment_row, pair_key, group_sums(rate, first), kept)
+
+
+def _segment_rows(
+    fabric: CircuitFabric, segments: tuple[Segment, ...]
+) -> dict[tuple[int, int], int]:
+    """Return the row of each (plane, index), or raise if a plane skips one."""
+    rows = {(part.plane, part.index): row for row, part in enumerate(segments)}
+    counts: dict[int, int] = {}
+    for plane, _ in rows:
+        counts[plane] = counts.get(plane, 0) + 1
+    for segment in segments:
+        where = f"plane {segment.plane}, segment {segment.index}"
+        if not 0 <= segment.plane < fabric.plane_count:
+            allowed = f"0 to {fabric.plane_count - 1}"
+            what = "plane outside the fabric"
+            raise InputError(what, where=where, found=segment.plane, allowed=allowed)
+        if not 0 <= segment.index < counts[segment.plane]:
+            what = "the segments of a plane do not count from 0"
+            raise InputError(what, where=where, found=segment.index)
+    if len(rows) != len(segments):
+        raise InputError("a segment is defined twice", where="segments")
+    return rows
+
+
+def _check_columns(fabric: CircuitFabric, segment: Segment) -> None:
+    """Raise if a segment lacks a column, or names a node outside the fabric."""
+    circuits = segment.circuits
+    where = f"plane {segment.plane}, segment {segment.index}"
+    for name in ("wavelengths", "route"):
+        column = getattr(circuits, name)
+        if name in fabric.circuit_columns and column is None:
+            raise InputError(f"circuits without {name}", where=where)
+    for nodes in (circuits.src, circuits.dst):
+        outside = nodes[(nodes < 0) | (nodes >= fabric.node_count)]
+        if len(outside):
+            allowed = f"0 to {fabric.node_count - 1}"
+            what = "node outside the fabric"
+            raise InputError(what, where=where, found=int(outside[0]), allowed=allowed)
+
+
+def _check_rates(rate: IntArray, first: IntArray) -> None:
+    """Raise if a circuit has no rate, or a pair one that 63 bits cannot hold."""
+    if len(rate) and int(rate.min()) <= 0:
+        what, fix = "a circuit has no rate", "give every circuit a wavelength"
+        raise InputError(what, where="segments", fix=fix)
+    most = int(np.diff(first, append=len(rate)).max(initial=0))
+    if most * int(rate.max(initial=0)) > INT64_MAX:
+        what = "the rate of a pair exceeds 2**63 - 1 bits per second"
+        raise InputError(what, where="segments")
+
+
+def _joined(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> Circuits:
+    """Return the circuits of all segments laid end to end."""
+    empty = np.empty(0, np.int64)
+    all_circuits = [segment.circuits for segment in segments]
+    joined = {
+        name: _joined_ragged([getattr(circuits, name) for circuits in all_circuits])
+        for name in ("wavelengths", "route")
+        if name in fabric.circuit_columns
+    }
+    return Circuits(
+        np.concatenate([empty, *(circuits.src for circuits in all_circuits)]),
+        np.concatenate([empty, *(circuits.dst for circuits in all_circuits)]),
+        **joined,
+    )
+
+
+def _joined_ragged(columns: list[Ragged]) -> Ragged:
+    """Return ragged columns laid end to end."""
+    empty = np.empty(0, np.int64)
+    return Ragged.from_lengths(
+        np.concatenate([empty, *(column.lengths for column in columns)]),
+        np.concatenate([empty, *(column.values for column in columns)]),
+    )
+
+
+def _row_before(
+    segments: tuple[Segment, ...], rows: dict[tuple[int, int], int]
+) -> IntArray:
+    """Return the row of the segment before, -1 for the first of a plane."""
+    before = [rows.get((part.plane, part.index - 1), -1) for part in segments]
+    return np.array(before, dtype=np.int64)
+
+
+def _changed(
+    circuits: Circuits, row_of: IntArray, before: IntArray, nodes: int
+) -> IntArray:
+    """Return pair keys whose light paths differ from those of the segment before.
+
+    A light path is one wavelength on one route. Light paths of a segment count +1
+    and those of the one before it -1; a pair is unchanged where all cancel out.
+    """
+    circuit, path = _light_paths(circuits)
+    pair = (circuits.src * nodes + circuits.dst)[circuit]
+    row = row_of[circuit]
+    after = np.full(len(before), -1, dtype=np.int64)
+    after[before[before >= 0]] = np.flatnonzero(before >= 0)
+    left = after[row] >= 0
+    key = np.concatenate([row, after[row][left]]) * nodes**2
+    key += np.concatenate([pair, pair[left]])
+    path = np.concatenate([path, path[left]])
+    sign = np.ones(len(key), dtype=np.int64)
+    sign[len(row) :] = -1
+    order = np.lexsort((path, key))
+    key, path, sign = key[order], path[order], sign[order]
+    fresh = np.diff(key, prepend=-1) != 0
+    fresh |= np.diff(path, prepend=-1) != 0
+    first = np.flatnonzero(fresh)
+    return np.unique(key[first][group_sums(sign, first) != 0])
+
+
+def _light_paths(circuits: Circuits) -> tuple[IntArray, IntArray]:
+    """Return (circuit, id of its route and wavelength), one row per wavelength."""
+    route_id = np.zeros(len(circuits), dtype=np.int64)
+    if circuits.route is not None:
+        ids: dict[bytes, int] = {}
+        data, ends = circuits.route.values.tobytes(), circuits.route.offsets * 8
+        bounds = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        route_id[:] = [ids.setdefault(data[a:b], len(ids)) for a, b in bounds]
+    if circuits.wavelengths is None:
+        return np.arange(len(circuits), dtype=np.int64), route_id
+    circuit = circuits.wavelengths.row_of_value
+    names, wavelength = np.unique(circuits.wavelengths.values, return_inverse=True)
+    return circuit, route_id[circuit] * len(names) + wavelength

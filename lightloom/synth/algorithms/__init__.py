@@ -1,0 +1,144 @@
+"""Algorithms for collectives by name: one file each, found by walking this folder.
+
+An algorithm knows ranks, chunks and ports; it never sees a fabric.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, cast
+
+from lightloom.core.catalogue import walk
+from lightloom.core.errors import InputError, nearest
+from lightloom.formats.strict import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import msgspec
+
+    from lightloom.core.task import Collective
+    from lightloom.synth.plan import Plan
+
+__all__ = ["Algorithm", "Entry", "catalogue", "make_algorithm", "require_op"]
+
+
+class Algorithm(Protocol):
+    """A way to do collectives: a frozen record whose fields are its parameters."""
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do with these parameters, sorted."""
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return how many equal chunks it would like the buffer to have.
+
+        For all-to-all the buffer is that of one rank. Any number that the
+        collective admits will do: parts then differ by a chunk or are empty.
+        """
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds of a collective whose chunk count is chosen.
+
+        Parameters
+        ----------
+        collective
+            What is to be done.
+        ports
+            Peers a rank can drive at once, at least 1.
+
+        Raises
+        ------
+        InputError
+            If it cannot do the operation, or not with these parameters.
+        """
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm as the catalogue lists it.
+
+    Attributes
+    ----------
+    name
+        Name, as in ``--algorithm``.
+    summary
+        One line that says what it is good for.
+    ops
+        Collectives it can do, sorted.
+    make
+        Record type whose fields are the parameters.
+    preset
+        Parameters that differ from the record's defaults.
+    """
+
+    name: str
+    summary: str
+    ops: tuple[str, ...]
+    make: type[msgspec.Struct]
+    preset: Mapping[str, object] = field(default_factory=dict)
+
+
+@functools.cache
+def catalogue() -> dict[str, Entry]:
+    """Return every algorithm, by name."""
+    return walk(__name__, "ALGORITHM", Entry)
+
+
+def make_algorithm(
+    name: str, parameters: Mapping[str, object], op: str | None = None
+) -> Algorithm:
+    """Return an algorithm with parameters.
+
+    Parameters
+    ----------
+    name
+        Name in the catalogue.
+    parameters
+        Plain integers, strings and lists by parameter name; defaults for the rest.
+    op
+        The collective it is wanted for, to be refused here if it cannot do it.
+
+    Raises
+    ------
+    InputError
+        Unknown algorithm or parameter (nearest names suggested), a value of the
+        wrong type or out of its domain, or an algorithm that cannot do `op`.
+    """
+    entries = catalogue()
+    if name not in entries:
+        raise InputError(
+            "unknown algorithm",
+            where="algorithm",
+            found=name,
+            allowed=", ".join(entries),
+            fix=nearest(name, entries),
+        )
+    entry = entries[name]
+    if op is not None and op not in entry.ops:
+        raise _unable(f"{name} does not do {op}", op, entry.ops)
+    table = {**entry.preset, **parameters}
+    made = cast("Algorithm", convert(table, entry.make, where=f"algorithm.{name}"))
+    if op is not None and op not in made.ops:
+        raise _unable(f"{name} with these parameters does not do {op}", op, made.ops)
+    return made
+
+
+def require_op(algorithm: Algorithm, collective: Collective) -> None:
+    """Raise if an algorithm cannot do the operation of a collective.
+
+    Raises
+    ------
+    InputError
+        Naming the algorithms that can.
+    """
+    if collective.op not in algorithm.ops:
+        what = f"the algorithm does not do {collective.op}"
+        raise _unable(what, collective.op, algorithm.ops)
+
+
+def _unable(what: str, op: str, ops: tuple[str, ...]) -> InputError:
+    able = [entry.name for entry in catalogue().values() if op in entry.ops]
+    fix = f"for {op} use {' or '.join(able)}" if able else ""
+    return InputError(what, where="algorithm", allowed=", ".join(ops), fix=fix)

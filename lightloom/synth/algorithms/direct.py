@@ -1,0 +1,79 @@
+"""Direct exchange: every block goes straight to where it is wanted, in one round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.core.schedule import Op
+from lightloom.synth.algorithms import Entry, require_op
+from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.partition import Partition
+from lightloom.synth.plan import Plan, Round
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+
+
+class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One round with a port for each of the n - 1 offsets between ranks.
+
+    Least data for all-to-all, all-gather, reduce-scatter, scatter and gather. A
+    fabric that drives k peers at once serves the round in ceil((n - 1) / k) parts.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = (
+        "all-gather",
+        "all-to-all",
+        "broadcast",
+        "gather",
+        "reduce",
+        "reduce-scatter",
+        "scatter",
+    )
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block."""
+        del ports
+        return ranks
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the one round."""
+        del ports
+        require_op(self, collective)
+        ranks, chunks = collective.rank_count, collective.chunk_count
+        blocks = Partition(ranks, chunks)
+        offset = np.arange(1, ranks, dtype=np.int64)[:, None]
+        rank = np.arange(ranks, dtype=np.int64)
+        if collective.op in ("broadcast", "gather", "reduce", "scatter"):
+            rank = rank[[collective.root_rank]]
+        dst = (rank + offset) % ranks
+        port = offset - 1
+        made: Round | None
+        match collective.op:
+            case "all-to-all":
+                base = rank * chunks
+                made = blocks.round(rank, dst, dst, 1, port=port, op=Op.COPY, base=base)
+            case "all-gather":
+                made = blocks.round(rank, dst, rank, 1, port=port, op=Op.COPY)
+            case "reduce-scatter":
+                made = blocks.round(rank, dst, dst, 1, port=port, op=Op.REDUCE)
+            case "scatter" | "gather":
+                made = blocks.round(rank, dst, dst, 1, port=port, op=Op.COPY)
+            case _:
+                made = blocks.round(rank, dst, 0, ranks, port=port, op=Op.COPY)
+        rounds = [] if made is None else [made]
+        if collective.op in ("gather", "reduce"):
+            op = Op.COPY if collective.op == "gather" else Op.REDUCE
+            rounds = reversed_rounds(rounds, op)
+        return Plan(collective, tuple(rounds))
+
+
+ALGORITHM = Entry(
+    name="direct",
+    summary="one round, straight to every peer: least data without forwarding",
+    ops=Direct.ops,
+    make=Direct,
+)

@@ -1,0 +1,59 @@
+"""Broadcast as scatter and all-gather; reduce as reduce-scatter and gather."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from lightloom.core.schedule import Op
+from lightloom.synth.algorithms import Entry, require_op
+from lightloom.synth.algorithms.multiport import Circulant, Multiport
+from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.algorithms.tree import tree_rounds
+from lightloom.synth.plan import Plan
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+
+
+class ScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tree scatters blocks from the root, a circulant all-gathers them; or back.
+
+    Twice the rounds of a tree, and about 2 B bytes through each rank's ports however
+    many ranks there are, where a tree sends k B for k ports in every round. Blocks
+    may be uneven.
+
+    Attributes
+    ----------
+    ports
+        Peers a rank drives at once; as many as the fabric allows if ``None``.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+
+    ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return what the all-gather would like."""
+        return Multiport(ports=self.ports).granularity(ranks, ports)
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds; reduce is the reversal of broadcast."""
+        require_op(self, collective)
+        ports = ports if self.ports is None else self.ports
+        ranks, chunks = collective.rank_count, collective.chunk_count
+        scatter = tree_rounds(collective, ports, scatters=True)
+        gather = Circulant(ranks, chunks, ports).rounds(mirrored=False)
+        if collective.op == "reduce":
+            back = reversed_rounds(scatter, Op.COPY)
+            return Plan(collective, (*reversed_rounds(gather, Op.REDUCE), *back))
+        return Plan(collective, (*scatter, *gather))
+
+
+ALGORITHM = Entry(
+    name="scatter-gather",
+    summary="broadcast and reduce of large buffers by blocks",
+    ops=ScatterGather.ops,
+    make=ScatterGather,
+)

@@ -1,0 +1,162 @@
+"""What `auto` searches: families of algorithms, radices, modes and ports."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Proposal: TypeAlias = tuple[str, dict[str, object]]
+"""Name of an algorithm and its parameters."""
+
+_MOST_ORDERS = 24
+_MOST_FACTORISATIONS = 64
+
+
+def proposals(op: str, ranks: int, ports: int) -> Iterator[Proposal]:
+    """Yield the algorithms worth comparing for an operation, best guesses first.
+
+    Parameters
+    ----------
+    op
+        Name of the collective.
+    ranks
+        Number of ranks.
+    ports
+        Peers a rank can drive at once.
+    """
+    yield from _SPACES[op](ranks, ports)
+
+
+def baselines(op: str) -> tuple[str, ...]:
+    """Return the algorithms that `auto` realises whatever their prediction."""
+    return ("lumorph-2", "lumorph-4", "multiport", "ring") if op in _RINGS else ()
+
+
+_RINGS = ("all-gather", "all-reduce", "reduce-scatter")
+
+
+def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
+    yield from _ring_family(ranks, ports)
+    for factors in _factorisations(ranks, ports + 1):
+        for exchanged in _subsets(factors):
+            scattered = _without(factors, exchanged)
+            for order in _orders(scattered):
+                radices = [*order, *exchanged]
+                modes = [0] * len(order) + [1] * len(exchanged)
+                yield "radices", {"radices": radices, "exchange": modes}
+
+
+def _scatter_family(ranks: int, ports: int) -> Iterator[Proposal]:
+    yield from _ring_family(ranks, ports)
+    yield "direct", {}
+    for factors in _factorisations(ranks, ports + 1):
+        for order in _orders(factors):
+            yield "radices", {"radices": list(order)}
+
+
+def _ring_family(ranks: int, ports: int) -> Iterator[Proposal]:
+    yield "ring", {}
+    yield "lumorph-2", {}
+    yield "lumorph-4", {}
+    for peers in range(1, min(ports, max(ranks - 1, 1)) + 1):
+        yield "multiport", {"ports": peers}
+
+
+def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
+    yield "direct", {}
+    for radix in sorted({2, 3, 4, 5, 8, ports + 1, _root(ranks)}):
+        if 2 <= radix < ranks:
+            yield "bruck", {"radices": _covering(ranks, radix)}
+
+
+def _tree_family(ranks: int, ports: int) -> Iterator[Proposal]:
+    for peers in range(1, min(ports, max(ranks - 1, 1)) + 1):
+        yield "tree", {"ports": peers}
+
+
+def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
+    yield from _tree_family(ranks, ports)
+    for peers in range(1, min(ports, max(ranks - 1, 1)) + 1):
+        yield "scatter-gather", {"ports": peers}
+
+
+def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
+    yield "direct", {}
+    yield from _tree_family(ranks, ports)
+
+
+_SPACES = {
+    "all-gather": _scatter_family,
+    "all-reduce": _all_reduce,
+    "all-to-all": _all_to_all,
+    "broadcast": _broadcast_family,
+    "gather": _scatter_gather,
+    "reduce": _broadcast_family,
+    "reduce-scatter": _scatter_family,
+    "scatter": _scatter_gather,
+}
+
+
+def _factorisations(number: int, largest: int) -> list[tuple[int, ...]]:
+    """Return the descending factorisations with factors from 2 to `largest`.
+
+    A number with a prime factor above `largest` has none; fewest factors first.
+    """
+
+    def descend(rest: int, most: int) -> Iterator[tuple[int, ...]]:
+        if rest == 1:
+            yield ()
+        for factor in range(min(rest, most), 1, -1):
+            if rest % factor == 0:
+                for tail in descend(rest // factor, factor):
+                    yield (factor, *tail)
+
+    if number == 1:
+        return []
+    found = sorted(descend(number, largest), key=lambda f: (len(f), f))
+    return found[:_MOST_FACTORISATIONS]
+
+
+def _subsets(factors: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the distinct sub-multisets of some factors, in a fixed order."""
+    chosen = {
+        subset
+        for size in range(len(factors) + 1)
+        for subset in itertools.combinations(factors, size)
+    }
+    return sorted(chosen, key=lambda subset: (len(subset), subset))
+
+
+def _without(factors: tuple[int, ...], removed: tuple[int, ...]) -> tuple[int, ...]:
+    rest = list(factors)
+    for factor in removed:
+        rest.remove(factor)
+    return tuple(rest)
+
+
+def _orders(factors: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the distinct orders of some factors, only the sorted ones if many."""
+    orders = set(itertools.islice(itertools.permutations(factors), 5040))
+    if len(orders) > _MOST_ORDERS:
+        orders = {tuple(sorted(factors)), tuple(sorted(factors, reverse=True))}
+    return sorted(orders, reverse=True)
+
+
+def _root(number: int) -> int:
+    """Return the least r with r * r >= number."""
+    root = 1
+    while root * root < number:
+        root += 1
+    return root
+
+
+def _covering(ranks: int, radix: int) -> list[int]:
+    """Return as many digits of a radix as it takes to count the ranks."""
+    digits, covered = [radix], radix
+    while covered < ranks:
+        digits.append(radix)
+        covered *= radix
+    return digits

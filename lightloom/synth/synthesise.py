@@ -1,0 +1,128 @@
+"""From an instance to a schedule: plan, choose, weave, replay, certify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lightloom import __version__
+from lightloom.core.errors import InputError
+from lightloom.core.outcome import Outcome, Reason
+from lightloom.core.schedule import Footer, Schedule
+from lightloom.core.task import Collective
+from lightloom.replay import replay
+from lightloom.synth.auto import AUTO, search, search_demand
+from lightloom.synth.candidate import Contest
+from lightloom.validate.bounds import lower_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lightloom.instances.instance import Instance
+    from lightloom.synth.candidate import Candidate
+
+ROUTERS = ("minimum-congestion", "random")
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """A schedule, and what it was compared with.
+
+    Attributes
+    ----------
+    schedule
+        The best found, its footer filled in.
+    compared
+        Every candidate that was woven or predicted, fastest first.
+    """
+
+    schedule: Schedule
+    compared: tuple[Candidate, ...]
+
+
+def synthesise(
+    instance: Instance,
+    algorithm: str = AUTO,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    seed: int = 0,
+    router: str = ROUTERS[0],
+    progress: Callable[[str], None] | None = None,
+) -> Outcome[Synthesis]:
+    """Return a schedule for an instance.
+
+    Parameters
+    ----------
+    instance
+        Fabric and task.
+    algorithm
+        Name of an algorithm, or ``auto`` to compare all families.
+    parameters
+        Parameters of a named algorithm.
+    seed
+        Seed of everything random; the result is a function of the arguments.
+    router
+        ``minimum-congestion`` (the paper's Algorithm 2) or ``random`` (its random
+        choice among shortest paths).
+    progress
+        Told in words what is being done.
+
+    Returns
+    -------
+    Outcome whose objective and bound are completion times in picoseconds. The
+    reason is *proven optimal* where they are equal.
+
+    Raises
+    ------
+    InputError
+        Unknown algorithm, parameter or router; an algorithm that cannot do the task.
+    InfeasibleError
+        If the fabric cannot serve the task at all.
+    """
+    if router not in ROUTERS:
+        allowed = ", ".join(ROUTERS)
+        raise InputError("unknown router", found=router, allowed=allowed)
+    contest = Contest(instance, seed=seed, router=router, progress=progress)
+    if isinstance(instance.task, Collective):
+        search(contest, algorithm, dict(parameters or {}))
+    else:
+        search_demand(contest, algorithm, dict(parameters or {}))
+    schedule = _signed(contest.best(), instance)
+    assert schedule.footer is not None
+    value, certificate = (
+        schedule.footer.completion_time_ps,
+        schedule.footer.certificate,
+    )
+    proven = certificate is not None and certificate.bound == value
+    reason = Reason.PROVEN_OPTIMAL if proven else Reason.STOPPED_WITH_ANSWER
+    bound = None if certificate is None else certificate.bound
+    return Outcome(
+        reason=reason,
+        incumbent=Synthesis(schedule, contest.compared()),
+        objective=value,
+        bound=bound,
+        limit=None,
+        provenance=None,
+    )
+
+
+def _signed(schedule: Schedule, instance: Instance) -> Schedule:
+    """Return the schedule with the footer that replay and the bounds give it."""
+    completion_time_ps = replay(schedule).completion_time_ps
+    certificate = lower_bound(instance.fabric, schedule.task)
+    if certificate is not None:
+        certificate = type(certificate)(
+            certificate.kind,
+            certificate.bound,
+            completion_time_ps,
+            certificate.witness,
+        )
+    footer = Footer(
+        len(schedule.segments),
+        schedule.step_count,
+        schedule.circuit_count,
+        schedule.transfer_count,
+        completion_time_ps,
+        certificate,
+    )
+    return replace(schedule, footer=footer, written_by=f"lightloom {__version__}")

@@ -1,0 +1,232 @@
+"""Data: executes a schedule on contribution counts, exactly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.schedule import Op
+from lightloom.core.violation import Violation
+from lightloom.instances.collectives import op_of
+from lightloom.validate import postcondition
+from lightloom.validate.moves import Moves, Ranges, expand, moves_of
+from lightloom.validate.values import NOTHING, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Schedule
+    from lightloom.core.task import Collective
+
+MOST_CELLS = 2**24
+"""Most (rank, atom) cells that are tracked at a time."""
+MOST_ELEMENTS = 2**22
+"""Most (destination, atom) writes of one step that are expanded at a time."""
+MOST_VALUE_BYTES = 2**28
+"""Most memory for distinct values at a time."""
+
+Rows = dict[int, tuple[int, int]]
+"""Move -> (first chunk concerned, number of chunks concerned)."""
+
+
+def check(schedule: Schedule, collective: Collective) -> Iterator[Violation]:
+    """Yield what is wrong with the data of a schedule of a collective.
+
+    Rules ``source-holds-data``, ``reduce-into-nothing`` and ``write-conflict``;
+    if none is broken, the rules of `lightloom.validate.postcondition`. Transfers
+    must be sound, each by itself.
+
+    Every step reads the state at its release and writes at its end. Missing data are
+    not moved; a reduce into nothing acts as a copy; of conflicting writes those go on
+    that agree with the first row of the file (one copy, or the reduces).
+
+    Atoms do not touch each other, so they are executed in blocks: time
+    O((writes + cells) log) and a few hundred MB at most, whatever the schedule,
+    unless the distinct values of a single atom are larger.
+    """
+    moves = moves_of(schedule, collective)
+    flow = _Faults()
+    verdicts: list[Violation] = []
+    ranks = collective.rank_count
+    width = min(max(1, MOST_CELLS // ranks), moves.atom_count)
+    memory = np.zeros((2, ranks * width), dtype=np.int32)
+    blocks = [
+        (lo, min(lo + width, moves.atom_count))
+        for lo in range(0, moves.atom_count, width)
+    ][::-1]
+    while blocks:
+        lo, hi = blocks.pop()
+        block = _Block(moves, lo, hi, ranks, memory)
+        if not block.run():
+            middle = (lo + hi) // 2
+            blocks += [(middle, hi), (lo, middle)]
+            continue
+        flow.merge(block.faults)
+        if not flow:
+            verdicts += postcondition.check(
+                block.state,
+                block.values,
+                collective,
+                moves,
+                reduces=op_of(collective).reduces,
+                atom_lo=lo,
+                atom_hi=hi,
+            )
+    yield from flow.violations(moves, collective)
+    if not flow:
+        yield from verdicts
+
+
+class _Faults:
+    """Broken data rules, gathered over blocks of atoms."""
+
+    def __init__(self) -> None:
+        self.missing: Rows = {}
+        self.nothing: Rows = {}
+        self.conflict: Rows = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.nothing or self.conflict)
+
+    def merge(self, other: _Faults) -> None:
+        for mine, theirs in (
+            (self.missing, other.missing),
+            (self.nothing, other.nothing),
+            (self.conflict, other.conflict),
+        ):
+            for move, (chunk, count) in theirs.items():
+                first, total = mine.get(move, (chunk, 0))
+                mine[move] = (min(first, chunk), total + count)
+
+    def violations(self, moves: Moves, collective: Collective) -> Iterator[Violation]:
+        sentences = (
+            ("source-holds-data", self.missing, "node {src} sends to node {dst}"),
+            ("reduce-into-nothing", self.nothing, "node {src} adds at node {dst} to"),
+            ("write-conflict", self.conflict, "another transfer writes at node {dst}"),
+        )
+        ends = (
+            " {chunks} that it does not hold",
+            " {chunks} that is not there",
+            " {chunks} as well",
+        )
+        nodes = collective.nodes
+        for (rule, rows, start), end in zip(sentences, ends, strict=True):
+            for move, (chunk, count) in sorted(rows.items()):
+                src = nodes[moves.src[move]]
+                dst = nodes[moves.dst[move]]
+                more = f" and {count - 1} more" if count > 1 else ""
+                text = (start + end).format(
+                    src=src, dst=dst, chunks=f"chunk {chunk}{more}"
+                )
+                where = f"row {moves.row[move]}, transfer {src} -> {dst}"
+                yield Violation(rule, int(moves.step[move]), where, text)
+
+
+class _Block:
+    """The execution of all steps on a block of atoms."""
+
+    def __init__(
+        self, moves: Moves, lo: int, hi: int, ranks: int, memory: npt.NDArray[np.int32]
+    ) -> None:
+        self.moves, self.lo, self.hi = moves, lo, hi
+        self.values = Values(ranks)
+        self.faults = _Faults()
+        cells = ranks * (hi - lo)
+        self._cells, self._writer = memory[0, :cells], memory[1, :cells]
+        self._cells[:] = NOTHING
+        self.state = self._cells.reshape(ranks, hi - lo)
+
+    def run(self) -> bool:
+        """Execute; return False, half done, where it must be divided."""
+        moves, lo, hi = self.moves, self.lo, self.hi
+        self._start(moves.initial)
+        rows = np.flatnonzero((moves.lo < hi) & (moves.hi > lo))
+        step = moves.step[rows]
+        bounds = np.flatnonzero(np.diff(step)) + 1
+        starts = np.concatenate([[0], bounds]).astype(np.int64)
+        if not len(rows):
+            return True
+        clip_lo = np.maximum(moves.lo[rows], lo) - lo
+        clip_hi = np.minimum(moves.hi[rows], hi) - lo
+        most = np.add.reduceat(clip_hi - clip_lo, starts).max()
+        divisible = hi - lo > 1
+        if divisible and most > MOST_ELEMENTS:
+            return False
+        ends = [*bounds.tolist(), len(rows)]
+        for a, b in zip(starts.tolist(), ends, strict=True):
+            self._step(rows[a:b], clip_lo[a:b], clip_hi[a:b])
+            if divisible and self.values.size_bytes > MOST_VALUE_BYTES:
+                return False
+        return True
+
+    def _start(self, initial: Ranges) -> None:
+        inside = np.flatnonzero((initial.lo < self.hi) & (initial.hi > self.lo))
+        for row in inside.tolist():
+            rank = int(initial.rank[row])
+            a = max(int(initial.lo[row]), self.lo) - self.lo
+            b = min(int(initial.hi[row]), self.hi) - self.lo
+            self.state[rank, a:b] = self.values.intern(1 << rank)
+
+    def _step(self, rows: IntArray, lo: IntArray, hi: IntArray) -> None:
+        moves, width = self.moves, self.hi - self.lo
+        within, atom = expand(lo, hi)
+        move = rows[within]
+        value = self._cells[moves.src[move] * width + atom].astype(np.int64)
+        if (value == NOTHING).any():
+            absent = value == NOTHING
+            self._report(self.faults.missing, move[absent], atom[absent])
+            move, atom, value = move[~absent], atom[~absent], value[~absent]
+        cell = moves.dst[move] * width + atom
+        number = np.arange(len(cell))
+        self._writer[cell] = number
+        if (self._writer[cell] != number).any():
+            order = np.argsort(cell, kind="stable")
+            move, atom = move[order], atom[order]
+            kept = self._settle(move, cell[order], atom)
+            move, atom = move[kept], atom[kept]
+            cell, value = cell[order][kept], value[order][kept]
+        reduce = moves.op[move] == Op.REDUCE
+        targets, found = cell[reduce], self._cells[cell[reduce]].astype(np.int64)
+        if (found == NOTHING).any():
+            empty = found == NOTHING
+            self._report(self.faults.nothing, move[reduce][empty], atom[reduce][empty])
+        self._cells[cell[~reduce]] = value[~reduce]
+        self._reduce(targets, value[reduce])
+
+    def _settle(self, move: IntArray, cell: IntArray, atom: IntArray) -> IntArray:
+        """Report conflicting writes, sorted by cell; return those that go on."""
+        op = self.moves.op[move]
+        first = np.concatenate([[True], cell[1:] != cell[:-1]])
+        start = np.maximum.accumulate(np.where(first, np.arange(len(cell)), 0))
+        leads = op[start]  # what the first write into the cell does
+        clash = ~first & ((op == Op.COPY) | (leads == Op.COPY))
+        self._report(self.faults.conflict, move[clash], atom[clash])
+        return np.flatnonzero(~clash)
+
+    def _reduce(self, cell: IntArray, value: IntArray) -> None:
+        """Add all values of a cell pairwise, then add the sum to the state."""
+        while len(cell):
+            first = np.concatenate([[True], cell[1:] != cell[:-1]])
+            if first.all():
+                break
+            number = np.arange(len(cell))
+            start = np.maximum.accumulate(np.where(first, number, 0))
+            odd = (number - start) % 2 == 1
+            right = np.flatnonzero(odd)
+            value[right - 1] = self.values.add_columns(value[right - 1], value[right])
+            cell, value = cell[~odd], value[~odd]
+        if len(cell):
+            found = self._cells[cell].astype(np.int64)
+            self._cells[cell] = self.values.add_columns(found, value)
+
+    def _report(self, rows: Rows, move: IntArray, atom: IntArray) -> None:
+        chunk = self.moves.chunk_of_atom[atom + self.lo].tolist()
+        ends = self.moves.chunk_of_atom
+        size = (ends[atom + self.lo + 1] - ends[atom + self.lo]).tolist()
+        for row, at, count in zip(move.tolist(), chunk, size, strict=True):
+            first, total = rows.get(row, (at, 0))
+            rows[row] = (min(first, at), total + count)

@@ -1,0 +1,33 @@
+"""Sums of 63-bit integers that do not overflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+
+_HALF = 32
+_LOW = 2**_HALF - 1
+
+
+def exact_sums(where: IntArray, values: IntArray, size: int) -> list[int]:
+    """Return the sums of the `values` that go to each of `size` places.
+
+    Parameters
+    ----------
+    where
+        Place of each value, 0 to size - 1.
+    values
+        Non-negative; at most 2**31 of them. High and low halves are added apart,
+        so that nothing overflows, and joined as Python integers.
+    """
+    high, low = (np.zeros(size, dtype=np.int64) for _ in range(2))
+    np.add.at(high, where, values >> _HALF)
+    np.add.at(low, where, values & _LOW)
+    return [
+        (top << _HALF) + bottom
+        for top, bottom in zip(high.tolist(), low.tolist(), strict=True)
+    ]

@@ -1,0 +1,129 @@
+"""Moves: all chunk transfers of a schedule as columns over ranks and atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from lightloom.instances.collectives import op_of
+from lightloom.validate.distinct import distinct
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Schedule, Transfers
+    from lightloom.core.task import Collective
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Row i says that ``rank[i]`` has the atoms ``lo[i]:hi[i]``."""
+
+    rank: IntArray
+    lo: IntArray
+    hi: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Transfers in the order of the file, row i moves atoms ``lo[i]:hi[i]``.
+
+    An atom is a maximal range of chunks that no transfer, pre- or post-condition
+    ever divides, so all its chunks share one fate.
+
+    Attributes
+    ----------
+    step
+        Non-decreasing.
+    src, dst
+        Ranks.
+    lo, hi
+        Atoms.
+    op
+        `Op` codes.
+    row
+        Row of the transfer among all transfers of its step.
+    chunk_of_atom
+        First chunk of each atom, and one past the last, shape (atoms + 1,).
+    initial, final
+        Pre- and post-condition.
+    """
+
+    step: IntArray
+    src: IntArray
+    dst: IntArray
+    lo: IntArray
+    hi: IntArray
+    op: IntArray
+    row: IntArray
+    chunk_of_atom: IntArray
+    initial: Ranges
+    final: Ranges
+
+    @property
+    def atom_count(self) -> int:
+        """Number of atoms."""
+        return len(self.chunk_of_atom) - 1
+
+
+def moves_of(schedule: Schedule, collective: Collective) -> Moves:
+    """Return the moves of a schedule whose transfers are sound, each by itself.
+
+    Time O(m log m) and memory O(m) in transfers and condition rows.
+    """
+    parts = [cast("Transfers", part.transfers) for part in schedule.parts]
+    steps = np.array([part.index for part in schedule.parts], dtype=np.int64)
+    step = np.repeat(steps, [len(part) for part in parts])
+    lo, hi = _joined([t.chunk_lo for t in parts]), _joined([t.chunk_hi for t in parts])
+    chunk_of_atom, initial, final = conditions(collective, lo, hi)
+    rank = np.zeros(max(collective.nodes) + 1, dtype=np.int64)
+    rank[list(collective.nodes)] = np.arange(collective.rank_count)
+    number = np.arange(len(step), dtype=np.int64)
+    return Moves(
+        step,
+        rank[_joined([t.src for t in parts])],
+        rank[_joined([t.dst for t in parts])],
+        np.searchsorted(chunk_of_atom, lo),
+        np.searchsorted(chunk_of_atom, hi),
+        _joined([t.op for t in parts]),
+        number - np.searchsorted(step, step),
+        chunk_of_atom,
+        initial,
+        final,
+    )
+
+
+def conditions(
+    collective: Collective, *cuts: IntArray
+) -> tuple[IntArray, Ranges, Ranges]:
+    """Return the atoms of a collective, and its pre- and post-condition in them.
+
+    `cuts` are further chunk numbers at which atoms end. The atoms are returned as
+    their first chunks, and one past the last.
+    """
+    op = op_of(collective)
+    holdings = (op.initial(collective), op.final(collective))
+    ends = [end for rows in holdings for end in (rows.chunk_lo, rows.chunk_hi)]
+    atoms = distinct(np.concatenate([*ends, *cuts]))
+    initial, final = (
+        Ranges(
+            rows.rank,
+            np.searchsorted(atoms, rows.chunk_lo),
+            np.searchsorted(atoms, rows.chunk_hi),
+        )
+        for rows in holdings
+    )
+    return atoms, initial, final
+
+
+def expand(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
+    """Return (row, element) of every element of the ranges ``lo[i]:hi[i]``."""
+    lengths = hi - lo
+    row = np.repeat(np.arange(len(lo), dtype=np.int64), lengths)
+    start = np.cumsum(lengths) - lengths - lo
+    return row, np.arange(len(row), dtype=np.int64) - start[row]
+
+
+def _joined(columns: list[IntArray]) -> IntArray:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])

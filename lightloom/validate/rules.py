@@ -1,0 +1,222 @@
+"""The ledger of rules: what a schedule must obey, and who looks after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["RULES", "Rule"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    Attributes
+    ----------
+    id
+        What a violation carries in `Violation.rule`.
+    summary
+        The rule as a sentence.
+    checked_by
+        Module under ``lightloom.validate`` that reports it.
+    modelled_by
+        Where a declarative model states it, or ``not modelled`` with the reason.
+    """
+
+    id: str
+    summary: str
+    checked_by: str
+    modelled_by: str
+
+
+_NO_MODEL = "not modelled: no declarative model exists yet"
+_BY_FORM = "not modelled: a model's decoder cannot produce it"
+_CLAIM = "not modelled: a claim about a schedule, not a part of one"
+
+_LEDGER = (
+    ("fabric", "The fabric table describes a fabric.", "verdict", _BY_FORM),
+    ("task", "The task makes sense on the fabric.", "task", _BY_FORM),
+    (
+        "packet-has-circuits",
+        "On a packet fabric there are no segments, and steps name no plane.",
+        "order",
+        _BY_FORM,
+    ),
+    ("plane-range", "Segments and steps name a plane there is.", "order", _BY_FORM),
+    (
+        "segment-order",
+        (
+            "Segments of a plane count 0, 1, 2, ... and no step goes back to an"
+            " earlier one than a step before it has used."
+        ),
+        "order",
+        _NO_MODEL,
+    ),
+    ("segment-exists", "A step names a segment there is.", "order", _BY_FORM),
+    (
+        "step-order",
+        (
+            "Steps count 0, 1, 2, ... in the order of the file, and name each segment"
+            " of a plane at most once."
+        ),
+        "order",
+        _BY_FORM,
+    ),
+    (
+        "circuit-columns",
+        "A segment has the columns of its fabric, all of one length.",
+        "circuits",
+        _BY_FORM,
+    ),
+    (
+        "node-range",
+        "Circuits and transfers run between nodes of the fabric.",
+        "circuits, transfers",
+        _BY_FORM,
+    ),
+    ("self-circuit", "No circuit leads to its own source.", "circuits", _BY_FORM),
+    (
+        "wavelength-range",
+        "A circuit has wavelengths of the fabric, at least one, none twice.",
+        "circuits",
+        _BY_FORM,
+    ),
+    (
+        "route-is-path",
+        "A route goes from neighbour to neighbour inside the grid.",
+        "circuits",
+        _NO_MODEL,
+    ),
+    (
+        "route-ends",
+        "A route runs from its circuit's source to its destination.",
+        "circuits",
+        _NO_MODEL,
+    ),
+    ("route-is-simple", "A route visits no tile twice.", "circuits", _NO_MODEL),
+    ("lasers", "A laser feeds one circuit of a segment.", "resources", _NO_MODEL),
+    (
+        "photodiodes",
+        "A photodiode listens to one circuit of a segment.",
+        "resources",
+        _NO_MODEL,
+    ),
+    (
+        "waveguides",
+        "No edge carries a wavelength more often than it has waveguides or fibres.",
+        "resources",
+        _NO_MODEL,
+    ),
+    (
+        "circuit-held",
+        "A transfer runs on a circuit that its segment holds.",
+        "held",
+        _NO_MODEL,
+    ),
+    (
+        "transfer-kind",
+        "A collective moves chunks, a demand moves bytes.",
+        "transfers",
+        _BY_FORM,
+    ),
+    (
+        "transfer-columns",
+        "The columns of a step have one length, and operations are known ones.",
+        "transfers",
+        _BY_FORM,
+    ),
+    ("self-transfer", "No node transfers to itself.", "transfers", _BY_FORM),
+    (
+        "rank-membership",
+        (
+            "A collective moves data between its own nodes; others have no rank and"
+            " do not forward."
+        ),
+        "transfers",
+        _NO_MODEL,
+    ),
+    (
+        "chunk-range",
+        "A transfer moves at least one chunk, and only chunks there are.",
+        "transfers",
+        _BY_FORM,
+    ),
+    (
+        "bytes-range",
+        "A fluid transfer moves 1 to 2**60 - 1 bytes.",
+        "transfers",
+        _BY_FORM,
+    ),
+    (
+        "source-holds-data",
+        "A source holds what it sends when its step is released.",
+        "data",
+        _NO_MODEL,
+    ),
+    (
+        "reduce-into-nothing",
+        "A reduce finds something to add to at its destination.",
+        "data",
+        _NO_MODEL,
+    ),
+    (
+        "write-conflict",
+        (
+            "In a step a chunk of a node is copied into at most once, and not"
+            " reduced into as well."
+        ),
+        "data",
+        _NO_MODEL,
+    ),
+    (
+        "post-condition-missing",
+        "In the end everyone has every contribution it must have.",
+        "postcondition",
+        _NO_MODEL,
+    ),
+    (
+        "post-condition-double",
+        "In the end no contribution that must be there is there twice.",
+        "postcondition",
+        _NO_MODEL,
+    ),
+    (
+        "post-condition-wrong",
+        (
+            "In the end no chunk that is asked for holds a contribution that does not"
+            " belong to it."
+        ),
+        "postcondition",
+        _NO_MODEL,
+    ),
+    (
+        "demand-bytes",
+        "Every pair is served the bytes it asks for, no more, no less.",
+        "demand",
+        _NO_MODEL,
+    ),
+    ("footer-counts", "The footer counts what the file has.", "footer", _CLAIM),
+    ("footer-time", "The footer's completion time is replay's.", "footer", _CLAIM),
+    ("certificate-kind", "The kind of certificate is known.", "certificate", _CLAIM),
+    (
+        "certificate-witness",
+        "The witness has the form of its kind and fits the fabric and the task.",
+        "certificate",
+        _CLAIM,
+    ),
+    (
+        "certificate-bound",
+        "The witness proves the bound, and no valid schedule beats it.",
+        "certificate",
+        _CLAIM,
+    ),
+    (
+        "certificate-value",
+        "The certificate's value is the completion time.",
+        "certificate",
+        _CLAIM,
+    ),
+)
+
+RULES: dict[str, Rule] = {entry[0]: Rule(*entry) for entry in _LEDGER}
+"""Every rule by id, in the order in which they are checked."""

@@ -1,0 +1,193 @@
+"""The verdict on a schedule: every check, in an order in which each has a meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.certificate import CertificateStatus
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import CircuitFabric
+from lightloom.core.task import Collective
+from lightloom.core.violation import Violation
+from lightloom.instances.fabrics import load_fabric
+from lightloom.validate import (
+    certificate,
+    circuits,
+    data,
+    demand,
+    footer,
+    held,
+    order,
+    resources,
+    task,
+    transfers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightloom.core.certificate import Certificate
+    from lightloom.core.schedule import Schedule
+    from lightloom.instances.instance import AnyFabric
+
+MOST_PER_RULE = 1000
+"""Violations of one rule that are kept; one more says how many there were."""
+
+
+@dataclass(frozen=True)
+class CertificateReport:
+    """What a schedule's certificate is worth.
+
+    Attributes
+    ----------
+    status
+        How good the schedule is known to be.
+    kind, bound, value
+        As the file claims them; ``None`` where it carries no certificate.
+    """
+
+    status: CertificateStatus
+    kind: str | None = None
+    bound: int | None = None
+    value: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `verify` found.
+
+    Attributes
+    ----------
+    valid
+        Whether no rule is broken.
+    violations
+        Sorted by rule, step (those of no step first), resource and message.
+    certificate
+        What the certificate is worth; a broken schedule's is refused.
+    """
+
+    valid: bool
+    violations: tuple[Violation, ...]
+    certificate: CertificateReport
+
+
+def verify(schedule: Schedule) -> Verdict:
+    """Check every rule of the ledger, and recompute what the footer claims.
+
+    A check whose subject an earlier one has found to be malformed is left out: data
+    are followed only where every transfer is sound, the time recomputed only where
+    every reference is. All other faults are reported at once. A schedule without
+    footer claims nothing, and is checked all the same. Exact; deterministic.
+    """
+    found = _Found()
+    if schedule.footer is not None:
+        found.add(footer.check(schedule, schedule.footer))
+    try:
+        fabric = load_fabric(schedule.fabric)
+    except InputError as problem:
+        found.add([Violation("fabric", None, "fabric", str(problem))])
+    else:
+        _check(fabric, schedule, found)
+    claimed = None if schedule.footer is None else schedule.footer.certificate
+    return Verdict(not found.count, found.kept(), _report(claimed, found))
+
+
+class _Found:
+    """Violations by rule, no more than `MOST_PER_RULE` of each."""
+
+    def __init__(self) -> None:
+        self.count: dict[str, int] = {}
+        self._rules: dict[str, list[Violation]] = {}
+
+    def add(self, violations: Iterable[Violation]) -> bool:
+        """Take violations; return whether there were none."""
+        clean = True
+        for violation in violations:
+            clean = False
+            rule = violation.rule
+            self.count[rule] = self.count.get(rule, 0) + 1
+            if self.count[rule] <= MOST_PER_RULE:
+                self._rules.setdefault(rule, []).append(violation)
+        return clean
+
+    def kept(self) -> tuple[Violation, ...]:
+        """Return the violations, sorted, the left out ones counted at the end."""
+        kept: list[Violation] = []
+        for rule in sorted(self._rules):
+            kept += sorted(self._rules[rule], key=_place)
+            more = self.count[rule] - MOST_PER_RULE
+            if more > 0:
+                kept.append(Violation(rule, None, "", f"and {more} more", more))
+        return tuple(kept)
+
+
+def _place(violation: Violation) -> tuple[int, str, str]:
+    step = -1 if violation.step is None else violation.step
+    return step, violation.resource, violation.message
+
+
+def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
+    count = fabric.node_count
+    task_sound = found.add(task.check(schedule.task, count))
+    ordered = found.add(order.check(fabric, schedule))
+    built = True
+    if isinstance(fabric, CircuitFabric):
+        built = _check_segments(fabric, schedule, found)
+        connected = found.add(held.check(count, schedule))
+        built = built and connected
+    rows = transfers.check(count, schedule, task_is_sound=task_sound)
+    moved = found.add(rows)
+    if ordered and moved and task_sound:
+        if isinstance(schedule.task, Collective):
+            found.add(data.check(schedule, schedule.task))
+        else:
+            found.add(demand.check(count, schedule, schedule.task))
+    if schedule.footer is None:
+        return
+    time_ps = None
+    if ordered and built and moved and task_sound:
+        time_ps = _check_time(schedule, found)
+    claimed = schedule.footer.certificate
+    if claimed is not None and task_sound:
+        found.add(certificate.check(fabric, schedule.task, claimed, time_ps))
+        if time_ps is not None and not found.count:
+            found.add(certificate.check_against(claimed, time_ps))
+
+
+def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) -> bool:
+    """Check circuits and resources; return whether all circuits are well-formed."""
+    built = True
+    for segment in schedule.segments:
+        inspection = circuits.inspect(fabric, segment)
+        built &= found.add(inspection.violations)
+        if inspection.sound is not None:
+            found.add(resources.check(fabric, segment, inspection.sound))
+    return built
+
+
+def _check_time(schedule: Schedule, found: _Found) -> int | None:
+    """Return replay's completion time, compared with the footer's."""
+    from lightloom.replay import replay  # noqa: PLC0415  (loaded only for claims)
+
+    assert schedule.footer is not None
+    try:
+        time_ps = replay(schedule).completion_time_ps
+    except (InputError, OverflowError) as problem:
+        message = f"replay refuses the schedule: {problem}"
+        found.add([Violation("footer-time", None, "schedule", message)])
+        return None
+    found.add(footer.check_time(schedule.footer, time_ps))
+    return time_ps
+
+
+def _report(claimed: Certificate | None, found: _Found) -> CertificateReport:
+    if claimed is None:
+        return CertificateReport(CertificateStatus.NO_BOUND)
+    if found.count:
+        status = CertificateStatus.REFUSED
+    elif claimed.bound == claimed.value:
+        status = CertificateStatus.OPTIMAL
+    else:
+        status = CertificateStatus.GAP
+    return CertificateReport(status, claimed.kind, claimed.bound, claimed.value)

@@ -1,0 +1,1 @@
+"""Oracles: plain, slow statements of what results must be."""

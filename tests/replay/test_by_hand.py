@@ -1,0 +1,122 @@
+"""Replay of files whose times were worked out by hand, and of closed forms."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightloom.core.schedule import Algorithm, Schedule, StepPart, Transfers
+from lightloom.core.task import Collective
+from lightloom.core.units import transmission_ps
+from lightloom.formats.schedule_reader import read_schedule
+from lightloom.replay import replay
+from tests.replay.plane_fabric import fluid, schedule_of
+
+DATA = Path(__file__).parents[1] / "formats" / "data"
+
+
+def test_all_gather_on_four_tiles() -> None:
+    """3.7 us + 0.7 us + 1 KiB at 150 Gb/s, then the same with 2 KiB."""
+    timeline = replay(read_schedule(DATA / "all-gather-2x2.v1.jsonl"))
+    first, second = timeline.steps
+    assert (first.release_ps, first.end_ps) == (0, 3_700_000 + 700_000 + 54_614)
+    assert first.end_ps == 4_454_614
+    assert timeline.completion_time_ps == 4_454_614 + 3_700_000 + 700_000 + 109_227
+    assert (second.transfers, second.bytes, second.segments) == (4, 8192, ((0, 1),))
+    assert [(done.start_ps, done.end_ps) for done in timeline.reconfigurations] == [
+        (0, 3_700_000),
+        (4_454_614, 8_154_614),
+    ]
+    assert timeline.every_round_charged_ps == timeline.completion_time_ps
+    assert timeline.nodes.busy_ps.tolist() == [754_614 + 809_227] * 4
+    assert timeline.nodes.sent_bytes.tolist() == [3072] * 4
+    assert timeline.pairs.chunks.tolist() == [1] * 4 + [2] * 4
+
+
+def test_steps_that_share_a_segment_pay_once() -> None:
+    """Nothing is reconfigured between them; the paper's count charges both."""
+    timeline = replay(read_schedule(DATA / "all-reduce-pair.v1.jsonl"))
+    assert timeline.completion_time_ps == 3_700_000 + 2 * (700_000 + 8_000)
+    assert timeline.every_round_charged_ps == timeline.completion_time_ps + 3_700_000
+    assert len(timeline.reconfigurations) == 1
+
+
+def test_a_demand_on_the_ideal_switch() -> None:
+    """Egress of node 0 carries 3000 bytes at a byte a picosecond."""
+    timeline = replay(read_schedule(DATA / "demand-ideal-switch.v1.jsonl"))
+    assert [step.end_ps for step in timeline.steps] == [1_003_000, 2_003_007]
+    assert timeline.reconfigurations == ()
+    assert timeline.every_round_charged_ps == 2_003_007
+    assert timeline.nodes.busy_ps.tolist() == [1003000, 1003000, 2003007, 2003007]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("*.jsonl")))
+def test_the_fixtures_claim_what_replay_says(name: str) -> None:
+    """Completion times worked out by hand are those of replay."""
+    schedule = read_schedule(DATA / name)
+    assert schedule.footer is not None
+    claimed = schedule.footer.completion_time_ps
+    assert replay(schedule).completion_time_ps == claimed
+
+
+def test_the_footer_is_ignored() -> None:
+    """A schedule without a footer, or with a false one, takes the same time."""
+    schedule = read_schedule(DATA / "all-gather-2x2.v1.jsonl")
+    bare = dataclasses.replace(schedule, footer=None)
+    assert replay(bare).completion_time_ps == replay(schedule).completion_time_ps
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 8, 13])
+@pytest.mark.parametrize("block_bytes", [1, 1000, 2**20])
+def test_ring_all_reduce_on_the_ideal_switch(nodes: int, block_bytes: int) -> None:
+    """2 (N - 1) steps of alpha + B / (N rate), each rounded up."""
+    rate, alpha_ps = 300_000_000_000, 700_000
+    rank = np.arange(nodes)
+    parts = []
+    for step in range(2 * (nodes - 1)):
+        block = (rank - step) % nodes
+        op = np.full(nodes, int(step < nodes - 1))
+        moves = Transfers(rank, (rank + 1) % nodes, block, block + 1, op)
+        parts.append(StepPart(step, None, None, moves))
+    task = Collective("all-reduce", tuple(range(nodes)), nodes * block_bytes, nodes)
+    fabric: dict[str, int | str | bool] = {
+        "kind": "ideal-switch",
+        "nodes": nodes,
+        "bits_per_second_per_node": rate,
+        "alpha_ps": alpha_ps,
+    }
+    timeline = replay(Schedule(fabric, task, Algorithm("ring"), (), tuple(parts)))
+    step_ps = alpha_ps + transmission_ps(block_bytes, rate)
+    assert timeline.completion_time_ps == 2 * (nodes - 1) * step_ps
+    assert timeline.nodes.idle_ps.tolist() == [0] * nodes
+
+
+def test_links_add_up_over_transfers_and_are_rounded_once() -> None:
+    """Three bytes into one node at 8 / 7 bytes a ps take ceil(21 / 8), not 3 * 1."""
+    fabric: dict[str, int | str | bool] = {
+        "kind": "ideal-switch",
+        "nodes": 4,
+        "bits_per_second_per_node": 64 * 10**12 // 7,
+        "alpha_ps": 0,
+        "switch_latency_ps": 5,
+    }
+    rows = [(0, 3, 1), (1, 3, 1), (2, 3, 1), (3, 0, 1)]
+    timeline = replay(schedule_of([], [fluid(0, None, None, rows)], fabric))
+    assert timeline.completion_time_ps == 5 + 3
+
+
+def test_exact_where_floats_are_not() -> None:
+    """An odd number of bytes near 2**53 at a prime rate is rounded up exactly."""
+    size, rate = 2**53 + 1, 999_999_999_989
+    fabric: dict[str, int | str | bool] = {
+        "kind": "ideal-switch",
+        "nodes": 2,
+        "bits_per_second_per_node": rate,
+        "alpha_ps": 0,
+    }
+    schedule = schedule_of([], [fluid(0, None, None, [(0, 1, size // 10**5)])], fabric)
+    expected = -(-(size // 10**5) * 8 * 10**12 // rate)
+    assert replay(schedule).completion_time_ps == expected

@@ -1,0 +1,58 @@
+"""The catalogue of algorithms: what it lists, and how it refuses."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import catalogue as collectives
+from lightloom.synth.algorithms import catalogue, make_algorithm
+
+
+def test_every_collective_has_an_algorithm() -> None:
+    """Each operation can be done, and every entry's presets make a record."""
+    offered = {op for entry in catalogue().values() for op in entry.ops}
+    assert offered == set(collectives())
+    for name, entry in catalogue().items():
+        made = make_algorithm(name, {})
+        assert isinstance(made, msgspec.Struct)
+        assert set(made.ops) == set(entry.ops)
+
+
+def test_unknown_algorithm() -> None:
+    """Near names are suggested."""
+    with pytest.raises(InputError, match="did you mean multiport"):
+        make_algorithm("multi-port", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("multiport", {"port": 3}, "unknown key 'port'.*did you mean ports"),
+        ("multiport", {"ports": 0}, "ports.*>= 1"),
+        ("multiport", {"signed": 2}, "signed"),
+        ("radices", {"radices": ["four"]}, "radices.*'four'.*int"),
+        ("radices", {"radices": [4, 2.5]}, "radices.*2.5.*int"),
+        ("radices", {"radices": [16, 1]}, "radices.*>= 2"),
+        ("radices", {"radices": 16}, "radices"),
+        ("radices", {"radices": [4, 4], "exchange": [0, 2]}, "exchange"),
+        ("double-binary-tree", {"pieces": -1}, "pieces.*>= 1"),
+    ],
+)
+def test_bad_parameters(name: str, parameters: dict[str, object], message: str) -> None:
+    """The message names the parameter, what was found, and what is allowed."""
+    with pytest.raises(InputError, match=message):
+        make_algorithm(name, parameters)
+
+
+def test_algorithm_that_cannot_do_it() -> None:
+    """The algorithms that can are named, whether asked early or late."""
+    with pytest.raises(
+        InputError, match=r"ring does not do all-to-all.*bruck or direct"
+    ):
+        make_algorithm("ring", {}, op="all-to-all")
+    task = Collective("all-to-all", (0, 1), 8, 2)
+    with pytest.raises(InputError, match=r"does not do all-to-all.*bruck or direct"):
+        make_algorithm("ring", {}).plan(task, 1)

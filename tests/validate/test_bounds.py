@@ -1,0 +1,284 @@
+"""Lower bounds are true, known where the answer is known, and checked from scratch."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.certificate import Certificate
+from lightloom.core.task import Collective, Demand
+from lightloom.core.units import MIB
+from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.replay import replay
+from lightloom.instances.fabrics import load_fabric
+from lightloom.validate import verify
+from lightloom.validate.bounds import (
+    WitnessError,
+    all_bounds,
+    catalogue,
+    lower_bound,
+)
+from lightloom.validate.bounds.obligations import obligations
+from lightloom.validate.bounds.portions import fan_ps, reach_ps
+from tests.validate.gossip import gossip, served, star
+
+if TYPE_CHECKING:
+    from lightloom.core.schedule import Schedule
+
+COPYING = sorted(name for name, op in collectives().items() if not op.reduces)
+REDUCING = sorted(name for name, op in collectives().items() if op.reduces)
+RACK = Lightpath(rows=16, cols=16)
+ALL = tuple(range(256))
+
+
+def _bounds_hold(made: Schedule) -> None:
+    assert verify(made).violations == ()
+    time_ps = replay(made).completion_time_ps
+    for certificate in all_bounds(load_fabric(made.fabric), made.task).values():
+        assert certificate.bound <= time_ps, certificate
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(COPYING))
+def test_no_copying_schedule_beats_a_bound(seed: int, op: str) -> None:
+    """Random gossip on random fabrics takes at least every bound."""
+    _bounds_hold(gossip(seed, op))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(REDUCING))
+def test_no_reducing_schedule_beats_a_bound(seed: int, op: str) -> None:
+    """Reductions at a hub take at least every bound."""
+    _bounds_hold(star(seed, op))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**9))
+def test_no_fluid_schedule_beats_a_bound(seed: int) -> None:
+    """Fluid demands served at random take at least every bound."""
+    _bounds_hold(served(seed))
+
+
+def test_all_reduce_of_64_mib_on_the_rack() -> None:
+    """The volume bound: 2 * 255 / 256 * 64 MiB at 300 GB/s, and two portions."""
+    task = Collective("all-reduce", ALL, 64 * MIB)
+    bound = lower_bound(RACK, task)
+    assert bound is not None
+    data_ps = -(-2 * 255 * 64 * MIB * 8 * 10**12 // (256 * 16 * 150 * 10**9))
+    assert data_ps == 445_644_800
+    assert bound.kind == "volume"
+    assert bound.bound == 3_700_000 + 2 * 700_000 + data_ps
+
+
+def test_chunks_do_not_matter() -> None:
+    """A bound is the same before and after the chunks are chosen."""
+    for op in collectives().values():
+        task = Collective(op.name, (3, 1, 2), 3 * 64)
+        fine = msgspec.structs.replace(task, chunks=12)
+        grid = Lightpath(rows=2, cols=2, lasers=2, waveguides=1)
+        assert all_bounds(grid, task) == all_bounds(grid, fine)
+
+
+@pytest.mark.parametrize(
+    ("ports", "reach", "portions"),
+    [(1, 2, 1), (1, 256, 8), (16, 256, 2), (16, 289, 2), (16, 290, 3), (3, 17, 3)],
+)
+def test_portions_without_delay(ports: int, reach: int, portions: int) -> None:
+    """With free reconfigurations data reach (k + 1)-fold as many a portion."""
+    grid = Lightpath(rows=16, cols=32, lasers=ports, reconfiguration_ps=0, alpha_ps=10)
+    assert reach_ps(grid, reach) == 10 * portions
+
+
+def test_portions_with_delay() -> None:
+    """One port: doubling costs a reconfiguration each, a ring costs portions."""
+    slow = Lightpath(rows=1, cols=8, lasers=1, alpha_ps=1, reconfiguration_ps=100)
+    # One segment reaches 8 nodes in 7 portions; three segments in 3.
+    assert reach_ps(slow, 8) == 100 + 7
+    quick = Lightpath(rows=1, cols=8, lasers=1, alpha_ps=100, reconfiguration_ps=1)
+    assert reach_ps(quick, 8) == 1 + 3 * 100 + 2 * 1
+    even = Lightpath(rows=1, cols=8, lasers=1, alpha_ps=10, reconfiguration_ps=15)
+    # 1 segment: 7 portions, 70. 2: (1 + 2)(1 + 2) >= 8 in 4, 55. 3: 30 + 30.
+    assert reach_ps(even, 8) == 15 + 55
+
+
+def test_reach_is_the_least_over_all_ways_to_split() -> None:
+    """Portions and segments agree with a search over every composition."""
+
+    def folds(ports: int, portions: int, segments: int) -> int:
+        if segments == 1:
+            return sum(ports**length for length in range(portions + 1))
+        return max(
+            sum(ports**length for length in range(first + 1))
+            * folds(ports, portions - first, segments - 1)
+            for first in range(1, portions - segments + 2)
+        )
+
+    for ports, delay in [(1, 7), (1, 30), (2, 0), (2, 25), (3, 11)]:
+        grid = Lightpath(
+            rows=4,
+            cols=8,
+            lasers=ports,
+            alpha_ps=10,
+            reconfiguration_ps=delay,
+            initial_configuration_charged=False,
+        )
+        for reach in (2, 3, 5, 9, 12):
+            best = min(
+                10 * portions + delay * (segments - 1)
+                for portions in range(1, 12)
+                for segments in range(1, portions + 1)
+                if folds(ports, portions, segments) >= reach
+            )
+            assert reach_ps(grid, reach) == best
+
+
+def test_fan_of_a_demand() -> None:
+    """Nobody forwards a demand: seven peers over two lasers need four segments."""
+    grid = Lightpath(rows=2, cols=4, lasers=2, alpha_ps=10, reconfiguration_ps=1000)
+    assert fan_ps(grid, 7) == 4 * 10 + 4 * 1000
+    demand = Demand.from_rows([(0, node, 1) for node in range(1, 8)])
+    certificate = all_bounds(grid, demand)["growth"]
+    assert certificate.bound == 4040
+    assert certificate.witness == {"node": 0, "direction": 0}
+
+
+def test_cut_sees_scarce_waveguides() -> None:
+    """On a line with one waveguide an all-to-all is bound by its middle edge."""
+    line = Lightpath(rows=1, cols=8, lasers=4, waveguides=1, alpha_ps=0)
+    task = Collective("all-to-all", tuple(range(8)), 8 * 1_500_000)
+    certificate = lower_bound(line, task)
+    assert certificate is not None
+    assert certificate.kind == "cut"
+    assert certificate.witness == {"nodes": [0, 1, 2, 3]}
+    # 16 blocks cross one waveguide of 4 wavelengths: 24 MB at 600 Gb/s.
+    assert certificate.bound - reach_ps(line, 8) == 320_000_000
+
+
+def _naive_entering(task: Collective | Demand, inside: np.ndarray) -> int:
+    """Return what must enter a set, chunk by chunk from the definitions."""
+    if isinstance(task, Demand):
+        rows = zip(task.src, task.dst, task.bytes, strict=True)
+        return sum(size for s, d, size in rows if not inside[s] and inside[d])
+    op = collectives()[task.op]
+    first, last = op.initial(task), op.final(task)
+    total = 0
+    for chunk in range(op.chunk_total(task)):
+        has, must = (
+            {
+                task.nodes[rank]
+                for rank, lo, hi in zip(
+                    rows.rank, rows.chunk_lo, rows.chunk_hi, strict=True
+                )
+                if lo <= chunk < hi
+            }
+            for rows in (first, last)
+        )
+        needed = any(inside[node] for node in must)
+        outside = [node for node in has if not inside[node]]
+        missing = bool(outside) if op.reduces else len(outside) == len(has)
+        total += task.chunk_bytes * (needed and missing)
+    return total
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9))
+def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
+    """The certificate is the best over all rectangles and complements, by hand."""
+    rng = random.Random(seed)
+    grid = Lightpath(
+        rows=rng.randint(1, 3), cols=rng.randint(1, 4), wafer_rows=2, wafer_cols=2,
+        lasers=rng.randint(1, 3), waveguides=rng.randint(0, 3), fibers=rng.randint(0, 3),
+    )  # fmt: skip
+    count = grid.node_count
+    nodes = tuple(rng.sample(range(count), rng.randint(1, count)))
+    op = rng.choice(sorted(collectives()))
+    task: Collective | Demand = Collective(op, nodes, len(nodes) * 12)
+    if rng.random() < 0.3:
+        rows = [
+            (rng.randrange(count), rng.randrange(count), rng.randint(1, 99))
+            for _ in range(5)
+        ]
+        task = Demand.from_rows([row for row in rows if row[0] != row[1]])
+    needs = obligations(task, count)
+    whole = task
+    if isinstance(task, Collective):
+        whole = msgspec.structs.replace(task, chunks=len(nodes))
+    kind = catalogue()["cut"]
+    best = 0
+    for top in range(grid.rows):
+        for bottom in range(top, grid.rows):
+            for left in range(grid.cols):
+                for right in range(left, grid.cols):
+                    box = np.zeros((grid.rows, grid.cols), dtype=np.bool_)
+                    box[top : bottom + 1, left : right + 1] = True
+                    for inside in (box.reshape(-1), ~box.reshape(-1)):
+                        entering = needs.entering_bytes(inside)
+                        assert entering == _naive_entering(whole, inside)
+                        if not entering:
+                            continue
+                        witness = {"nodes": np.flatnonzero(inside).tolist()}
+                        try:
+                            proven = kind.prove(grid, task, witness)
+                        except WitnessError:
+                            continue
+                        best = max(best, proven)
+    found = kind.bound(grid, task)
+    assert (found.bound if found else 0) == best
+
+
+def test_every_kind_checks_its_own_certificates() -> None:
+    """What `bound` claims `check` proves, and no more."""
+    task = Collective("all-gather", ALL, MIB)
+    for name, certificate in all_bounds(RACK, task).items():
+        assert catalogue()[name].check(RACK, task, certificate) == certificate.bound
+
+
+@pytest.mark.parametrize(
+    ("kind", "witness"),
+    [
+        ("receive", {}),
+        ("receive", {"node": 256}),
+        ("receive", {"node": [1]}),
+        ("send", {"node": -1}),
+        ("send", {"node": 0, "direction": 0}),
+        ("volume", {"node": 0}),
+        ("growth", {"node": 0}),
+        ("growth", {"node": 0, "direction": 2}),
+        ("cut", {"nodes": 3}),
+        ("cut", {"nodes": [0, 0]}),
+        ("cut", {"nodes": [0, 256]}),
+        ("cut", {"nodes": [0], "node": 0}),
+    ],
+)
+def test_bad_witnesses_are_refused(kind: str, witness: dict[str, int]) -> None:
+    """A witness with other keys, types or nodes proves nothing."""
+    task = Collective("all-reduce", ALL, MIB)
+    with pytest.raises(WitnessError):
+        catalogue()[kind].check(RACK, task, Certificate(kind, 0, None, witness))
+
+
+def test_nothing_to_do_and_nothing_that_can_be_done() -> None:
+    """A single rank has no bound; neither has a fabric without lasers."""
+    assert lower_bound(RACK, Collective("all-reduce", (7,), MIB)) is None
+    dark = Lightpath(rows=2, cols=2, lasers=0)
+    assert lower_bound(dark, Collective("all-reduce", (0, 1), MIB)) is None
+    with pytest.raises(WitnessError):
+        catalogue()["volume"].check(
+            dark, Collective("all-reduce", (0, 1), MIB), Certificate("volume", 0)
+        )
+
+
+def test_switch_bounds_are_met_by_direct_exchange() -> None:
+    """On the ideal switch a direct all-gather is optimal: one step, one share."""
+    switch = IdealSwitch(nodes=4)
+    bound = lower_bound(switch, Collective("all-gather", (0, 1, 2, 3), 4096))
+    assert bound is not None
+    assert bound.bound == 710_240

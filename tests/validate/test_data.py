@@ -1,0 +1,199 @@
+"""Contribution counts agree with multisets kept in plain dictionaries."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.columns import column
+from lightloom.core.schedule import Algorithm, Op, Schedule, StepPart, Transfers
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import catalogue, op_of
+from lightloom.validate import data
+from lightloom.validate.values import Values
+
+Row = tuple[int, int, int, int, int, int]
+"""step, src, dst, chunk_lo, chunk_hi, op."""
+
+
+def _schedule(task: Collective, rows: list[Row]) -> Schedule:
+    parts = []
+    for step in sorted({row[0] for row in rows}):
+        mine = [row for row in rows if row[0] == step]
+        cut = len(mine) // 2  # two parts, as for two segments of one step
+        for piece in (mine[:cut], mine[cut:]):
+            columns = [column(row[place] for row in piece) for place in range(1, 6)]
+            parts.append(StepPart(step, None, None, Transfers(*columns)))
+    return Schedule({}, task, Algorithm("random"), (), tuple(parts))
+
+
+def _oracle(task: Collective, rows: list[Row]) -> set[tuple[str, int | None, str]]:
+    """Return (rule, step, what) of every fault, one chunk and multiset at a time."""
+    op = op_of(task)
+    first, last = op.initial(task), op.final(task)
+    state: dict[tuple[int, int], Counter[int]] = {}
+    for rank, lo, hi in zip(first.rank, first.chunk_lo, first.chunk_hi, strict=True):
+        for chunk in range(lo, hi):
+            state[task.nodes[rank], chunk] = Counter([task.nodes[rank]])
+    begin = dict(state)
+    faults: set[tuple[str, int | None, str]] = set()
+    for step in sorted({row[0] for row in rows}):
+        release = dict(state)
+        writes: dict[tuple[int, int], list[tuple[int, Counter[int], str]]] = {}
+        for number, row in enumerate(row for row in rows if row[0] == step):
+            _, src, dst, lo, hi, kind = row
+            where = f"row {number}, transfer {src} -> {dst}"
+            for chunk in range(lo, hi):
+                if (src, chunk) not in release:
+                    faults.add(("source-holds-data", step, where))
+                    continue
+                value = release[src, chunk]
+                writes.setdefault((dst, chunk), []).append((kind, value, where))
+        for cell, queue in writes.items():
+            lead, value, where = queue[0]
+            total = Counter(value)
+            if lead == Op.REDUCE:
+                total += release.get(cell, Counter())
+                if cell not in release:
+                    faults.add(("reduce-into-nothing", step, where))
+            for kind, value, where in queue[1:]:
+                if kind == Op.COPY or lead == Op.COPY:
+                    faults.add(("write-conflict", step, where))
+                    continue
+                if cell not in release:
+                    faults.add(("reduce-into-nothing", step, where))
+                total += value
+            state[cell] = total
+    if faults:
+        return faults
+    holder = {chunk: node for node, chunk in begin}
+    for rank, lo, hi in zip(last.rank, last.chunk_lo, last.chunk_hi, strict=True):
+        for chunk in range(lo, hi):
+            node = task.nodes[rank]
+            has = state.get((node, chunk), Counter())
+            due = set(task.nodes) if op.reduces else {holder[chunk]}
+            name = f"{chunk} of {node}"
+            if not has or due - set(has):
+                faults.add(("post-condition-missing", None, name))
+            if any(has[who] > 1 for who in due):
+                faults.add(("post-condition-double", None, name))
+            if set(has) - due:
+                faults.add(("post-condition-wrong", None, name))
+    return faults
+
+
+def _found(task: Collective, rows: list[Row]) -> set[tuple[str, int | None, str]]:
+    faults: set[tuple[str, int | None, str]] = set()
+    for violation in data.check(_schedule(task, rows), task):
+        where = violation.resource
+        if violation.step is not None:
+            faults.add((violation.rule, violation.step, where))
+            continue
+        chunks, node = where.split(" of node ")
+        span = chunks.split()[1].split(":")
+        lo = int(span[0])
+        hi = int(span[1]) if len(span) > 1 else lo + 1
+        for chunk in range(lo, hi):
+            faults.add((violation.rule, None, f"{chunk} of {node}"))
+    return faults
+
+
+def _random_rows(rng: random.Random, task: Collective, total: int) -> list[Row]:
+    """Return transfers that mostly, but not always, make sense."""
+    held = {}
+    first = op_of(task).initial(task)
+    for rank, lo, hi in zip(
+        first.rank.tolist(),
+        first.chunk_lo.tolist(),
+        first.chunk_hi.tolist(),
+        strict=True,
+    ):
+        held.setdefault(task.nodes[rank], []).append((lo, hi))
+    rows: list[Row] = []
+    for step in range(rng.randint(1, 5)):
+        for _ in range(rng.randint(1, 6)):
+            src, dst = rng.sample(task.nodes, 2)
+            lo = rng.randrange(total)
+            hi = rng.randint(lo + 1, total)
+            if src in held and rng.random() < 0.8:
+                lo, hi = rng.choice(held[src])
+            into = dst in held and any(a <= lo and hi <= b for a, b in held[dst])
+            kind = int(Op.REDUCE if into and rng.random() < 0.7 else Op.COPY)
+            rows.append((step, src, dst, lo, hi, kind))
+            held.setdefault(dst, []).append((lo, hi))
+    return rows
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(sorted(catalogue())))
+def test_agrees_with_dictionaries_of_counters(seed: int, op: str) -> None:
+    """Random transfers, sensible or not, break the same rules at the same places."""
+    rng = random.Random(seed)
+    nodes = tuple(rng.sample(range(9), rng.randint(2, 5)))
+    chunks = len(nodes) * rng.randint(1, 3)
+    task = Collective(op, nodes, chunks, chunks)
+    rows = _random_rows(rng, task, op_of(task).chunk_total(task))
+    assert _found(task, rows) == _oracle(task, rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(["all-reduce", "all-to-all"]))
+def test_blocks_do_not_matter(seed: int, op: str) -> None:
+    """Cut in blocks of any size, the same schedule gets the same verdict."""
+    rng = random.Random(seed)
+    nodes = tuple(range(4))
+    task = Collective(op, nodes, 12, 12)
+    rows = _random_rows(rng, task, op_of(task).chunk_total(task))
+    whole = sorted(data.check(_schedule(task, rows), task), key=repr)
+    limits = [("MOST_CELLS", 8), ("MOST_ELEMENTS", 3), ("MOST_VALUE_BYTES", 1200)]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in rng.sample(limits, rng.randint(1, 3)):
+            patch.setattr(data, name, limit)
+        cut = list(data.check(_schedule(task, rows), task))
+    flow = [violation for violation in cut if violation.step is not None]
+    if flow or not cut:
+        assert sorted(cut, key=repr) == whole
+    else:
+        assert _chunks(cut) == _chunks(whole)
+
+
+def _chunks(violations: list[data.Violation]) -> set[tuple[str, str, int]]:
+    """Return (rule, node, chunk) of violations that span runs of chunks."""
+    found = set()
+    for violation in violations:
+        span, node = violation.resource.split(" of node ")
+        ends = [int(end) for end in span.split()[1].split(":")]
+        for chunk in range(ends[0], ends[-1] if len(ends) > 1 else ends[0] + 1):
+            found.add((violation.rule, node, chunk))
+    return found
+
+
+@given(st.lists(st.lists(st.integers(0, 6), min_size=1), min_size=1, max_size=8))
+def test_values_are_saturated_multisets(draws: list[list[int]]) -> None:
+    """Sums of values know who contributes, and who does so more than once."""
+    values = Values(7)
+    total, counts = values.intern(0), Counter[int]()
+    for draw in draws:
+        for rank in draw:
+            total = values.add(total, values.intern(1 << rank))
+            counts[rank] += 1
+    once, twice = values.masks(total)
+    assert once == sum(1 << rank for rank in counts)
+    assert twice == sum(1 << rank for rank, count in counts.items() if count > 1)
+
+
+def test_columns_of_values_add_row_by_row() -> None:
+    """Adding columns is adding each row."""
+    values = Values(4)
+    ids = [values.intern(1 << rank) for rank in range(4)]
+    left = np.array([ids[0], ids[1], ids[1], 0], dtype=np.int64)
+    right = np.array([ids[1], ids[0], ids[1], ids[3]], dtype=np.int64)
+    sums = values.add_columns(left, right).tolist()
+    assert sums[0] == sums[1] == values.intern(0b0011)
+    assert values.masks(sums[2]) == (0b0010, 0b0010)
+    assert sums[3] == ids[3]

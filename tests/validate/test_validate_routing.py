@@ -1,0 +1,74 @@
+"""Congestion and cuts are recomputed from scratch."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from lightloom.core.columns import Ragged, column
+from lightloom.core.errors import InputError
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.validate.routing import check_cut, congestion_of
+from tests.validate.gossip import _route
+
+GRID = Lightpath(rows=4, cols=4)
+
+
+def test_all_to_all_on_four_by_four() -> None:
+    """Dimension-ordered all-to-all loads an edge 16 times, and no routes do better."""
+    pairs = [(s, d) for s in range(16) for d in range(16) if s != d]
+    src, dst = column(s for s, _ in pairs), column(d for _, d in pairs)
+    routes = Ragged.from_lists([_route(s, d, 4) for s, d in pairs])
+    congestion, (tail, head) = congestion_of(GRID, routes)
+    assert congestion == 16
+    assert abs(head - tail) in (1, 4)
+    left = column(node for node in range(16) if node % 4 < 2)
+    assert check_cut(GRID, src, dst, left) == 16
+
+
+def test_congestion_counts_each_route_once_an_edge() -> None:
+    """Loads agree with counting edge by edge."""
+    rng = random.Random(5)
+    lists = [_route(rng.randrange(16), rng.randrange(16), 4) for _ in range(40)]
+    loads: dict[tuple[int, int], int] = {}
+    for route in lists:
+        for edge in zip(route, route[1:], strict=False):
+            loads[edge] = loads.get(edge, 0) + 1
+    congestion, edge = congestion_of(GRID, Ragged.from_lists(lists))
+    assert congestion == max(loads.values()) == loads[edge]
+
+
+def test_no_edges_no_congestion() -> None:
+    """Routes that stay where they are load nothing."""
+    assert congestion_of(GRID, Ragged.from_lists([])) == (0, (-1, -1))
+    assert congestion_of(GRID, Ragged.from_lists([[3]])) == (0, (-1, -1))
+
+
+@pytest.mark.parametrize("route", [[0, 2], [0, 16], [-1, 0], [3, 4]])
+def test_what_is_no_path_is_refused(route: list[int]) -> None:
+    """Jumps and tiles outside the grid are errors."""
+    with pytest.raises(InputError):
+        congestion_of(GRID, Ragged.from_lists([[0, 1], route]))
+
+
+def test_cut_counts_both_directions_and_capacities() -> None:
+    """The bound is the larger direction, over the capacity that crosses."""
+    line = Lightpath(rows=1, cols=3)
+    src, dst = column([0, 0, 0, 2]), column([1, 2, 2, 0])
+    assert check_cut(line, src, dst, column([0])) == 3
+    assert check_cut(line, src, dst, column([2])) == 2
+    tail, head = line.edges()
+    doubled = np.where((tail == 0) & (head == 1), 2, 1)
+    assert check_cut(line, src, dst, column([0]), doubled) == 2
+
+
+def test_cut_without_capacity_is_an_error() -> None:
+    """Requests that no edge can carry have no congestion at all."""
+    line = Lightpath(rows=1, cols=2)
+    none = np.zeros(2, dtype=np.int64)
+    with pytest.raises(InputError):
+        check_cut(line, column([0]), column([1]), column([0]), none)
+    with pytest.raises(InputError):
+        check_cut(line, column([0]), column([1]), column([0, 0]))
