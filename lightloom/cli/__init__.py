@@ -1,1 +1,1 @@
-"""The command line, one file per command; the only room that prints."""
+"""The command line: one file per command, and the only room that prints."""

@@ -1,1 +1,1 @@
-"""Tables and plots."""
+"""What people look at: tables, plots and figures of papers; prints nothing."""

@@ -1,0 +1,49 @@
+"""``lightloom demo``: the whole path on the rack of the LUMORPH paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from lightloom.cli.failure import INVALID
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.streams import say, write_table
+
+if TYPE_CHECKING:
+    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+
+_RACK, _SWITCH = "lightpath-256", "ideal-switch-256"
+
+
+@click.command(
+    "demo",
+    help=SUMMARIES["demo"]
+    + f"\n\n64 MiB on {_RACK} by ring, LUMORPH-2, LUMORPH-4, multiport and auto,"
+    f" beside ring and double binary tree on {_SWITCH}. Leaves the schedule of"
+    " auto, its trace and a plot.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    default="out/demo",
+    show_default=True,
+    help="Folder for the files.",
+)
+@click.pass_context
+def command(ctx: click.Context, out: str) -> None:
+    """Run the demonstration."""
+    from lightloom.core.units import MIB  # noqa: PLC0415
+    from lightloom.instances.named import fabrics  # noqa: PLC0415
+    from lightloom.report.demo import demonstrate  # noqa: PLC0415
+
+    known = fabrics()
+    rack, switch = known[_RACK], cast("IdealSwitch", known[_SWITCH])
+    with progress("demo") as tell:
+        shown = demonstrate(rack, switch, 64 * MIB, Path(out), tell)
+    write_table(shown.table())
+    for path in shown.files:
+        say(f"wrote {path}")
+    ctx.exit(0 if shown.valid else INVALID)

@@ -1,0 +1,84 @@
+"""``lightloom instances``: the catalogue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.streams import write_json, write_table, write_text
+from lightloom.core.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightloom.instances.instance import Instance
+
+
+@click.group(
+    "instances",
+    help=SUMMARIES["instances"] + "\n\nA name is FABRIC/OPERATION-SIZE, for example"
+    " lightpath-256/all-reduce-64MiB.",
+    invoke_without_command=True,
+)
+@click.option("--fabric", metavar="FABRIC", help="Only instances of this fabric.")
+@click.option("--op", metavar="OP", help="Only instances of this operation.")
+@click.option("--names", is_flag=True, help="Print full names, one per line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    fabric: str | None,
+    op: str | None,
+    *,
+    names: bool,
+    as_json: bool,
+) -> None:
+    """List the catalogue."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from lightloom.instances.collectives import catalogue  # noqa: PLC0415
+    from lightloom.instances.named import fabrics, named_instances  # noqa: PLC0415
+
+    _check("--fabric", fabric, fabrics())
+    _check("--op", op, catalogue())
+    chosen = [
+        instance
+        for instance in named_instances()
+        if _is_of(instance, fabric=fabric, op=op)
+    ]
+    if as_json:
+        write_json({"instances": [instance.name for instance in chosen]})
+    elif names:
+        write_text("\n".join(instance.name for instance in chosen))
+    else:
+        from lightloom.report.instance_table import instance_table  # noqa: PLC0415
+
+        write_table(instance_table(chosen))
+
+
+@command.command("show", help="Print an instance as TOML, every default filled in.")
+@click.argument("name")
+def show(name: str) -> None:
+    """Print one instance, named or in a file."""
+    from lightloom.instances.named import load_instance  # noqa: PLC0415
+    from lightloom.instances.toml_file import instance_toml  # noqa: PLC0415
+
+    write_text(instance_toml(load_instance(name)))
+
+
+def _is_of(instance: Instance, *, fabric: str | None, op: str | None) -> bool:
+    of_fabric, task = instance.name.split("/")
+    return fabric in (None, of_fabric) and op in (None, task.rsplit("-", 1)[0])
+
+
+def _check(option: str, value: str | None, known: Iterable[str]) -> None:
+    if value is not None and value not in set(known):
+        raise InputError(
+            "not in the catalogue",
+            where=option,
+            found=value,
+            allowed=", ".join(sorted(known)),
+            fix=nearest(value, known),
+        )

@@ -1,0 +1,112 @@
+"""A click group that imports a command only when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightloom.cli.failure import PIPE_CLOSED, describe
+from lightloom.cli.streams import say, silence_stdout
+from lightloom.core.errors import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules that are imported on use.
+
+    Parameters
+    ----------
+    package
+        Dotted name of the package that holds a module for each command, with the
+        command as its attribute ``command``.
+    summaries
+        Each command with its one-line help, in the order of ``--help``.
+    attributes
+        Everything a `click.Group` takes.
+    """
+
+    def __init__(
+        self,
+        *,
+        package: str,
+        summaries: Mapping[str, str],
+        **attributes: Any,  # noqa: ANN401  (click's own signature)
+    ) -> None:
+        super().__init__(**attributes)
+        self.package = package
+        self.summaries = summaries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of ``--help``."""
+        del ctx
+        return list(self.summaries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command, or ``None`` if there is no such command."""
+        del ctx
+        if cmd_name not in self.summaries:
+            return None
+        module = importlib.import_module(f"{self.package}.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the arguments, or say which one might be meant."""
+        name = args[0]
+        if name in self.summaries or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        meant = nearest(name, self.summaries)
+        what = f"no such command {name!r}"
+        raise click.UsageError(f"{what}; {meant}" if meant else what, ctx)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the list of commands without importing any of them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries.items()))
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a reader that went away ends it quietly."""
+        try:
+            answer: object = super().invoke(ctx)
+        except BrokenPipeError:
+            silence_stdout()
+            ctx.exit(PIPE_CLOSED)
+        return answer
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (click's)
+        """Run the program and exit: every failure is one line and an exit code."""
+        kwargs["standalone_mode"] = False
+        kwargs["prog_name"] = self.name
+        try:
+            code = super().main(*args, **kwargs) or 0
+            code = self._flushed(code)
+        except BaseException as problem:  # noqa: BLE001  (the outermost handler)
+            message, code = describe(problem)
+            if message:
+                say(message)
+        raise SystemExit(code)
+
+    @staticmethod
+    def _flushed(code: int) -> int:
+        """Flush stdout while failing to do so can still be handled."""
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence_stdout()
+            return PIPE_CLOSED
+        return code
+
+
+def run(group: LazyGroup, arguments: Sequence[str] | None = None) -> None:
+    """Run `group` on the arguments (default: the process's) and exit."""
+    group.main(args=None if arguments is None else list(arguments))

@@ -1,0 +1,41 @@
+"""The program ``lightloom``: the table of its commands."""
+
+from __future__ import annotations
+
+import click
+
+from lightloom import __version__
+from lightloom.cli.lazy_group import LazyGroup, run
+
+SUMMARIES = {
+    "instances": "List the catalogue of instances, or print one as TOML.",
+    "algorithms": "List the algorithms, what they serve and their parameters.",
+    "synth": "Synthesise a schedule, verify it and write it to a file.",
+    "verify": "Check a schedule file: every rule, and its lower bound.",
+    "replay": "Execute a schedule in time and say how long it takes.",
+    "bound": "Print the lower bounds on the completion time of an instance.",
+    "reproduce": "Compute a figure of a paper and compare it with the paper.",
+    "demo": "All-reduce on 256 GPUs: synthesise, verify, replay, compare.",
+    "schema": "Print the JSON Schema of the schedule file.",
+}
+
+lightloom = LazyGroup(
+    name="lightloom",
+    package="lightloom.cli",
+    summaries=SUMMARIES,
+    help=(
+        "Verified circuit schedules for optical interconnects.\n\n"
+        "Data go to stdout and talk to stderr. Exit codes: 0 done; 1 the schedule "
+        "breaks a rule (verify); 2 the question or a file is wrong; 3 no answer "
+        "within the limits; 4 proven: no answer exists; 70 a defect of the program; "
+        "130 interrupted. LIGHTLOOM_DEBUG=1 adds tracebacks of defects."
+    ),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+    no_args_is_help=True,
+)
+click.version_option(__version__, prog_name="lightloom")(lightloom)
+
+
+def main() -> None:
+    """Run the program on the arguments of the process, and exit."""
+    run(lightloom)

@@ -1,0 +1,104 @@
+"""``lightloom replay``: how long a schedule takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.streams import say, write_json, write_table, write_text
+from lightloom.core.units import format_ps
+
+if TYPE_CHECKING:
+    from lightloom.replay import Timeline
+
+
+@click.command(
+    "replay",
+    help=SUMMARIES["replay"]
+    + "\n\nReplay ignores what FILE claims of itself. FILE may be - for stdin.",
+)
+@click.argument("file", metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--trace",
+    metavar="TRACE",
+    help="Also write a trace (JSON) that Perfetto and chrome://tracing open.",
+)
+def command(file: str, trace: str | None, *, as_json: bool) -> None:
+    """Execute a schedule and say how long it takes."""
+    from lightloom.formats.schedule_reader import read_schedule  # noqa: PLC0415
+    from lightloom.replay import replay  # noqa: PLC0415
+
+    with progress("replay") as tell:
+        tell(f"reading {file}")
+        schedule = read_schedule(file)
+        tell("executing")
+        timeline = replay(schedule)
+        if trace is not None:
+            from lightloom.formats.perfetto import write_trace  # noqa: PLC0415
+            from lightloom.replay.trace import trace_events  # noqa: PLC0415
+
+            tell(f"writing {trace}")
+            write_trace(trace_events(schedule, timeline), Path(trace))
+    if trace is not None:
+        say(f"trace written to {trace}")
+    if as_json:
+        write_json(timeline_record(file, timeline))
+        return
+    from lightloom.report.round_table import round_table  # noqa: PLC0415
+
+    write_table(round_table(timeline))
+    write_text(_text(file, timeline))
+
+
+def timeline_record(file: str, timeline: Timeline) -> dict[str, object]:
+    """Return a timeline as its documented JSON object."""
+    return {
+        "file": file,
+        "completion_time_ps": timeline.completion_time_ps,
+        "every_round_charged_ps": timeline.every_round_charged_ps,
+        "steps": len(timeline.steps),
+        "reconfigurations": len(timeline.reconfigurations),
+        "utilisation": _fraction(timeline),
+        "rounds": [
+            {
+                "index": step.index,
+                "release_ps": step.release_ps,
+                "end_ps": step.end_ps,
+                "transfers": step.transfers,
+                "bytes": step.bytes,
+                "segments": [list(segment) for segment in step.segments],
+            }
+            for step in timeline.steps
+        ],
+        "nodes": {
+            "sent_bytes": timeline.nodes.sent_bytes.tolist(),
+            "received_bytes": timeline.nodes.received_bytes.tolist(),
+            "busy_ps": timeline.nodes.busy_ps.tolist(),
+            "idle_ps": timeline.nodes.idle_ps.tolist(),
+        },
+    }
+
+
+def _fraction(timeline: Timeline) -> float | None:
+    """Return the used share of the nodes' rate, ``None`` if nothing moves."""
+    used = timeline.utilisation
+    return round(used.moved / used.possible, 6) if used.possible else None
+
+
+def _text(file: str, timeline: Timeline) -> str:
+    fraction = _fraction(timeline)
+    used = "" if fraction is None else f", {100 * fraction:.1f} % of the nodes' rate"
+    text = (
+        f"{file}: completion time {format_ps(timeline.completion_time_ps)},"
+        f" {len(timeline.steps)} steps, {len(timeline.reconfigurations)}"
+        f" reconfigurations{used}"
+    )
+    if timeline.reconfigurations:
+        charged = format_ps(timeline.every_round_charged_ps)
+        text += f"\n  if every round paid for its reconfiguration: {charged}"
+    return text

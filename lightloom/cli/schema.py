@@ -1,0 +1,17 @@
+"""``lightloom schema``: the JSON Schema of the schedule file."""
+
+from __future__ import annotations
+
+import click
+
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.streams import write_text
+
+
+@click.command("schema", help=SUMMARIES["schema"])
+def command() -> None:
+    """Print the schema that the package ships."""
+    from importlib.resources import files  # noqa: PLC0415
+
+    shipped = files("lightloom.formats").joinpath("schedule.schema.json")
+    write_text(shipped.read_text(encoding="utf-8"))

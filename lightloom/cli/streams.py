@@ -1,0 +1,68 @@
+"""Streams: data on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import RenderableType
+
+_WIDE = 10_000
+"""Columns of a table that is not shown on a terminal: never wrapped or cut."""
+
+
+def say(message: str) -> None:
+    """Write a line to stderr, signed with the name of the program."""
+    click.echo(f"lightloom: {message}", err=True)
+
+
+def write_json(record: Mapping[str, object]) -> None:
+    """Write one JSON object to stdout, on one line."""
+    click.echo(json.dumps(record, ensure_ascii=False))
+
+
+def write_text(text: str) -> None:
+    """Write text to stdout, ending in a newline."""
+    click.echo(text.removesuffix("\n"))
+
+
+def write_table(table: RenderableType) -> None:
+    """Write a rich table to stdout."""
+    _draw(table, err=False)
+
+
+def say_table(table: RenderableType) -> None:
+    """Write a rich table to stderr."""
+    _draw(table, err=True)
+
+
+def silence_stdout() -> None:
+    """Send what is still buffered for a closed stdout to nowhere."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # no real stdout: nothing can be left in it
+        return
+
+
+def _draw(table: RenderableType, *, err: bool) -> None:
+    """Draw a table: to the width of a terminal, else as wide as it is, and plain."""
+    from rich.console import Console  # noqa: PLC0415  (only to draw tables)
+
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        Console(file=stream, highlight=False).print(table)
+        return
+    drawn = io.StringIO()
+    Console(file=drawn, width=_WIDE, highlight=False).print(table)
+    lines = (line.rstrip() for line in drawn.getvalue().splitlines())
+    click.echo("\n".join(lines), err=err)

@@ -1,0 +1,169 @@
+"""``lightloom synth``: from an instance to a verified schedule file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.parameters import parse_parameters
+from lightloom.cli.progress import progress
+from lightloom.cli.records import certificate_record, certificate_text
+from lightloom.cli.streams import say_table, write_json, write_text
+from lightloom.core.errors import NoAnswerError
+from lightloom.core.units import format_ps
+
+if TYPE_CHECKING:
+    from lightloom.synth.candidate import Candidate
+    from lightloom.synth.synthesise import Synthesis
+    from lightloom.validate import CertificateReport
+
+_ROUTERS = ("minimum-congestion", "random")
+_SHOWN = 12
+"""Candidates of a comparison that people see; --json has all of them."""
+
+
+@click.command(
+    "synth",
+    help=SUMMARIES["synth"]
+    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Same"
+    " arguments, same bytes. Nothing is written that does not verify.",
+)
+@click.argument("instance")
+@click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    help="One of `lightloom algorithms`, or auto to compare all that fit.",
+)
+@click.option(
+    "--param",
+    "params",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Parameter of the algorithm, for example radices=4,4,16; repeatable.",
+)
+@click.option(
+    "--router",
+    type=click.Choice(_ROUTERS),
+    default=_ROUTERS[0],
+    show_default=True,
+    help="How circuits are routed over waveguides.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of random choices."
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="Schedule file; .gz and .zst compress; - is stdout.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+def command(
+    instance: str,
+    algorithm: str,
+    params: tuple[str, ...],
+    router: str,
+    seed: int,
+    output: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Synthesise, verify, write, and say what came out."""
+    if as_json and output == "-":
+        what = "--json and --output - both need stdout; write the schedule to a file"
+        raise click.UsageError(what)
+    from lightloom.instances.named import load_instance  # noqa: PLC0415
+    from lightloom.synth.publish import publish  # noqa: PLC0415
+    from lightloom.synth.synthesise import synthesise  # noqa: PLC0415
+
+    parameters = parse_parameters(params, lists=_list_parameters())
+    question = load_instance(instance)
+    with progress("synth") as tell:
+        outcome = synthesise(
+            question, algorithm, parameters, seed=seed, router=router, progress=tell
+        )
+        if outcome.incumbent is None:
+            raise NoAnswerError(str(outcome.reason), where=instance)
+        tell(f"verifying and writing {output}")
+        verdict = publish(outcome.incumbent.schedule, output)
+    synthesis = outcome.incumbent
+    if len(synthesis.compared) > 1:
+        from lightloom.report.candidate_table import candidate_table  # noqa: PLC0415
+
+        say_table(candidate_table(synthesis.compared, shown=_SHOWN))
+    if as_json:
+        write_json(_record(output, synthesis, verdict.certificate))
+    else:
+        text = _text(output, synthesis, verdict.certificate)
+        if output == "-":
+            click.echo(text, err=True)
+        else:
+            write_text(text)
+
+
+def _list_parameters() -> set[str]:
+    from lightloom.report.algorithm_table import parameters_of  # noqa: PLC0415
+    from lightloom.synth.algorithms import catalogue  # noqa: PLC0415
+
+    return {
+        parameter.name
+        for entry in catalogue().values()
+        for parameter in parameters_of(entry)
+        if parameter.is_list
+    }
+
+
+def _record(
+    output: str, synthesis: Synthesis, certificate: CertificateReport
+) -> dict[str, object]:
+    schedule = synthesis.schedule
+    assert schedule.footer is not None
+    return {
+        "file": output,
+        "algorithm": schedule.algorithm.name,
+        "parameters": schedule.algorithm.parameters,
+        "seed": schedule.algorithm.seed,
+        "completion_time_ps": schedule.footer.completion_time_ps,
+        "steps": schedule.footer.steps,
+        "reconfigurations": _reconfigurations(synthesis),
+        "certificate": certificate_record(certificate),
+        "compared": [_candidate(candidate) for candidate in synthesis.compared],
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, object]:
+    return {
+        "algorithm": candidate.algorithm,
+        "parameters": candidate.parameters,
+        "mapping": candidate.mapping,
+        "predicted_ps": candidate.predicted_ps,
+        "completion_time_ps": candidate.completion_time_ps,
+        "reconfigurations": candidate.reconfigurations,
+    }
+
+
+def _reconfigurations(synthesis: Synthesis) -> int:
+    from lightloom.replay import replay  # noqa: PLC0415
+
+    return len(replay(synthesis.schedule).reconfigurations)
+
+
+def _text(output: str, synthesis: Synthesis, certificate: CertificateReport) -> str:
+    from lightloom.report.candidate_table import parameters_text  # noqa: PLC0415
+
+    schedule = synthesis.schedule
+    assert schedule.footer is not None
+    parameters = parameters_text(schedule.algorithm.parameters)
+    return (
+        f"{output}: {schedule.algorithm.name} {parameters}".rstrip()
+        + f"\n  completion time {format_ps(schedule.footer.completion_time_ps)},"
+        f" {schedule.footer.steps} steps,"
+        f" {_reconfigurations(synthesis)} reconfigurations"
+        f"\n  verified; {certificate_text(certificate)}"
+    )

@@ -1,0 +1,75 @@
+"""``lightloom verify``: whether a schedule is what it claims to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.failure import INVALID
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.records import certificate_record, certificate_text
+from lightloom.cli.streams import write_json, write_text
+
+if TYPE_CHECKING:
+    from lightloom.validate import Verdict
+
+
+@click.command(
+    "verify",
+    help=SUMMARIES["verify"]
+    + "\n\nExit code 0 if every rule holds, 1 with every violation listed"
+    " otherwise, 2 if FILE is damaged. FILE may be - for stdin.",
+)
+@click.argument("file", metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def command(ctx: click.Context, file: str, *, as_json: bool) -> None:
+    """Check a schedule and say so."""
+    from lightloom.formats.schedule_reader import read_schedule  # noqa: PLC0415
+    from lightloom.validate import verify  # noqa: PLC0415
+
+    with progress("verify") as tell:
+        tell(f"reading {file}")
+        schedule = read_schedule(file)
+        tell("checking every rule")
+        verdict = verify(schedule)
+    if as_json:
+        write_json(verdict_record(file, verdict))
+    else:
+        write_text(verdict_text(file, verdict))
+    ctx.exit(0 if verdict.valid else INVALID)
+
+
+def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
+    """Return a verdict as its documented JSON object."""
+    return {
+        "file": file,
+        "valid": verdict.valid,
+        "violations": [
+            {
+                "rule": violation.rule,
+                "step": violation.step,
+                "resource": violation.resource,
+                "message": violation.message,
+                "excess": violation.excess,
+            }
+            for violation in verdict.violations
+        ],
+        "certificate": certificate_record(verdict.certificate),
+    }
+
+
+def verdict_text(file: str, verdict: Verdict) -> str:
+    """Return a verdict for people, one line a violation."""
+    certificate = certificate_text(verdict.certificate)
+    if verdict.valid:
+        return f"{file}: valid; {certificate}"
+    count = len(verdict.violations)
+    lines = [f"{file}: {count} violation{'s' if count > 1 else ''}; {certificate}"]
+    for violation in verdict.violations:
+        step = "" if violation.step is None else f" step {violation.step}:"
+        resource = f" {violation.resource}:" if violation.resource else ""
+        lines.append(f"  [{violation.rule}]{step}{resource} {violation.message}")
+    return "\n".join(lines)

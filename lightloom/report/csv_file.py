@@ -1,0 +1,31 @@
+"""Rows of a figure as a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from lightloom.formats.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+
+def save_csv(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], path: Path
+) -> None:
+    """Write rows under a heading, ``None`` as an empty field, lines ended by LF.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written; nothing is left behind.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())

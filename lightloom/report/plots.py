@@ -1,0 +1,266 @@
+"""Plots: what is drawn as data, and the one place that draws it.
+
+The same data give the same SVG bytes: its ids are salted by a constant and it
+carries no date.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from lightloom.formats.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+"""The palette of Okabe and Ito, which colour-blind readers can tell apart."""
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MIDDLE = 0.5
+_DENSE = 16
+"""More points than this are drawn without markers."""
+_RC: Any = {
+    "svg.hashsalt": "lightloom",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or one set of bars: ``y[i]`` at ``x[i]``.
+
+    Attributes
+    ----------
+    label
+        Name in the legend.
+    x, y
+        Points; for bars `x` are the names of the groups, equal in all series.
+    style
+        Line style; dashed for what is not ours.
+    colour
+        Index into `COLOURS`; by default the place among the series.
+    """
+
+    label: str
+    x: Sequence[float] | Sequence[str]
+    y: Sequence[float]
+    style: Literal["-", "--", ":"] = "-"
+    colour: int | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A labelled line across a panel: vertical at `x` or horizontal at `y`."""
+
+    label: str
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes
+    ----------
+    title, x_label, y_label
+        With units.
+    series
+        What is drawn.
+    kind
+        ``lines``, ``bars`` in groups, or ``stack``: one bar a group, series on top
+        of one another, the total above.
+    x_log, y_log
+        Base of a logarithmic axis, or ``None`` for a linear one.
+    x_ticks
+        Places and texts of the ticks, or ``None`` to let them be chosen.
+    marks
+        Lines across the panel.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    kind: Literal["lines", "bars", "stack"] = "lines"
+    x_log: int | None = None
+    y_log: int | None = None
+    x_ticks: Sequence[tuple[float, str]] | None = None
+    marks: Sequence[Mark] = field(default=())
+
+
+def save_plot(panels: Sequence[Panel], stem: Path) -> tuple[Path, Path]:
+    """Draw panels side by side into ``stem.png`` and ``stem.svg``.
+
+    Returns
+    -------
+    The two paths. Both files are written at once or not at all.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    import matplotlib as mpl  # noqa: PLC0415  (a second to import)
+
+    paths = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
+    with mpl.rc_context(_RC):
+        figure = draw(panels)
+        for path, metadata in zip(
+            paths, ({"Software": None}, {"Date": None}), strict=True
+        ):
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=path.suffix[1:], dpi=150, metadata=metadata)
+            with atomic_write(path) as file:
+                file.write(drawn.getvalue())
+    return paths
+
+
+def draw(panels: Sequence[Panel]) -> Figure:
+    """Return the panels side by side as a matplotlib figure, one legend below."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  (a second to import)
+
+    widths = [_panel_inches(panel) for panel in panels]
+    figure = Figure(figsize=(max(5.2, sum(widths)), 4.4), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    labels: dict[str, Artist] = {}
+    for panel, pair in zip(panels, axes, strict=True):
+        {"lines": _draw_lines, "bars": _draw_bars, "stack": _draw_stack}[panel.kind](
+            pair, panel
+        )
+        _dress(pair, panel)
+        for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
+            labels.setdefault(label, handle)
+    entry_inches = 0.5 + 0.075 * max(map(len, labels), default=1)
+    columns = int(figure.get_figwidth() / entry_inches)
+    figure.legend(
+        list(labels.values()),
+        list(labels),
+        loc="outside lower center",
+        ncols=max(1, min(columns, len(labels))),
+    )
+    return figure
+
+
+def _panel_inches(panel: Panel) -> float:
+    """Return the width of a panel: room for the names below its bars."""
+    if panel.kind == "lines" or not panel.series:
+        return 3.8
+    return 0.6 + 1.05 * len(panel.series[0].x)
+
+
+def _draw_lines(axes: Axes, panel: Panel) -> None:
+    for place, series in enumerate(panel.series):
+        colour = place if series.colour is None else series.colour
+        axes.plot(
+            series.x,
+            series.y,
+            series.style,
+            label=series.label,
+            color=COLOURS[colour % len(COLOURS)],
+            marker=_MARKERS[colour % len(_MARKERS)] if len(series.x) <= _DENSE else "",
+            markersize=4,
+            linewidth=1.4,
+        )
+
+
+def _draw_bars(axes: Axes, panel: Panel) -> None:
+    width = 0.8 / max(len(panel.series), 1)
+    groups = range(len(panel.series[0].x)) if panel.series else range(0)
+    for place, series in enumerate(panel.series):
+        colour = place if series.colour is None else series.colour
+        left = -0.4 + width * (place + 0.5)
+        bars = axes.bar(
+            [group + left for group in groups],
+            series.y,
+            width * 0.92,
+            label=series.label,
+            color=COLOURS[colour % len(COLOURS)],
+        )
+        axes.bar_label(bars, fmt="%g", fontsize=7, padding=1)
+    if panel.series:
+        axes.set_xticks(list(groups), [str(name) for name in panel.series[0].x])
+    axes.grid(visible=False, axis="x")
+
+
+def _draw_stack(axes: Axes, panel: Panel) -> None:
+    groups = range(len(panel.series[0].x)) if panel.series else range(0)
+    totals = [0.0 for _ in groups]
+    for place, series in enumerate(panel.series):
+        colour = place if series.colour is None else series.colour
+        bars = axes.bar(
+            list(groups),
+            series.y,
+            0.7,
+            totals,
+            label=series.label,
+            color=COLOURS[colour % len(COLOURS)],
+        )
+        totals = [total + y for total, y in zip(totals, series.y, strict=True)]
+    if panel.series:
+        texts = [f"{total:,.1f}" for total in totals]
+        axes.bar_label(bars, texts, fontsize=7, padding=2)
+        axes.set_xticks(list(groups), [str(name) for name in panel.series[0].x])
+    axes.grid(visible=False, axis="x")
+
+
+def _dress(axes: Axes, panel: Panel) -> None:
+    """Give axes their labels, scales, ticks and marks."""
+    axes.set_title(panel.title, fontsize=10)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    if panel.x_log:
+        axes.set_xscale("log", base=panel.x_log)
+    if panel.y_log:
+        axes.set_yscale("log", base=panel.y_log)
+    elif panel.series:
+        axes.set_ylim(bottom=0)
+    if panel.x_ticks is not None:
+        places = [place for place, _ in panel.x_ticks]
+        axes.set_xticks(places, [text for _, text in panel.x_ticks])
+        axes.minorticks_off()
+    for mark in panel.marks:
+        line: Any = {"color": "#666666", "linestyle": ":", "linewidth": 1.2}
+        text: Any = {"fontsize": 7, "color": "#444444"}
+        if mark.x is not None:
+            axes.axvline(mark.x, **line)
+            # Beside the line, on the side that has more room.
+            right = axes.transAxes.inverted().transform(
+                axes.transData.transform((mark.x, axes.get_ylim()[1]))
+            )[0]
+            axes.text(
+                mark.x,
+                0.98,
+                f"{mark.label} " if right > _MIDDLE else f" {mark.label}",
+                transform=axes.get_xaxis_transform(),
+                ha="right" if right > _MIDDLE else "left",
+                va="top",
+                **text,
+            )
+        if mark.y is not None:
+            axes.axhline(mark.y, label=mark.label, **line)

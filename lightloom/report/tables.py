@@ -1,0 +1,70 @@
+"""Terminal tables: one look for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_STYLES = {
+    "yes": "green",
+    "matches": "green",
+    "no": "bold red",
+    "differs": "yellow",
+    "not reproducible": "cyan",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, and whether it holds numbers (aligned right)."""
+
+    heading: str
+    number: bool = False
+
+
+def terminal_table(
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[object]],
+    *,
+    title: str | None = None,
+) -> Table:
+    """Return rows as a table; ``None`` is shown as ``-``, verdicts in colour.
+
+    Parameters
+    ----------
+    columns
+        Headings, in order.
+    rows
+        One value for each column; shown as `str` says.
+    title
+        Line above the table.
+    """
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify="right" if column.number else "left",
+            no_wrap=column.number,
+        )
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    return table
+
+
+def _cell(value: object) -> Text:
+    text = "-" if value is None else str(value)
+    return Text(text, style=_STYLES.get(text, ""))
