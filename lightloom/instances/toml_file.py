@@ -117,7 +117,7 @@ def _demand(
         allowed = "matrix, or pairs, or the columns src, dst and bytes"
         raise InputError(what, where=where, found=sorted(table), allowed=allowed)
     if raw.matrix is not None:
-        rows = read_matrix(folder / raw.matrix)
+        rows = read_matrix(folder / raw.matrix, node_count=fabric.node_count)
     elif raw.pairs is not None:
         rows = read_pairs(folder / raw.pairs)
     else:

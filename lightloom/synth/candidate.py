@@ -67,9 +67,11 @@ class Contest:
 
     @property
     def ports(self) -> int:
-        """Peers a node can drive at once: its lasers, or one on packet fabrics."""
+        """Peers a node can drive at once: a port each, or all on packet fabrics."""
         fabric = self.instance.fabric
-        return 1 if isinstance(fabric, PacketFabric) else fabric.ports_per_node
+        if isinstance(fabric, PacketFabric):
+            return max(1, fabric.node_count - 1)
+        return max(1, fabric.ports_per_node)
 
     def say(self, text: str) -> None:
         """Tell the user what is being done."""

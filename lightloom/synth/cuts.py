@@ -257,12 +257,10 @@ def _cut(fabric: Lightpath, best: _Found, rows: IntArray, cols: IntArray) -> Cut
     col = np.arange(cols[best.left], cols[best.right])
     if best.demand and not best.capacity:
         way = "leave" if best.leaving else "enter"
-        what = (
-            f"{best.demand} requests must {way} a rectangle whose border has no"
-            " capacity that way"
-        )
-        found = f"rows {row[0]} to {row[-1]}, columns {col[0]} to {col[-1]}"
-        raise InfeasibleError(what, where="fabric", found=found)
+        tiles = f"rows {row[0]} to {row[-1]}, columns {col[0]} to {col[-1]}"
+        what = f"light must {way} {tiles}, where no edge has a waveguide or fibre"
+        fix = "give the fabric waveguides"
+        raise InfeasibleError(what, where="fabric.waveguides", found=0, fix=fix)
     nodes = (row[:, None] * fabric.cols + col).ravel()
     bound = int(best.bound)
     return Cut(bound, nodes, best.demand, best.capacity, leaving=best.leaving)

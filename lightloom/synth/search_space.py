@@ -13,6 +13,7 @@ Proposal: TypeAlias = tuple[str, dict[str, object]]
 
 _MOST_ORDERS = 24
 _MOST_FACTORISATIONS = 64
+_MOST_PEER_COUNTS = 32
 
 
 def proposals(op: str, ranks: int, ports: int) -> Iterator[Proposal]:
@@ -61,8 +62,10 @@ def _ring_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "ring", {}
     yield "lumorph-2", {}
     yield "lumorph-4", {}
-    for peers in range(1, min(ports, max(ranks - 1, 1)) + 1):
+    for peers in _peer_counts(ranks, ports):
         yield "multiport", {"ports": peers}
+        if peers > 1:
+            yield "multiport", {"ports": peers, "signed": 1}
 
 
 def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
@@ -73,13 +76,13 @@ def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
 
 
 def _tree_family(ranks: int, ports: int) -> Iterator[Proposal]:
-    for peers in range(1, min(ports, max(ranks - 1, 1)) + 1):
+    for peers in _peer_counts(ranks, ports):
         yield "tree", {"ports": peers}
 
 
 def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _tree_family(ranks, ports)
-    for peers in range(1, min(ports, max(ranks - 1, 1)) + 1):
+    for peers in _peer_counts(ranks, ports):
         yield "scatter-gather", {"ports": peers}
 
 
@@ -98,6 +101,15 @@ _SPACES = {
     "reduce-scatter": _scatter_family,
     "scatter": _scatter_gather,
 }
+
+
+def _peer_counts(ranks: int, ports: int) -> list[int]:
+    """Return the numbers of simultaneous peers to try: all, or near powers of two."""
+    most = max(1, min(ports, ranks - 1))
+    if most <= _MOST_PEER_COUNTS:
+        return list(range(1, most + 1))
+    powers = [2**bit for bit in range(most.bit_length())]
+    return sorted({most, *powers, *(power - 1 for power in powers[1:])})
 
 
 def _factorisations(number: int, largest: int) -> list[tuple[int, ...]]:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
 MOST_NODES = 2**20
+MOST_BITS_PER_S = 10**18
 Size = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 Count = Annotated[int, Meta(ge=0, le=10**6)]
-Rate = Annotated[int, Meta(ge=1, le=10**18)]
+Rate = Annotated[int, Meta(ge=1, le=MOST_BITS_PER_S)]
 Time = Annotated[int, Meta(ge=0, le=10**15)]
 
 _STEPS = ((-1, 0), (0, -1), (0, 1), (1, 0))
@@ -79,6 +80,11 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             what = f"rows * cols exceeds {MOST_NODES} tiles"
             found = f"{self.rows} x {self.cols}"
             raise InputError(what, where="fabric", found=found)
+        if self.node_bits_per_s > MOST_BITS_PER_S:
+            what = "a tile with all its lasers on is too fast"
+            allowed = f"lasers * rate up to {MOST_BITS_PER_S} bits per second"
+            found = self.node_bits_per_s
+            raise InputError(what, where="fabric", found=found, allowed=allowed)
         if self.fibers is None:
             msgspec.structs.force_setattr(self, "fibers", self.waveguides)
 
