@@ -27,7 +27,7 @@ def test_checkers_load_no_maker(room: str) -> None:
         "    importlib.import_module(info.name)\n"
         "print('\\n'.join(sorted(sys.modules)))\n"
     )
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     loaded = done.stdout.split()
@@ -44,7 +44,7 @@ def test_replay_does_not_know_validate() -> None:
         "import lightloom.replay, sys\n"
         "print(any(name.startswith('lightloom.validate') for name in sys.modules))\n"
     )
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     assert done.stdout.strip() == "False"

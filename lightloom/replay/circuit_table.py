@@ -70,6 +70,7 @@ def circuit_table(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> Circu
     key = row_of * nodes**2 + pair
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    _check_widest(fabric, circuits)
     rate = fabric.circuit_bits_per_s(circuits)[order]
     _check_rates(rate, first)
     pair_key = key[order][first]
@@ -117,6 +118,17 @@ def _check_columns(fabric: CircuitFabric, segment: Segment) -> None:
             allowed = f"0 to {fabric.node_count - 1}"
             what = "node outside the fabric"
             raise InputError(what, where=where, found=int(outside[0]), allowed=allowed)
+
+
+def _check_widest(fabric: CircuitFabric, circuits: Circuits) -> None:
+    """Raise if the rate of the widest circuit could wrap round in 64 bits."""
+    widest = 1
+    if circuits.wavelengths is not None:
+        widest = int(circuits.wavelengths.lengths.max(initial=1))
+    ports = max(fabric.ports_per_node, 1)
+    if max(widest, ports) * fabric.node_bits_per_s // ports > INT64_MAX:
+        what = "the rate of a circuit exceeds 2**63 - 1 bits per second"
+        raise InputError(what, where="segments", found=f"{widest} wavelengths")
 
 
 def _check_rates(rate: IntArray, first: IntArray) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2**24
 """Most (rank, atom) cells that are tracked at a time."""
-MOST_ELEMENTS = 2**22
+MOST_ELEMENTS = 2**20
 """Most (destination, atom) writes of one step that are expanded at a time."""
 MOST_VALUE_BYTES = 2**28
 """Most memory for distinct values at a time."""

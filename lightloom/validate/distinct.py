@@ -17,4 +17,7 @@ def distinct(values: IntArray) -> IntArray:
     a million regularly spaced integers, the usual case here.
     """
     ordered = np.sort(values)
-    return ordered[np.concatenate([ordered[:1] == ordered[:1], np.diff(ordered) != 0])]
+    first = np.ones(len(ordered), dtype=np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    found: IntArray = ordered[first]
+    return found

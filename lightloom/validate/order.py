@@ -90,11 +90,11 @@ def _references(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation
         if segment is None or (plane, segment) not in known:
             yield _no_segment(part)
             continue
-        if segment < left.get(plane, 0):
+        if plane in left and segment < left[plane]:
             message = f"segment {segment} after a step that used {left[plane]}"
             name = f"segment {segment} of plane {plane}"
             yield Violation("segment-order", step, name, message)
-        latest[plane] = max(segment, latest.get(plane, 0))
+        latest[plane] = max(segment, latest.get(plane, segment))
 
 
 def _no_segment(part: StepPart) -> Violation:

@@ -123,7 +123,7 @@ EDITS = {
     "another format": (_edited(HEADER, format="x"), "not a schedule", 1),
     "no header": (_sealed(LINES[1:-1]), "not a schedule", 1),
     "second header": (_sealed([LINES[0], *LINES[:-1]]), "second header", 2),
-    "unknown key": (_edited(SEGMENT, wavelenghts=[]), "unknown key", 2),
+    "unknown key": (_edited(SEGMENT, wavelength_s=[]), "unknown key", 2),
     "unknown key in the task": (
         _edited(HEADER, task={"collective": {"op": "x", "rot": 1}}),
         "unknown field",
@@ -242,7 +242,7 @@ def test_messages_name_the_place_in_the_line() -> None:
     error = _refusal(_edited(STEP, src=[0, 1, 2, "3"]))
     assert error.where == "f.jsonl:3: step.src[3]"
     assert error.found == "3"
-    error = _refusal(_edited(SEGMENT, wavelenghts=[]))
+    error = _refusal(_edited(SEGMENT, wavelength_s=[]))
     assert error.fix.startswith("did you mean wavelengths")
     error = _refusal(_edited(HEADER, version=2))
     assert error.where == "f.jsonl:1: header.version"

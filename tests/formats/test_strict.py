@@ -40,7 +40,7 @@ def test_a_good_table() -> None:
         ({"inner": {"sizes": [1, 0]}}, "f.inner.sizes[1]: value not allowed; found 0"),
         ({"inner": {"sizes": [1.5]}}, "f.inner.sizes[0]: value not allowed; found 1.5"),
         ({"inner": {}}, "f.inner: object missing required field `sizes`"),
-        ({"inner": {"sizes": []}, "nmae": 1}, "did you mean name?"),
+        ({"inner": {"sizes": []}, "names": 1}, "did you mean name?"),
         ({"inner": {"sizes": [], "z": 1}}, "f.inner: object contains unknown field"),
         ({"inner": {"sizes": []}, "name": "bad"}, "f: a bad name; found 'bad'; take"),
         ([], "f: value not allowed; found []; allowed: object"),

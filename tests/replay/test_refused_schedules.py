@@ -114,6 +114,21 @@ def test_106_days_are_refused(name: str) -> None:
         replay(schedule_of(TWO_SEGMENTS, LONG_CASES[name]))
 
 
+@pytest.mark.parametrize("rows", [1, 40])
+def test_rates_beyond_63_bits_are_refused(rows: int) -> None:
+    """Neither many wavelengths of a circuit nor many circuits of a pair wrap round."""
+    fast = dataclasses.replace(FABRIC, bits_per_s=2**58)
+    spread = [tuple(range(40 // rows))] * rows
+    circuits = segment(0, 0, [(0, 1, lit, (0, 1)) for lit in spread])
+    with (
+        mock.patch("lightloom.replay.execute.load_fabric", return_value=fast),
+        pytest.raises(
+            InputError, match="rate of a circuit" if rows == 1 else "rate of a pair"
+        ),
+    ):
+        replay(schedule_of([circuits], [fluid(0, 0, 0, MOVE_1)]))
+
+
 SWITCH: FabricTable = {"kind": "ideal-switch", "nodes": 3}
 
 

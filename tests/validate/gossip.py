@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Op, Schedule, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics import load_fabric
 from tests.validate.schedules import circuits, fluid, grid, moves, schedule
 
+if TYPE_CHECKING:
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.fabric import FabricTable
+    from tests.validate.schedules import Circuit
+
 Held = set[tuple[int, int]]
 """(node, chunk) pairs."""
 
 
-def random_fabric(rng: random.Random) -> dict[str, int | str | bool]:
+def random_fabric(rng: random.Random) -> FabricTable:
     """Return the table of a random small grid, now and then of a switch."""
     if rng.random() < 0.2:
         table = {"kind": "ideal-switch", "nodes": rng.randint(2, 6)}
@@ -35,7 +41,7 @@ def random_fabric(rng: random.Random) -> dict[str, int | str | bool]:
 
 def gossip(seed: int, op: str) -> Schedule:
     """Return a random valid schedule of a collective that copies."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311  (no secret)
     table = random_fabric(rng)
     fabric = load_fabric(table)
     count = rng.randint(2, fabric.node_count)
@@ -91,7 +97,7 @@ def _news(
 
 def _peers(
     rng: random.Random,
-    table: dict[str, int | str | bool],
+    table: FabricTable,
     nodes: tuple[int, ...],
     segments: list[Circuits],
 ) -> list[tuple[int, int]]:
@@ -100,14 +106,19 @@ def _peers(
     rng.shuffle(wishes)
     if table["kind"] == "ideal-switch":
         return wishes[: rng.randint(1, len(wishes))]
-    rows, pairs, taken = [], [], {}
+    rows: list[Circuit] = []
+    pairs: list[tuple[int, int]] = []
+    taken: dict[tuple[str | int, int, int], int] = {}
     cols = int(table["cols"])
     for src, dst in wishes:
-        route = _route(src, dst, cols)
-        lit = []
+        route = route_by_row(src, dst, cols)
+        lit: list[int] = []
         for wavelength in range(int(table["lasers"])):
-            used = [("laser", src, wavelength), ("diode", dst, wavelength)]
-            edges = [(a, b, wavelength) for a, b in zip(route, route[1:], strict=False)]
+            used: list[tuple[str | int, int, int]] = [
+                ("laser", src, wavelength),
+                ("diode", dst, wavelength),
+            ]
+            edges = [(a, b, wavelength) for a, b in pairwise(route)]
             free = all(used_one not in taken for used_one in used)
             limit = int(table["waveguides"])
             free &= all(taken.get(edge, 0) < limit for edge in edges)
@@ -122,7 +133,7 @@ def _peers(
     return pairs
 
 
-def _route(src: int, dst: int, cols: int) -> list[int]:
+def route_by_row(src: int, dst: int, cols: int) -> list[int]:
     """Return the route along the row first, then along the column."""
     route, here = [src], src
     while here % cols != dst % cols:
@@ -136,7 +147,7 @@ def _route(src: int, dst: int, cols: int) -> list[int]:
 
 def star(seed: int, op: str) -> Schedule:
     """Return a schedule of a reducing collective: all add at a hub, which tells."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311  (no secret)
     table = random_fabric(rng)
     fabric = load_fabric(table)
     count = rng.randint(2, fabric.node_count)
@@ -154,7 +165,7 @@ def star(seed: int, op: str) -> Schedule:
             segment = None
             if table["kind"] != "ideal-switch":
                 lit = sorted(rng.sample(range(int(table["lasers"])), 1))
-                route = _route(row[0], row[1], int(table["cols"]))
+                route = route_by_row(row[0], row[1], int(table["cols"]))
                 segments.append(circuits([(route, lit)]))
                 segment = len(segments) - 1
             steps.append((segment, moves([row], kind)))
@@ -163,7 +174,7 @@ def star(seed: int, op: str) -> Schedule:
 
 def served(seed: int) -> Schedule:
     """Return a random valid schedule of a fluid demand."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311  (no secret)
     table = random_fabric(rng)
     count = load_fabric(table).node_count
     wishes = [(s, d) for s in range(count) for d in range(count) if s != d]

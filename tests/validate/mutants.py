@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -78,7 +78,7 @@ def joined(*columns: Transfers) -> Transfers:
     )
 
 
-def part_field(line: int, /, **fields: int | None) -> Schedule:
+def part_field(line: int, /, **fields: Any) -> Schedule:  # noqa: ANN401
     """Return the all-gather with fields of one step line changed."""
     base = made.all_gather_2x2()
     parts = list(base.parts)
@@ -86,27 +86,27 @@ def part_field(line: int, /, **fields: int | None) -> Schedule:
     return sealed(replace(base, parts=tuple(parts)))
 
 
-def footer_field(**fields: int) -> Schedule:
+def footer_field(**fields: Any) -> Schedule:  # noqa: ANN401
     """Return the all-gather with a false footer."""
     base = made.all_gather_2x2()
     assert base.footer is not None
     return replace(base, footer=replace(base.footer, **fields))
 
 
-def certified(**fields: object) -> Schedule:
+def certified(**fields: Any) -> Schedule:  # noqa: ANN401
     """Return the all-gather with its certificate, some fields of it false."""
     base = made.all_gather_2x2()
     assert base.footer is not None
     true = lower_bound(load_fabric(base.fabric), base.task)
     assert true is not None
-    values = {
+    values: dict[str, Any] = {
         "kind": true.kind,
         "bound": true.bound,
         "value": base.footer.completion_time_ps,
         "witness": true.witness,
         **fields,
     }
-    return with_bound(base, Certificate(**values))  # type: ignore[arg-type]
+    return with_bound(base, Certificate(**values))
 
 
 def retasked(base: Schedule, **fields: object) -> Schedule:
@@ -122,6 +122,14 @@ def backwards() -> Schedule:
     parts = list(base.parts)
     parts[1] = replace(parts[1], segment=1)
     return sealed(replace(base, segments=(*base.segments, again), parts=tuple(parts)))
+
+
+def below_zero() -> Schedule:
+    """Return the exchange of a pair with its only segment numbered -1."""
+    base = made.all_reduce_pair()
+    segment = replace(base.segments[0], index=-1)
+    part = replace(base.parts[0], segment=-1)
+    return sealed(replace(base, segments=(segment,), parts=(part,)))
 
 
 def twice_in_a_step() -> Schedule:
@@ -317,6 +325,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     ("step in an earlier segment", "segment-order", backwards),
+    ("negative segment index", "segment-order", below_zero),
     ("segment that is not there", "segment-exists", lambda: part_field(1, segment=2)),
     ("step without segment", "segment-exists", lambda: part_field(1, segment=None)),
     ("wrong step index", "step-order", lambda: part_field(1, index=2)),

@@ -52,8 +52,8 @@ def circuits(rows: Sequence[Circuit]) -> Circuits:
 
 def moves(rows: Sequence[Move], op: Op = Op.COPY) -> Transfers:
     """Return transfers of one operation."""
-    columns = [column(row[place] for row in rows) for place in range(4)]
-    return Transfers(*columns, column(int(op) for _ in rows))
+    src, dst, lo, hi = (column(row[place] for row in rows) for place in range(4))
+    return Transfers(src, dst, lo, hi, column(int(op) for _ in rows))
 
 
 def fluid(rows: Sequence[tuple[int, int, int]]) -> FluidTransfers:

@@ -15,10 +15,10 @@ from lightloom.core.certificate import Certificate
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay import replay
-from lightloom.instances.fabrics import load_fabric
 from lightloom.validate import verify
 from lightloom.validate.bounds import (
     WitnessError,
@@ -32,6 +32,7 @@ from tests.validate.gossip import gossip, served, star
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
+    from lightloom.validate.bounds.kind import Witness
 
 COPYING = sorted(name for name, op in collectives().items() if not op.reduces)
 REDUCING = sorted(name for name, op in collectives().items() if op.reduces)
@@ -109,15 +110,23 @@ def test_portions_with_delay() -> None:
     assert reach_ps(even, 8) == 15 + 55
 
 
+def _paths(ports: int, length: int) -> int:
+    """Return 1 + k + ... + k^length, term by term."""
+    total, term = 0, 1
+    for _ in range(length + 1):
+        total += term
+        term *= ports
+    return total
+
+
 def test_reach_is_the_least_over_all_ways_to_split() -> None:
     """Portions and segments agree with a search over every composition."""
 
     def folds(ports: int, portions: int, segments: int) -> int:
         if segments == 1:
-            return sum(ports**length for length in range(portions + 1))
+            return _paths(ports, portions)
         return max(
-            sum(ports**length for length in range(first + 1))
-            * folds(ports, portions - first, segments - 1)
+            _paths(ports, first) * folds(ports, portions - first, segments - 1)
             for first in range(1, portions - segments + 2)
         )
 
@@ -192,11 +201,16 @@ def _naive_entering(task: Collective | Demand, inside: np.ndarray) -> int:
 @given(st.integers(0, 10**9))
 def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
     """The certificate is the best over all rectangles and complements, by hand."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311  (no secret)
     grid = Lightpath(
-        rows=rng.randint(1, 3), cols=rng.randint(1, 4), wafer_rows=2, wafer_cols=2,
-        lasers=rng.randint(1, 3), waveguides=rng.randint(0, 3), fibers=rng.randint(0, 3),
-    )  # fmt: skip
+        rows=rng.randint(1, 3),
+        cols=rng.randint(1, 4),
+        wafer_rows=2,
+        wafer_cols=2,
+        lasers=rng.randint(1, 3),
+        waveguides=rng.randint(0, 3),
+        fibers=rng.randint(0, 3),
+    )
     count = grid.node_count
     nodes = tuple(rng.sample(range(count), rng.randint(1, count)))
     op = rng.choice(sorted(collectives()))
@@ -224,7 +238,7 @@ def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
                         assert entering == _naive_entering(whole, inside)
                         if not entering:
                             continue
-                        witness = {"nodes": np.flatnonzero(inside).tolist()}
+                        witness: Witness = {"nodes": np.flatnonzero(inside).tolist()}
                         try:
                             proven = kind.prove(grid, task, witness)
                         except WitnessError:
@@ -258,7 +272,7 @@ def test_every_kind_checks_its_own_certificates() -> None:
         ("cut", {"nodes": [0], "node": 0}),
     ],
 )
-def test_bad_witnesses_are_refused(kind: str, witness: dict[str, int]) -> None:
+def test_bad_witnesses_are_refused(kind: str, witness: Witness) -> None:
     """A witness with other keys, types or nodes proves nothing."""
     task = Collective("all-reduce", ALL, MIB)
     with pytest.raises(WitnessError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.validate.routing import check_cut, congestion_of
-from tests.validate.gossip import _route
+from tests.validate.gossip import route_by_row
 
 GRID = Lightpath(rows=4, cols=4)
 
@@ -20,7 +21,7 @@ def test_all_to_all_on_four_by_four() -> None:
     """Dimension-ordered all-to-all loads an edge 16 times, and no routes do better."""
     pairs = [(s, d) for s in range(16) for d in range(16) if s != d]
     src, dst = column(s for s, _ in pairs), column(d for _, d in pairs)
-    routes = Ragged.from_lists([_route(s, d, 4) for s, d in pairs])
+    routes = Ragged.from_lists([route_by_row(s, d, 4) for s, d in pairs])
     congestion, (tail, head) = congestion_of(GRID, routes)
     assert congestion == 16
     assert abs(head - tail) in (1, 4)
@@ -30,11 +31,11 @@ def test_all_to_all_on_four_by_four() -> None:
 
 def test_congestion_counts_each_route_once_an_edge() -> None:
     """Loads agree with counting edge by edge."""
-    rng = random.Random(5)
-    lists = [_route(rng.randrange(16), rng.randrange(16), 4) for _ in range(40)]
+    rng = random.Random(5)  # noqa: S311  (no secret)
+    lists = [route_by_row(rng.randrange(16), rng.randrange(16), 4) for _ in range(40)]
     loads: dict[tuple[int, int], int] = {}
     for route in lists:
-        for edge in zip(route, route[1:], strict=False):
+        for edge in pairwise(route):
             loads[edge] = loads.get(edge, 0) + 1
     congestion, edge = congestion_of(GRID, Ragged.from_lists(lists))
     assert congestion == max(loads.values()) == loads[edge]
