@@ -83,8 +83,8 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         if self.node_bits_per_s > MOST_BITS_PER_S:
             what = "a tile with all its lasers on is too fast"
             allowed = f"lasers * rate up to {MOST_BITS_PER_S} bits per second"
-            found = self.node_bits_per_s
-            raise InputError(what, where="fabric", found=found, allowed=allowed)
+            rate = self.node_bits_per_s
+            raise InputError(what, where="fabric", found=rate, allowed=allowed)
         if self.fibers is None:
             msgspec.structs.force_setattr(self, "fibers", self.waveguides)
 
