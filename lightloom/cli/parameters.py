@@ -42,7 +42,8 @@ def parse_parameters(
         if key in parameters:
             raise InputError("parameter given twice", where=_WHERE, found=key)
         if "," in value or key in lists:
-            parameters[key] = [_integer(key, part) for part in value.split(",") if part]
+            elements = value.removesuffix(",").split(",")
+            parameters[key] = [_integer(key, element) for element in elements]
         else:
             parameters[key] = _scalar(value)
     return parameters

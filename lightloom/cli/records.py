@@ -9,6 +9,9 @@ from lightloom.core.units import format_ps
 if TYPE_CHECKING:
     from lightloom.validate import CertificateReport
 
+_LEAST_GAP = 0.01
+"""Per cent below which a gap is not written out."""
+
 
 def certificate_record(report: CertificateReport) -> dict[str, object]:
     """Return what is proven of a schedule as its documented JSON object."""
@@ -26,5 +29,6 @@ def certificate_text(report: CertificateReport) -> str:
     if report.bound is None:
         return text
     if report.value and report.value > report.bound:
-        text += f" {100 * (report.value - report.bound) / report.value:.2f} %"
+        gap = 100 * (report.value - report.bound) / report.value
+        text += f" {gap:.2f} %" if gap >= _LEAST_GAP else f" below {_LEAST_GAP} %"
     return f"{text}, bound {format_ps(report.bound)} by {report.kind}"

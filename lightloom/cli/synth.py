@@ -52,7 +52,11 @@ _SHOWN = 12
     help="How circuits are routed over waveguides.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of random choices."
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of random choices.",
 )
 @click.option(
     "-o",

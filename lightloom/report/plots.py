@@ -33,6 +33,7 @@ COLOURS = (
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _MIDDLE = 0.5
+_FEW_DECADES = 10**2.5
 _DENSE = 16
 """More points than this are drawn without markers."""
 _RC: Any = {
@@ -147,6 +148,7 @@ def draw(panels: Sequence[Panel]) -> Figure:
 
     widths = [_panel_inches(panel) for panel in panels]
     figure = Figure(figsize=(max(5.2, sum(widths)), 4.4), layout="constrained")
+    figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr,call-arg]
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     labels: dict[str, Artist] = {}
     for panel, pair in zip(panels, axes, strict=True):
@@ -229,6 +231,16 @@ def _draw_stack(axes: Axes, panel: Panel) -> None:
     axes.grid(visible=False, axis="x")
 
 
+def _plain_numbers(axes: Axes) -> None:
+    """Write 200 for 2 x 10^2, and label 2 and 5 too where decades are few."""
+    low, high = axes.get_ylim()
+    few = high < _FEW_DECADES * low
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(
+        lambda value, _: f"{value:g}" if few and f"{value:e}"[0] in "25" else ""
+    )
+
+
 def _dress(axes: Axes, panel: Panel) -> None:
     """Give axes their labels, scales, ticks and marks."""
     axes.set_title(panel.title, fontsize=10)
@@ -238,6 +250,7 @@ def _dress(axes: Axes, panel: Panel) -> None:
         axes.set_xscale("log", base=panel.x_log)
     if panel.y_log:
         axes.set_yscale("log", base=panel.y_log)
+        _plain_numbers(axes)
     elif panel.series:
         axes.set_ylim(bottom=0)
     if panel.x_ticks is not None:
@@ -246,7 +259,8 @@ def _dress(axes: Axes, panel: Panel) -> None:
         axes.minorticks_off()
     for mark in panel.marks:
         line: Any = {"color": "#666666", "linestyle": ":", "linewidth": 1.2}
-        text: Any = {"fontsize": 7, "color": "#444444"}
+        paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        text: Any = {"fontsize": 7, "color": "#444444", "bbox": paper}
         if mark.x is not None:
             axes.axvline(mark.x, **line)
             # Beside the line, on the side that has more room.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class UnverifiedError(LightloomError):
     """A schedule about to be published breaks a rule: a bug of the synthesiser."""
 
-    exit_code = 1
+    exit_code = 70
 
 
 def publish(schedule: Schedule, path: str) -> Verdict:

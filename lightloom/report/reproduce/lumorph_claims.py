@@ -23,9 +23,7 @@ def near(
     )
 
 
-def holds(
-    claim: str, paper: str, ours: str, *, holds: bool, why: str = ""
-) -> Comparison:
+def holds(claim: str, paper: str, ours: str, *, holds: bool, why: str) -> Comparison:
     """Return a comparison of a claim in words; `why` is said where it fails."""
     verdict = Verdict.MATCHES if holds else Verdict.DIFFERS
     return Comparison(claim, paper, ours, verdict, "" if holds else why)

@@ -78,6 +78,7 @@ class Fig5:
             "all four grow",
             ends,
             holds=all(found[last, *c][0] > found[first, *c][0] for c in CURVES),
+            why="two racks of these sizes are too alike",
         )
         worse = [
             found[last, name, RANDOM][0] / found[last, name, MIN_CONGESTION][0]
@@ -88,6 +89,7 @@ class Fig5:
             "worse, by how much is not given",
             " and ".join(f"{ratio:.2g} times" for ratio in worse) + " the overlap",
             holds=min(worse) > 1,
+            why="the random choice was lucky on so small a rack",
         )
         yield holds(
             f"quadrupling overlaps more than doubling ({last} GPUs)",
@@ -102,6 +104,7 @@ class Fig5:
                 > found[last, ALGORITHMS[0], router][0]
                 for router in ROUTERS
             ),
+            why="more peers at once need not share an edge",
         )
         enough = max(found[last, *curve][0] for curve in CURVES)
         yield holds(

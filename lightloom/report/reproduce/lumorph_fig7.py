@@ -150,18 +150,23 @@ class Fig7:
         )
 
     def _auto(self, points: Points) -> Comparison:
-        """Compare what is the fastest of all, replayed."""
+        """Compare auto with everything else, replayed."""
         places = [(gpus, size) for gpus in self.sizes for size in self.buffers]
-        ahead = sum(
-            points[*place, AUTO].completion_time_us
-            <= min(points[*place, name].completion_time_us for name in ALGORITHMS)
-            for place in places
+        rack, switch = (
+            sum(
+                points[*place, AUTO].completion_time_ps
+                <= min(points[*place, name].completion_time_ps for name in names)
+                for place in places
+            )
+            for names in ((TWO, FOUR, MULTIPORT), (RING, TREE))
         )
         return holds(
-            "ours: auto, replayed, is not slower than any other curve",
+            "ours: auto, replayed, is never slower than -2, -4 and multiport",
             "not in the paper",
-            f"at {ahead} of {len(places)} points",
-            holds=ahead == len(places),
+            f"at {rack} of {len(places)} points; than ring and tree on the switch at"
+            f" {switch}",
+            holds=rack == len(places),
+            why="the search misses a better schedule",
         )
 
     def _series(

@@ -92,6 +92,7 @@ class Fig8b:
                 for size, gain in zip(self.buffers, gains, strict=True)
             ),
             holds=gains == sorted(gains) and gains[-1] > gains[0],
+            why="the time of some buffer is not bound by its data",
         )
 
     def _panel(self, points: Points, algorithm: str) -> Panel:

@@ -1,0 +1,65 @@
+"""What the program lists: instances, algorithms, figures, the schema."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+from lightloom.core.units import MIB
+from lightloom.instances.named import named_instances
+from lightloom.synth.algorithms import catalogue
+from tests.cli.program import run, run_json
+
+
+def test_instances_lists_every_name() -> None:
+    """``--names`` prints exactly the catalogue."""
+    listed = run("instances", "--names").stdout.split()
+    assert listed == [instance.name for instance in named_instances()]
+
+
+def test_filters_keep_what_they_name() -> None:
+    """``--fabric`` and ``--op`` leave the names of that fabric and operation."""
+    found = run_json("instances", "--fabric", "lightpath-4", "--op", "scatter")
+    assert found["instances"]
+    for name in found["instances"]:
+        assert name.startswith("lightpath-4/scatter-")
+
+
+def test_the_table_of_instances_has_a_row_for_every_fabric() -> None:
+    """The compact table names each fabric."""
+    table = run("instances").stdout
+    for instance in named_instances():
+        assert instance.name.split("/")[0] in table
+
+
+def test_show_prints_toml_that_synth_would_read() -> None:
+    """The TOML of an instance has its fabric and task, defaults filled in."""
+    tables = tomllib.loads(run("instances", "show", "lightpath-4/scatter-1MiB").stdout)
+    assert tables["fabric"]["rows"] == 2
+    assert tables["collective"] == {
+        "op": "scatter",
+        "nodes": [0, 1, 2, 3],
+        "buffer_bytes": MIB,
+    }
+
+
+def test_algorithms_lists_the_catalogue_with_parameters() -> None:
+    """Every algorithm is there, with what it serves and takes."""
+    listed = {entry["name"]: entry for entry in run_json("algorithms")["algorithms"]}
+    assert set(listed) == set(catalogue())
+    assert "radices=..." in listed["radices"]["parameters"]
+    assert listed["ring"]["ops"] == list(catalogue()["ring"].ops)
+    assert all(name in run("algorithms").stdout for name in listed)
+
+
+def test_reproduce_without_a_name_lists_the_figures() -> None:
+    """The six figures of the LUMORPH paper are on offer."""
+    listed = run("reproduce").stdout
+    for figure in ("fig3", "fig5", "fig6", "fig7", "fig8a", "fig8b"):
+        assert f"lumorph-{figure}" in listed
+
+
+def test_schema_is_a_json_schema() -> None:
+    """``schema`` prints one JSON document."""
+    schema = json.loads(run("schema").stdout)
+    assert schema["$schema"].startswith("https://json-schema.org/")

@@ -1,0 +1,81 @@
+"""Help: complete, cheap, and the same in the documentation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from lightloom import __version__
+from lightloom.cli.main import SUMMARIES, lightloom
+from lightloom.cli.manual import renewed
+from tests.cli.program import run
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+def test_help_lists_every_command_without_importing_it() -> None:
+    """The help of the program shows the whole table of commands."""
+    result = run("--help")
+    assert result.exit_code == 0
+    for name, summary in SUMMARIES.items():
+        assert name in result.stdout
+        assert summary in result.stdout
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_help_of_a_command_starts_with_its_summary(name: str) -> None:
+    """Each command says first what the table of commands says of it."""
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert SUMMARIES[name] in result.stdout
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_option_has_help(name: str) -> None:
+    """No option of a command goes unexplained."""
+    command = lightloom.get_command(click.Context(lightloom), name)
+    assert command is not None
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, f"{name} {option.name}"
+
+
+def test_the_page_of_the_commands_is_current() -> None:
+    """docs/cli.md holds the present help; renew it with lightloom.cli.manual."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert renewed(page) == page
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """The help of the program imports no numerics, no plots and no other room."""
+    heavy = ("numpy", "scipy", "rich", "matplotlib", "msgspec", "networkx")
+    code = (
+        "import sys\n"
+        "from lightloom.cli.main import main\n"
+        "sys.argv = ['lightloom', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"found = [name for name in {heavy} if name in sys.modules]\n"
+        "rooms = [n for n in sys.modules if n.startswith('lightloom.')]\n"
+        "found += [n for n in rooms if n.split('.')[1] not in ('cli', 'core')]\n"
+        "assert not found, found\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_version_is_that_of_the_package() -> None:
+    """``--version`` names the package version."""
+    assert run("--version").stdout.split() == ["lightloom,", "version", __version__]
+
+
+def test_no_arguments_shows_help() -> None:
+    """The bare program explains itself and is a usage error."""
+    result = run()
+    assert result.exit_code == 2
+    assert "Commands:" in result.stderr

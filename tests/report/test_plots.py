@@ -1,0 +1,95 @@
+"""Plots: deterministic files that hold what was asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.errors import InputError
+from lightloom.report.csv_file import save_csv
+from lightloom.report.plots import COLOURS, Mark, Panel, Series, draw, save_plot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = Panel(
+    "times",
+    "buffer (bytes)",
+    "time (us)",
+    [Series("ring", [1, 2, 4], [3.0, 2.0, 8.0]), Series("tree", [1, 2, 4], [1, 2, 3])],
+    x_log=2,
+    y_log=10,
+    x_ticks=[(1, "one"), (4, "four")],
+    marks=(Mark("limit", y=5.0), Mark("here", x=2.0)),
+)
+BARS = Panel(
+    "counts",
+    "",
+    "rounds",
+    [Series("a", ["x", "y"], [1, 2]), Series("b", ["x", "y"], [3, 4])],
+    kind="bars",
+)
+STACK = Panel("parts", "", "time (us)", BARS.series, kind="stack")
+
+
+def test_a_figure_has_the_panels_labels_and_one_legend() -> None:
+    """Titles, axis labels, scales and every series are drawn."""
+    figure = draw([LINES, BARS])
+    first, second = figure.axes
+    assert first.get_xlabel() == "buffer (bytes)"
+    assert first.get_xscale() == "log"
+    assert first.get_yscale() == "log"
+    assert second.get_title() == "counts"
+    assert [text.get_text() for text in second.get_xticklabels()] == ["x", "y"]
+    (legend,) = figure.legends
+    labels = {text.get_text() for text in legend.get_texts()}
+    assert labels == {"ring", "tree", "limit", "a", "b"}
+
+
+def test_stacked_bars_carry_their_totals() -> None:
+    """The text above a bar is the sum of its parts."""
+    (axes,) = draw([STACK]).axes
+    assert {"4.0", "6.0"} <= {text.get_text() for text in axes.texts}
+
+
+def test_series_have_different_colours() -> None:
+    """No two of the palette are the same."""
+    assert len(set(COLOURS)) == len(COLOURS)
+    (axes,) = draw([LINES]).axes
+    ring, tree = axes.get_lines()[:2]
+    assert ring.get_color() != tree.get_color()
+
+
+def test_the_same_panels_give_the_same_bytes(tmp_path: Path) -> None:
+    """SVG and PNG carry no date and no random ids."""
+    first = save_plot([LINES, BARS, STACK], tmp_path / "first")
+    second = save_plot([LINES, BARS, STACK], tmp_path / "second")
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert first[0].read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in first[1].read_bytes()
+
+
+def test_a_folder_that_is_not_there_is_an_error_in_words(tmp_path: Path) -> None:
+    """No file is left, and the folder is named."""
+    with pytest.raises(InputError, match="missing"):
+        save_plot([BARS], tmp_path / "missing" / "plot")
+
+
+def test_importing_report_loads_no_matplotlib() -> None:
+    """Drawing is paid for by those who draw."""
+    code = (
+        "import sys, lightloom.report.plots, lightloom.report.tables\n"
+        "assert 'matplotlib' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_csv_files_have_a_heading_and_lf_lines(tmp_path: Path) -> None:
+    """None is an empty field; lines end in LF on every system."""
+    path = tmp_path / "rows.csv"
+    save_csv(("a", "b"), [(1, None), ("x,y", 2.5)], path)
+    assert path.read_bytes() == b'a,b\n1,\n"x,y",2.5\n'
