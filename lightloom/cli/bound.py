@@ -30,9 +30,9 @@ def command(instance: str, *, as_json: bool) -> None:
     question = load_instance(instance)
     with progress("bound") as tell:
         tell("computing every kind of bound")
-        best = lower_bound(question.fabric, question.task)
+        best = lower_bound(question.fabric, question.communication)
         certificates = sorted(
-            all_bounds(question.fabric, question.task).values(),
+            all_bounds(question.fabric, question.communication).values(),
             key=lambda certificate: (-certificate.bound, certificate.kind),
         )
     if as_json:

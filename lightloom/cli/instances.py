@@ -39,9 +39,13 @@ def command(
     if ctx.invoked_subcommand is not None:
         return
     from lightloom.instances.collectives import catalogue  # noqa: PLC0415
-    from lightloom.instances.named import fabrics, named_instances  # noqa: PLC0415
+    from lightloom.instances.named import (  # noqa: PLC0415
+        demand_fabrics,
+        fabrics,
+        named_instances,
+    )
 
-    _check("--fabric", fabric, fabrics())
+    _check("--fabric", fabric, [*fabrics(), *demand_fabrics()])
     _check("--op", op, catalogue())
     chosen = [
         instance

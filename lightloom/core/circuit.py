@@ -21,12 +21,16 @@ class Circuits:
         The wavelengths that share this row's route; ``None`` on fabrics without.
     route
         Node ids from src to dst, both included; ``None`` on fabrics without.
+    direction
+        Which way round a ring each circuit runs, shape (circuits,); ``None`` on
+        fabrics without.
     """
 
     src: IntArray
     dst: IntArray
     wavelengths: Ragged | None = None
     route: Ragged | None = None
+    direction: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of circuits."""

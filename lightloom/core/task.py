@@ -91,4 +91,41 @@ class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
+class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Operations to place on devices, and the data that pass between them.
+
+    Operations are rows, numbered from 0; edges are rows too, and no path of edges
+    comes back to where it began. Devices stand in a ring: device d + 1 follows d, and
+    device 0 the last.
+
+    Attributes
+    ----------
+    op
+        Name of each operation, all different.
+    duration_ps, memory_bytes
+        What it takes, in time and in memory of the device it runs on.
+    src, dst
+        Operations at the ends of each edge: dst needs what src makes.
+    bytes
+        What passes over each edge.
+    devices
+        Number of devices.
+    distance
+        How many devices further down the ring than src dst may be at most.
+    device_memory_bytes
+        What the operations of one device may take; ``None`` where it is no limit.
+    """
+
+    op: tuple[str, ...]
+    duration_ps: tuple[int, ...]
+    memory_bytes: tuple[int, ...]
+    src: tuple[int, ...]
+    dst: tuple[int, ...]
+    bytes: tuple[int, ...]
+    devices: int
+    distance: int
+    device_memory_bytes: int | None = None
+
+
 Task: TypeAlias = Collective | Demand
+"""What a schedule can serve."""

@@ -183,12 +183,17 @@ class _Assembly:
             columns["wavelengths"] = record.wavelengths
         if not isinstance(record.route, UnsetType):
             columns["route"] = record.route
+        direction = None
+        if not isinstance(record.direction, UnsetType):
+            columns["direction"] = record.direction
+            direction = np.array(record.direction, dtype=np.int64)
         _row_count(columns, f"{place}: segment")
         circuits = Circuits(
             np.array(record.src, dtype=np.int64),
             np.array(record.dst, dtype=np.int64),
             _ragged(record.wavelengths),
             _ragged(record.route),
+            direction,
         )
         self._segments.append(Segment(record.plane, record.index, circuits))
 

@@ -70,8 +70,8 @@ class SegmentRecord(
     """The circuits that one plane holds between two reconfigurations.
 
     Row i of every column is one circuit: the wavelengths that share one route from
-    src to dst, whose nodes are listed in order, both ends included. A fabric
-    without wavelengths or routes has no such column.
+    src to dst, whose nodes are listed in order, both ends included. Direction is
+    the way round a ring. A fabric without one of them has no such column.
     """
 
     plane: Count
@@ -80,6 +80,7 @@ class SegmentRecord(
     dst: list[Int64]
     wavelengths: list[list[Int64]] | UnsetType = UNSET
     route: list[list[Int64]] | UnsetType = UNSET
+    direction: list[Int64] | UnsetType = UNSET
 
 
 class StepRecord(

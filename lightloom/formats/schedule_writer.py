@@ -141,6 +141,7 @@ def _segment(segment: Segment) -> SegmentRecord:
         dst=circuits.dst.tolist(),
         wavelengths=_lists(circuits.wavelengths),
         route=_lists(circuits.route),
+        direction=UNSET if circuits.direction is None else circuits.direction.tolist(),
     )
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from lightloom.core.task import Collective
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective, Demand, Workload
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric, PacketFabric
-    from lightloom.core.task import Demand, Task
+    from lightloom.core.task import Task
 
 AnyFabric: TypeAlias = "CircuitFabric | PacketFabric"
 
@@ -27,12 +28,27 @@ class Instance:
     fabric
         The interconnect.
     task
-        What has to be communicated on it.
+        What has to be communicated on it, or placed on its nodes.
     """
 
     name: str
     fabric: AnyFabric
-    task: Task
+    task: Task | Workload
+
+    @property
+    def communication(self) -> Task:
+        """The task, where it is one that a schedule serves.
+
+        Raises
+        ------
+        InputError
+            If it is a workload, which has to be placed before anything is sent.
+        """
+        if isinstance(self.task, Workload):
+            what = "a workload is placed, not scheduled"
+            fix = "use `lightloom solve --problem placement`"
+            raise InputError(what, where=self.name, fix=fix)
+        return self.task
 
     def table(self) -> dict[str, dict[str, object]]:
         """Return the instance as nested tables, every default filled in."""
@@ -40,12 +56,14 @@ class Instance:
         return {"fabric": fabric, **task_table(self.task)}
 
 
-def task_table(task: Collective | Demand) -> dict[str, dict[str, object]]:
-    """Return ``{"collective": {...}}`` or ``{"demand": {...}}``, without nulls."""
-    kind = "collective" if isinstance(task, Collective) else "demand"
+_TABLE_OF = {Collective: "collective", Demand: "demand", Workload: "workload"}
+
+
+def task_table(task: Task | Workload) -> dict[str, dict[str, object]]:
+    """Return the task under the name of its table, without nulls."""
     table = msgspec.to_builtins(task)
     return {
-        kind: {
+        _TABLE_OF[type(task)]: {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in table.items()
             if value is not None

@@ -1,4 +1,4 @@
-"""The catalogue of named instances: ``FABRIC/COLLECTIVE-SIZE``."""
+"""The catalogue of named instances: ``FABRIC/TASK-SIZE``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, nearest
-from lightloom.core.task import Collective
+from lightloom.core.task import Collective, Demand
 from lightloom.core.units import GIB, KIB, MIB
 from lightloom.instances.collectives import catalogue as collectives
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.instances.toml_file import read_instance
 
@@ -47,10 +49,13 @@ def fabrics() -> dict[str, AnyFabric]:
 
 
 def named_instances() -> Iterator[Instance]:
-    """Yield every named instance, fabric by fabric, operation by operation.
+    """Yield every named instance, fabric by fabric, task by task."""
+    yield from _collective_instances()
+    yield from _demand_instances()
 
-    A size that an operation cannot cut in blocks on a fabric is left out.
-    """
+
+def _collective_instances() -> Iterator[Instance]:
+    """Yield collectives; a size that an operation cannot cut in blocks is left out."""
     for fabric_name, fabric in fabrics().items():
         for op in collectives().values():
             for size_name, size_bytes in _SIZES.items():
@@ -59,6 +64,43 @@ def named_instances() -> Iterator[Instance]:
                 nodes = tuple(range(fabric.node_count))
                 task = Collective(op.name, nodes, size_bytes)
                 yield Instance(f"{fabric_name}/{op.name}-{size_name}", fabric, task)
+
+
+def demand_fabrics() -> dict[str, AnyFabric]:
+    """Return the named fabrics of the SiP-ML paper, which serve demands."""
+    return {
+        "ocs-8": Ocs(nodes=8, switches=4, bits_per_second_per_node=10**12),
+        "ocs-16": Ocs(nodes=16, switches=16, bits_per_second_per_node=10**12),
+        "ring-8": Ring(nodes=8, wavelengths=16, reach=7),
+        "ring-16": Ring(nodes=16, wavelengths=8, directions=2, reach=8),
+    }
+
+
+def _demand_instances() -> Iterator[Instance]:
+    """Yield demands whose pairs ask for different amounts, a whole number of MB each.
+
+    In ``neighbours`` a node sends to the next one round, and a quarter as much to the
+    one after that; in ``groups`` blocks of four exchange, nearer ones more.
+    """
+    for fabric_name, fabric in demand_fabrics().items():
+        nodes = range(fabric.node_count)
+        near = [(node, step) for node in nodes for step in (1, 2)]
+        patterns = {
+            "neighbours": [
+                (node, (node + step) % fabric.node_count, (8 // step**2) * 10**6)
+                for node, step in near
+            ],
+            "groups": [
+                (src, dst, (4 - abs(src - dst)) * 10**6)
+                for src in nodes
+                for dst in range(src - src % 4, src - src % 4 + 4)
+                if src != dst
+            ],
+        }
+        for pattern, rows in patterns.items():
+            most = max(size for _, _, size in rows) // 10**6
+            task = Demand.from_rows(rows)
+            yield Instance(f"{fabric_name}/{pattern}-{most}MB", fabric, task)
 
 
 def load_instance(name: str) -> Instance:

@@ -15,12 +15,14 @@ from lightloom.formats.strict import convert
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
+from lightloom.instances.workload_table import read_workload
 
 if TYPE_CHECKING:
-    from lightloom.core.task import Task
+    from lightloom.core.task import Task, Workload
     from lightloom.instances.instance import AnyFabric
 
-_TABLES = ("fabric", "collective", "demand")
+_TASKS = ("collective", "demand", "workload")
+_TABLES = ("fabric", *_TASKS)
 
 
 class _CollectiveTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,15 +78,20 @@ def parse_instance(
             fix = nearest(key, _TABLES)
             raise InputError(what, where=name, allowed=allowed, fix=fix)
     fabric = load_fabric(_table(tables, "fabric", name), f"{name}: fabric")
-    if ("collective" in tables) == ("demand" in tables):
-        found = "both" if "collective" in tables else "neither"
-        what = "an instance has one task, [collective] or [demand]"
-        raise InputError(what, where=name, found=found)
-    task: Task
-    if "collective" in tables:
-        task = _collective(_table(tables, "collective", name), fabric, name)
+    given = [key for key in _TASKS if key in tables]
+    if len(given) != 1:
+        what = "an instance has one task"
+        allowed = ", or ".join(f"[{key}]" for key in _TASKS)
+        found = " and ".join(f"[{key}]" for key in given) or "none"
+        raise InputError(what, where=name, found=found, allowed=allowed)
+    table, folder = _table(tables, given[0], name), folder or Path()
+    task: Task | Workload
+    if given[0] == "collective":
+        task = _collective(table, fabric, name)
+    elif given[0] == "demand":
+        task = _demand(table, fabric, name, folder)
     else:
-        task = _demand(_table(tables, "demand", name), fabric, name, folder or Path())
+        task = read_workload(table, fabric.node_count, name, folder)
     return Instance(name, fabric, task)
 
 

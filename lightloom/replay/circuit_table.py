@@ -108,7 +108,7 @@ def _check_columns(fabric: CircuitFabric, segment: Segment) -> None:
     """Raise if a segment lacks a column, or names a node outside the fabric."""
     circuits = segment.circuits
     where = f"plane {segment.plane}, segment {segment.index}"
-    for name in ("wavelengths", "route"):
+    for name in ("wavelengths", "route", "direction"):
         column = getattr(circuits, name)
         if name in fabric.circuit_columns and column is None:
             raise InputError(f"circuits without {name}", where=where)
@@ -146,15 +146,20 @@ def _joined(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> Circuits:
     """Return the circuits of all segments laid end to end."""
     empty = np.empty(0, np.int64)
     all_circuits = [segment.circuits for segment in segments]
-    joined = {
+    ragged = {
         name: _joined_ragged([getattr(circuits, name) for circuits in all_circuits])
         for name in ("wavelengths", "route")
         if name in fabric.circuit_columns
     }
+    direction = None
+    if "direction" in fabric.circuit_columns:
+        ways = (circuits.direction for circuits in all_circuits)
+        direction = np.concatenate([empty, *(way for way in ways if way is not None)])
     return Circuits(
         np.concatenate([empty, *(circuits.src for circuits in all_circuits)]),
         np.concatenate([empty, *(circuits.dst for circuits in all_circuits)]),
-        **joined,
+        **ragged,
+        direction=direction,
     )
 
 
@@ -180,8 +185,8 @@ def _changed(
 ) -> IntArray:
     """Return pair keys whose light paths differ from those of the segment before.
 
-    A light path is one wavelength on one route. Light paths of a segment count +1
-    and those of the one before it -1; a pair is unchanged where all cancel out.
+    A light path is one wavelength on one route, one way round. Those of a segment
+    count +1 and those of the one before it -1; a pair is unchanged where all cancel.
     """
     circuit, path = _light_paths(circuits)
     pair = (circuits.src * nodes + circuits.dst)[circuit]
@@ -203,13 +208,16 @@ def _changed(
 
 
 def _light_paths(circuits: Circuits) -> tuple[IntArray, IntArray]:
-    """Return (circuit, id of its route and wavelength), one row per wavelength."""
+    """Return (circuit, id of its way and wavelength), one row per wavelength."""
     route_id = np.zeros(len(circuits), dtype=np.int64)
     if circuits.route is not None:
         ids: dict[bytes, int] = {}
         data, ends = circuits.route.values.tobytes(), circuits.route.offsets * 8
         bounds = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         route_id[:] = [ids.setdefault(data[a:b], len(ids)) for a, b in bounds]
+    if circuits.direction is not None:
+        _, way = np.unique(circuits.direction, return_inverse=True)
+        route_id = route_id * len(circuits) + way
     if circuits.wavelengths is None:
         return np.arange(len(circuits), dtype=np.int64), route_id
     circuit = circuits.wavelengths.row_of_value

@@ -27,7 +27,7 @@ from lightloom.models.rounds_circuits import Wavelengths
 from lightloom.solvers import SolveOptions, run
 from lightloom.synth.exact_reversal import ALL_REDUCE, completed, copying
 from lightloom.synth.round_bounds import RoundBound, round_bound
-from lightloom.synth.synthesise import _signed
+from lightloom.synth.sign import signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,7 +168,7 @@ def _found(search: _Search, answer: RoundsAnswer) -> Outcome[Exact]:
     )
     rounds = len(whole.rounds)
     exact = Exact(
-        _signed(schedule, search.instance), rounds, search.bound, tuple(search.trials)
+        signed(schedule, search.instance), rounds, search.bound, tuple(search.trials)
     )
     proven = rounds == search.bound.rounds or search.proves(rounds)
     run_ = search.last_run

@@ -57,11 +57,16 @@ class Configuration:
 
 @dataclass(frozen=True)
 class _Run:
-    """Consecutive rounds that use the same lanes."""
+    """Consecutive rounds that use the same lanes, each best with the same lasers.
+
+    Nothing is gained by a cut between them: `spread`, the division of the lasers
+    that is best for each alone, is best for them all; ``None`` if there is no room.
+    """
 
     first_round: int
     last_round: int
     lanes: tuple[int, ...]
+    spread: tuple[int, ...] | None
     rounds: tuple[LaneRound, ...]
 
 
@@ -94,7 +99,7 @@ def segment(
     if rounds and not costs.lasers:
         what = "nothing can be sent: the nodes have no lasers"
         raise InfeasibleError(what, where="fabric.lasers", found=0)
-    runs = _runs(rounds)
+    runs = _runs(rounds, weights, costs.lasers)
     # best[i]: (time, configurations) to serve the first i runs.
     best: list[tuple[int, tuple[Configuration, ...]]] = [(0, ())]
     for end in range(1, len(runs) + 1):
@@ -125,15 +130,20 @@ def predicted_ps(configurations: Sequence[Configuration], costs: Costs) -> int:
     )
 
 
-def _runs(rounds: Sequence[LaneRound]) -> list[_Run]:
+def _runs(
+    rounds: Sequence[LaneRound], weights: Sequence[int], lasers: int
+) -> list[_Run]:
     runs: list[_Run] = []
     for index, round_ in enumerate(rounds):
         lanes = tuple(sorted(round_.lanes))
-        if runs and runs[-1].lanes == lanes:
-            last = runs[-1]
-            runs[-1] = _Run(last.first_round, index, lanes, (*last.rounds, round_))
+        mine = tuple(weights[lane] for lane in lanes)
+        spread = divide_lasers(mine, _sizes([round_], lanes), lasers)
+        if runs and (runs[-1].lanes, runs[-1].spread) == (lanes, spread):
+            last = runs.pop()
+            together = (*last.rounds, round_)
+            runs.append(_Run(last.first_round, index, lanes, spread, together))
         else:
-            runs.append(_Run(index, index, lanes, (round_,)))
+            runs.append(_Run(index, index, lanes, spread, (round_,)))
     return runs
 
 
@@ -141,7 +151,7 @@ def _shared(
     runs: Sequence[_Run], weights: Sequence[int], costs: Costs
 ) -> tuple[Configuration, ...] | None:
     """Return one configuration for all runs, or ``None`` if it has no room."""
-    lanes = sorted({lane for run in runs for lane in run.lanes})
+    lanes = tuple(sorted({lane for run in runs for lane in run.lanes}))
     mine = tuple(weights[lane] for lane in lanes)
     if sum(mine) > costs.lasers:
         return None

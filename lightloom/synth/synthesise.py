@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom import __version__
 from lightloom.core.errors import InputError
+from lightloom.core.fabric import CircuitFabric
 from lightloom.core.outcome import Outcome, Reason
-from lightloom.core.schedule import Footer, Schedule
 from lightloom.core.task import Collective
-from lightloom.replay import replay
+from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.auto import AUTO, search, search_demand
 from lightloom.synth.candidate import Contest
-from lightloom.validate.bounds import lower_bound
+from lightloom.synth.sign import signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
     from lightloom.synth.candidate import Candidate
 
@@ -82,12 +82,17 @@ def synthesise(
     if router not in ROUTERS:
         allowed = ", ".join(ROUTERS)
         raise InputError("unknown router", found=router, allowed=allowed)
+    fabric = instance.fabric
+    if isinstance(fabric, CircuitFabric) and not isinstance(fabric, Lightpath):
+        what = f"no algorithm weaves circuits for the fabric {fabric.kind!r}"
+        fix = f"use `lightloom solve --problem {fabric.kind}`"
+        raise InputError(what, where=f"{instance.name}: fabric.kind", fix=fix)
     contest = Contest(instance, seed=seed, router=router, progress=progress)
-    if isinstance(instance.task, Collective):
+    if isinstance(instance.communication, Collective):
         search(contest, algorithm, dict(parameters or {}))
     else:
         search_demand(contest, algorithm, dict(parameters or {}))
-    schedule = _signed(contest.best(), instance)
+    schedule = signed(contest.best(), instance)
     assert schedule.footer is not None
     value, certificate = (
         schedule.footer.completion_time_ps,
@@ -104,25 +109,3 @@ def synthesise(
         limit=None,
         provenance=None,
     )
-
-
-def _signed(schedule: Schedule, instance: Instance) -> Schedule:
-    """Return the schedule with the footer that replay and the bounds give it."""
-    completion_time_ps = replay(schedule).completion_time_ps
-    certificate = lower_bound(instance.fabric, schedule.task)
-    if certificate is not None:
-        certificate = type(certificate)(
-            certificate.kind,
-            certificate.bound,
-            completion_time_ps,
-            certificate.witness,
-        )
-    footer = Footer(
-        len(schedule.segments),
-        schedule.step_count,
-        schedule.circuit_count,
-        schedule.transfer_count,
-        completion_time_ps,
-        certificate,
-    )
-    return replace(schedule, footer=footer, written_by=f"lightloom {__version__}")

@@ -92,6 +92,7 @@ def take(circuits: Circuits, rows: IntArray) -> Circuits:
         circuits.dst[rows],
         None if circuits.wavelengths is None else circuits.wavelengths.take(rows),
         None if circuits.route is None else circuits.route.take(rows),
+        None if circuits.direction is None else circuits.direction[rows],
     )
 
 
@@ -100,7 +101,11 @@ def _columns(fabric: CircuitFabric, circuits: Circuits) -> str:
     rows = len(circuits.src)
     if len(circuits.dst) != rows:
         return f"{rows} sources, but {len(circuits.dst)} destinations"
-    columns = {"wavelengths": circuits.wavelengths, "route": circuits.route}
+    columns = {
+        "wavelengths": circuits.wavelengths,
+        "route": circuits.route,
+        "direction": circuits.direction,
+    }
     for name, column in columns.items():
         wanted = name in fabric.circuit_columns
         if wanted != (column is not None):

@@ -29,7 +29,7 @@ class Rule:
     modelled_by: str
 
 
-_NO_MODEL = "not modelled: no declarative model exists yet"
+_COPIES = "not modelled: models copy; reductions are copies with time reversed"
 _BY_FORM = "not modelled: a model's decoder cannot produce it"
 _CLAIM = "not modelled: a claim about a schedule, not a part of one"
 
@@ -50,7 +50,7 @@ _LEDGER = (
             " earlier one than a step before it has used."
         ),
         "order",
-        _NO_MODEL,
+        _BY_FORM,
     ),
     ("segment-exists", "A step names a segment there is.", "order", _BY_FORM),
     (
@@ -85,33 +85,79 @@ _LEDGER = (
         "route-is-path",
         "A route goes from neighbour to neighbour inside the grid.",
         "circuits",
-        _NO_MODEL,
+        "`models/routing`: flow conservation (10)",
     ),
     (
         "route-ends",
         "A route runs from its circuit's source to its destination.",
         "circuits",
-        _NO_MODEL,
+        "`models/routing`: flow out of the source, into the destination (13) to (16)",
     ),
-    ("route-is-simple", "A route visits no tile twice.", "circuits", _NO_MODEL),
-    ("lasers", "A laser feeds one circuit of a segment.", "resources", _NO_MODEL),
+    (
+        "route-is-simple",
+        "A route visits no tile twice.",
+        "circuits",
+        "`models/routing`: its decoder drops isolated cycles",
+    ),
+    (
+        "lasers",
+        "A laser feeds one circuit of a segment.",
+        "resources",
+        "`models/rounds`: laser (4); `models/ring`: laser (node constraint)",
+    ),
     (
         "photodiodes",
         "A photodiode listens to one circuit of a segment.",
         "resources",
-        _NO_MODEL,
+        "`models/rounds`: photodiode (5); `models/ring`: photodiode",
     ),
     (
         "waveguides",
         "No edge carries a wavelength more often than it has waveguides or fibres.",
         "resources",
-        _NO_MODEL,
+        "`models/rounds`: waveguide (6)",
+    ),
+    (
+        "direction-range",
+        "A circuit of a ring runs in a direction there is.",
+        "circuits",
+        _BY_FORM,
+    ),
+    (
+        "reach",
+        "A circuit of a ring crosses no more spans than its light reaches.",
+        "circuits",
+        "`models/ring`: ways within reach",
+    ),
+    (
+        "spans",
+        "A span of a ring carries a wavelength once in a direction.",
+        "resources",
+        "`models/ring`: span (ring constraint)",
+    ),
+    (
+        "switch-inputs",
+        "At most one circuit of a switch leaves a node.",
+        "resources",
+        "`models/ocs`: leave (2)",
+    ),
+    (
+        "switch-outputs",
+        "At most one circuit of a switch enters a node.",
+        "resources",
+        "`models/ocs`: enter (1)",
+    ),
+    (
+        "switch-ports",
+        "Where circuits are bidirectional, a port joins its node to one other.",
+        "resources",
+        "`models/ocs`: port",
     ),
     (
         "circuit-held",
         "A transfer runs on a circuit that its segment holds.",
         "held",
-        _NO_MODEL,
+        "`models/rounds`: carry (1)",
     ),
     (
         "transfer-kind",
@@ -133,7 +179,7 @@ _LEDGER = (
             " do not forward."
         ),
         "transfers",
-        _NO_MODEL,
+        "`models/rounds`: receive (3)",
     ),
     (
         "chunk-range",
@@ -151,13 +197,13 @@ _LEDGER = (
         "source-holds-data",
         "A source holds what it sends when its step is released.",
         "data",
-        _NO_MODEL,
+        "`models/rounds`: hold, held (2)",
     ),
     (
         "reduce-into-nothing",
         "A reduce finds something to add to at its destination.",
         "data",
-        _NO_MODEL,
+        _COPIES,
     ),
     (
         "write-conflict",
@@ -166,19 +212,19 @@ _LEDGER = (
             " reduced into as well."
         ),
         "data",
-        _NO_MODEL,
+        _COPIES,
     ),
     (
         "post-condition-missing",
         "In the end everyone has every contribution it must have.",
         "postcondition",
-        _NO_MODEL,
+        "`models/rounds`: receive (3)",
     ),
     (
         "post-condition-double",
         "In the end no contribution that must be there is there twice.",
         "postcondition",
-        _NO_MODEL,
+        _COPIES,
     ),
     (
         "post-condition-wrong",
@@ -187,13 +233,13 @@ _LEDGER = (
             " belong to it."
         ),
         "postcondition",
-        _NO_MODEL,
+        _COPIES,
     ),
     (
         "demand-bytes",
         "Every pair is served the bytes it asks for, no more, no less.",
         "demand",
-        _NO_MODEL,
+        "not modelled: models decide on circuits; the bytes follow from the demand",
     ),
     ("footer-counts", "The footer counts what the file has.", "footer", _CLAIM),
     ("footer-time", "The footer's completion time is replay's.", "footer", _CLAIM),

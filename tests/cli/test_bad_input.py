@@ -99,7 +99,7 @@ def test_a_parameter_given_twice_is_refused() -> None:
     ("text", "says"),
     [
         ("fabric", "TOML"),
-        (FABRIC, "neither"),
+        (FABRIC, "none"),
         (FABRIC + COLLECTIVE + "chunk = 4\n", "did you mean chunks"),
         (FABRIC.replace("rows", "row") + COLLECTIVE, "rows"),
         (FABRIC.replace("lightpath", "lightpat") + COLLECTIVE, "lightpath"),

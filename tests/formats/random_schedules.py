@@ -77,7 +77,9 @@ def _segments(draw: st.DrawFn) -> Segment:
     src, dst = draw(_columns(2, rows))
     ragged = st.lists(st.lists(values, max_size=3), min_size=rows, max_size=rows)
     optional = st.none() | ragged.map(Ragged.from_lists)
-    circuits = Circuits(src, dst, draw(optional), draw(optional))
+    (way,) = draw(_columns(1, rows))
+    direction = way if draw(st.booleans()) else None
+    circuits = Circuits(src, dst, draw(optional), draw(optional), direction)
     return Segment(draw(st.integers(0, 3)), draw(st.integers(0, 3)), circuits)
 
 

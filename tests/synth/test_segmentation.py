@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.units import transmission_ps
@@ -67,6 +67,7 @@ def _rounds(draw: st.DrawFn) -> list[LaneRound]:
     return rounds
 
 
+@settings(max_examples=400)
 @given(_rounds())
 def test_segmentation_is_optimal(rounds: list[LaneRound]) -> None:
     """No way of sharing configurations between few rounds ends sooner."""
@@ -87,6 +88,12 @@ def test_equal_rounds_share_one_configuration() -> None:
     (only,) = segment(rounds, [1], COSTS)
     assert (only.first_round, only.last_round) == (0, 9)
     assert only.shares[0].wavelengths == COSTS.lasers
+
+
+def test_equal_lanes_may_be_worth_a_reconfiguration() -> None:
+    """Rounds that want the lasers of the same lanes otherwise are cut apart."""
+    rounds = [LaneRound((0, 1, 2), (1, 1, 926)), LaneRound((0, 1, 2), (926, 1, 1))]
+    assert len(segment(rounds, [1, 1, 1], COSTS)) == 2
 
 
 def test_a_round_without_room_is_split() -> None:

@@ -16,6 +16,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.validate.bounds import lower_bound
 from tests.validate import schedules as made
+from tests.validate.rings_and_switches import MUTANTS as OF_RINGS_AND_SWITCHES
 from tests.validate.schedules import (
     fluid,
     moves,
@@ -494,4 +495,5 @@ MUTANTS: tuple[Mutant, ...] = (
     ("bound that is not proven", "certificate-bound", lambda: certified(bound=5181921)),
     ("value that is not the time", "certificate-value", lambda: certified(value=1)),
     ("value missing", "certificate-value", lambda: certified(value=None)),
+    *OF_RINGS_AND_SWITCHES,
 )

@@ -1,0 +1,268 @@
+"""``lightloom solve``: an optimisation problem, by a solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightloom.cli.failure import NO_ANSWER
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.parameters import parse_parameters
+from lightloom.cli.problem_model import state_problem
+from lightloom.cli.progress import progress
+from lightloom.cli.streams import write_json, write_text
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.outcome import Reason
+
+if TYPE_CHECKING:
+    from lightloom.cli.problem_model import ProblemModel
+    from lightloom.core.outcome import Outcome
+    from lightloom.core.schedule import Schedule
+    from lightloom.solvers import Progress
+
+ROUNDS = "rounds"
+_MIB = 2**20
+
+
+@click.command(
+    "solve",
+    help=SUMMARIES["solve"]
+    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Rounds without a"
+    " horizon or parameters are searched horizon by horizon, from the certified bound"
+    " upward. Exit code 0 with an answer, proven optimal or not; 3 without one; 4 if"
+    " there is none. Ctrl-C ends the search and keeps what it found.",
+)
+@click.argument("instance")
+@click.option("--problem", required=True, help="rounds, routing, ocs, ring, placement.")
+@click.option(
+    "--solver", default="highs", show_default=True, help="See `lightloom solvers`."
+)
+@click.option(
+    "--param",
+    "params",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Variant of the problem, for example paths=3; repeatable.",
+)
+@click.option("--horizon", type=int, metavar="R", help="Same as --param horizon=R.")
+@click.option(
+    "--time-limit", type=float, metavar="S", help="Seconds; not reproducible."
+)
+@click.option("--node-limit", type=int, metavar="N", help="Search nodes; reproducible.")
+@click.option("--memory-limit", type=int, metavar="MIB", help="Memory of the solver.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Solver's seed.")
+@click.option(
+    "--threads",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Solver's threads; more than one is not reproducible.",
+)
+@click.option(
+    "--option",
+    "extra",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Option in the solver's own words; repeatable.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Schedule file, where the problem's answers are schedules; verified first.",
+)
+@click.option("--log", is_flag=True, help="Show the solver's log on stderr.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    instance: str,
+    problem: str,
+    solver: str,
+    params: tuple[str, ...],
+    horizon: int | None,
+    time_limit: float | None,
+    node_limit: int | None,
+    memory_limit: int | None,
+    seed: int,
+    threads: int,
+    extra: tuple[str, ...],
+    output: str | None,
+    *,
+    log: bool,
+    as_json: bool,
+) -> None:
+    """Solve, say what came out, and write the schedule if one is asked for."""
+    if as_json and output == "-":
+        what = "--json and --output - both need stdout; write the schedule to a file"
+        raise click.UsageError(what)
+    from lightloom.solvers import SolveOptions, run, usable  # noqa: PLC0415
+
+    usable(solver)
+    options = SolveOptions(
+        time_limit_s=time_limit,
+        node_limit=node_limit,
+        memory_limit_bytes=None if memory_limit is None else memory_limit * _MIB,
+        seed=seed,
+        threads=threads,
+        log=log,
+        extra=_extra(extra),
+    )
+    if problem == ROUNDS and horizon is None and not params:
+        from lightloom.cli.horizon_search import search_horizons  # noqa: PLC0415
+
+        with progress("solve") as tell:
+            found = search_horizons(instance, solver, options, tell)
+        exact = found.incumbent
+        record = _record(instance, ROUNDS, ROUNDS, found)
+        record["answer"] = None if exact is None else str(exact.rounds)
+        schedule = None if exact is None else exact.schedule
+        _report(ctx, record, found.reason, schedule, output, as_json=as_json)
+        return
+    with progress("solve") as tell:
+        stated = state_problem(instance, problem, params, horizon, tell)
+        if output is not None and stated.problem.schedule is None:
+            what = f"answers of {problem} are no schedules"
+            raise InputError(what, where="--output", found=output)
+        outcome = run(
+            stated.model, solver, options, lambda news: tell(_progress_text(news))
+        )
+    record = _record(instance, stated.problem.name, stated.problem.unit, outcome)
+    schedule = None
+    if outcome.incumbent is not None:
+        record["answer"] = _exact(stated)
+        schedule = None if output is None else _schedule(stated, options.seed)
+    _report(ctx, record, outcome.reason, schedule, output, as_json=as_json)
+
+
+def _report(
+    ctx: click.Context,
+    record: dict[str, object],
+    reason: Reason,
+    schedule: Schedule | None,
+    output: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Say what came out; exit with its code."""
+    if output is not None and schedule is not None:
+        from lightloom.synth.publish import publish  # noqa: PLC0415
+
+        publish(schedule, output)
+        record["file"] = output
+    if as_json:
+        write_json(record)
+    elif output == "-":
+        click.echo(_text(record), err=True)
+    else:
+        write_text(_text(record))
+    if record["objective"] is None:
+        infeasible = reason is Reason.PROVEN_INFEASIBLE
+        ctx.exit(InfeasibleError.exit_code if infeasible else NO_ANSWER)
+
+
+def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
+    """Return the solver's own options, numbers as numbers."""
+    values: dict[str, bool | int | float | str] = {}
+    for key, value in parse_parameters(texts).items():
+        if isinstance(value, list):
+            raise InputError("no list can be given", where="--option", found=key)
+        values[key] = value
+        if isinstance(value, str):
+            try:
+                values[key] = float(value)
+            except ValueError:
+                continue
+    return values
+
+
+def _schedule(stated: ProblemModel, seed: int) -> Schedule:
+    """Return the schedule that the answer is, its footer filled in."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from lightloom.synth.sign import signed  # noqa: PLC0415
+
+    assert stated.problem.schedule is not None
+    answer = stated.problem.decode(stated.model)
+    schedule = stated.problem.schedule(stated.instance, answer)
+    algorithm = replace(schedule.algorithm, seed=seed)
+    return signed(replace(schedule, algorithm=algorithm), stated.instance)
+
+
+def _exact(stated: ProblemModel) -> str | None:
+    """Return the exact objective of the answer, ``None`` for a relaxation's values."""
+    from lightloom.solvers.standard_form import has_integers  # noqa: PLC0415
+
+    if not has_integers(stated.model):
+        return None
+    return str(stated.problem.objective(stated.problem.decode(stated.model)))
+
+
+def _record(
+    instance: str, problem: str, unit: str, outcome: Outcome[Any]
+) -> dict[str, object]:
+    """Return the documented JSON object of an outcome, its exact answer left out."""
+    from lightloom.solvers import relative_gap  # noqa: PLC0415
+
+    by = outcome.provenance
+    return {
+        "instance": instance,
+        "problem": problem,
+        "solver": None if by is None else by.solver,
+        "version": None if by is None else by.version,
+        "status": str(outcome.reason),
+        "limit": None if outcome.limit is None else str(outcome.limit),
+        "answer": None,
+        "unit": unit,
+        "objective": outcome.objective,
+        "bound": outcome.bound,
+        "gap": relative_gap(outcome.objective, outcome.bound),
+        "seconds": None if by is None else by.wall_s,
+        "seed": None if by is None else by.seed,
+        "threads": None if by is None else by.threads,
+        "model_sha256": None if by is None else by.model_sha256,
+        "detail": list(outcome.detail),
+        "file": None,
+    }
+
+
+def _text(record: dict[str, object]) -> str:
+    """Return an outcome for people."""
+    limit = f" ({record['limit']} limit)" if record["limit"] else ""
+    by = f"{record['solver']} {record['version']}: {record['status']}{limit}"
+    lines = [f"{record['instance']}: {record['problem']} by {by}"]
+    if record["answer"] is not None:
+        lines.append(f"  answer {record['answer']} {record['unit']}")
+    values = [
+        f"{name} {_number(record[name])}"
+        for name in ("objective", "bound")
+        if record[name] is not None
+    ]
+    if isinstance(record["gap"], float):
+        values.append(f"gap {100 * record['gap']:.2f} %")
+    values.append(f"{record['seconds']:.2f} s")
+    lines.append("  " + ", ".join(values))
+    if record["answer"] is None and record["detail"]:
+        lines.append(f"  {'; '.join(map(str, record['detail']))}")  # type: ignore[call-overload]
+    if record["file"] is not None:
+        lines.append(f"  {record['file']}: written, verified")
+    return "\n".join(lines)
+
+
+def _number(value: object) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _progress_text(news: Progress) -> str:
+    """Return what a solver tells, in a line."""
+    parts = [f"{news.wall_s:.0f} s"]
+    if news.objective is not None:
+        parts.append(f"best {_number(news.objective)}")
+    if news.bound is not None:
+        parts.append(f"bound {_number(news.bound)}")
+    if news.gap is not None:
+        parts.append(f"gap {100 * news.gap:.2f} %")
+    return ", ".join(parts)

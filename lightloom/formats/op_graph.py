@@ -1,0 +1,133 @@
+"""Graphs of operations as JSON: operations with times, edges with bytes."""
+
+from __future__ import annotations
+
+import graphlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from lightloom.core.errors import FormatError, InputError, nearest
+from lightloom.formats.strict import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_Time = Annotated[int, Meta(ge=0, le=10**15)]
+_Bytes = Annotated[int, Meta(ge=0, le=2**60 - 1)]
+
+
+class OpRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An operation: how long it runs, and the memory it takes where it runs."""
+
+    id: str
+    duration_ps: _Time
+    memory_bytes: _Bytes
+
+
+class EdgeRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What operation `dst` needs of what operation `src` makes."""
+
+    src: str
+    dst: str
+    bytes: _Bytes
+
+
+class OpGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A graph of operations without cycles; ids are distinct and edges name them."""
+
+    ops: list[OpRecord]
+    edges: list[EdgeRecord]
+
+
+def read_op_graph(path: str | Path) -> OpGraph:
+    """Return the graph in a JSON file.
+
+    ::
+
+        {"ops": [{"id": "a", "duration_ps": 5, "memory_bytes": 8}, ...],
+         "edges": [{"src": "a", "dst": "b", "bytes": 4096}, ...]}
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        It is not JSON or has another form; a time or size is negative or absurd; an
+        id comes twice, or an edge names none; the edges go round in a cycle, which is
+        printed. The message names file and field.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as problem:
+        what = f"cannot read the graph: {problem.strerror}"
+        raise InputError(what, where=str(path)) from None
+    except UnicodeDecodeError as problem:
+        what = f"not UTF-8: {problem.reason}"
+        raise FormatError(what, where=str(path)) from None
+    try:
+        table = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
+    except json.JSONDecodeError as problem:
+        what = f"not JSON: {problem.msg}"
+        where = f"{path}:{problem.lineno}:{problem.colno}"
+        raise FormatError(what, where=where) from None
+    except (RecursionError, ValueError) as problem:
+        if isinstance(problem, FormatError):
+            raise
+        what = "not a graph: nested too deeply, or a number too long"
+        raise FormatError(what, where=str(path)) from None
+    where = f"{path}: graph"
+    graph = convert(table, OpGraph, where=where, error=FormatError)
+    _check_ids(graph, where)
+    row = {op.id: number for number, op in enumerate(graph.ops)}
+    edges = ((row[edge.src], row[edge.dst]) for edge in graph.edges)
+    refuse_cycle([op.id for op in graph.ops], edges, f"{where}.edges", FormatError)
+    return graph
+
+
+def refuse_cycle(
+    names: Sequence[str],
+    edges: Iterable[tuple[int, int]],
+    where: str,
+    error: type[InputError] = InputError,
+) -> None:
+    """Raise `error`, printing a cycle, if (source, destination) rows have one."""
+    before: dict[int, list[int]] = {row: [] for row in range(len(names))}
+    for src, dst in edges:
+        before[dst].append(src)
+    try:
+        graphlib.TopologicalSorter(before).prepare()
+    except graphlib.CycleError as problem:
+        found = " -> ".join(names[row] for row in problem.args[1])
+        what = "operations wait for each other in a cycle"
+        raise error(what, where=where, found=found) from None
+
+
+def _check_ids(graph: OpGraph, where: str) -> None:
+    """Raise if an id comes twice, or an edge names none."""
+    known: set[str] = set()
+    for number, op in enumerate(graph.ops):
+        if op.id in known:
+            place = f"{where}.ops[{number}].id"
+            raise FormatError("the id of another operation", where=place, found=op.id)
+        known.add(op.id)
+    for number, edge in enumerate(graph.edges):
+        for key, name in (("src", edge.src), ("dst", edge.dst)):
+            if name not in known:
+                place = f"{where}.edges[{number}].{key}"
+                fix = nearest(name, known)
+                what = "no operation has this id"
+                raise FormatError(what, where=place, found=name, fix=fix)
+
+
+def _once(pairs: list[tuple[str, object]], path: str | Path) -> dict[str, object]:
+    """Return the object of (key, value) pairs, or raise if a key repeats."""
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FormatError("a key is given twice", where=str(path), found=twice)
+    return table

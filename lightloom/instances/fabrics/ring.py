@@ -1,0 +1,218 @@
+"""A ring of nodes on wavelength-routed fibre (SiP-ML paper, A.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.instances.fabrics import FabricKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+
+MOST_BITS_PER_S = 10**18
+
+
+class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Nodes on a ring of fibre, each adding and dropping wavelengths; one plane.
+
+    Node i and node i + 1 are joined by span i, the last node and node 0 by the last
+    span. In direction 0 light runs from node i to node i + 1; direction 1 is a second
+    fibre on which it runs back. A circuit keeps its wavelengths on all its spans, and
+    a span carries each wavelength once in a direction.
+
+    Attributes
+    ----------
+    nodes
+        Number of nodes.
+    wavelengths
+        Wavelengths of each fibre, W in the paper.
+    bits_per_second_per_wavelength
+        Data rate of one wavelength of a circuit.
+    directions
+        1, or 2 where there is a fibre each way.
+    reach
+        Most spans that a circuit may cross: the loss of every node on the way has to
+        fit the optical power budget.
+    shared_transceivers
+        Whether both directions are fed, and read, by one transceiver a node: each
+        wavelength then leaves a node at most once, and enters it at most once.
+    alpha_ps
+        Fixed cost of a transfer.
+    reconfiguration_ps
+        Time to leave one segment for the next.
+    initial_configuration_charged
+        Whether the first segment pays for its reconfiguration.
+    dark_while_reconfiguring
+        ``plane``: nothing is lit meanwhile; ``changed-circuits``: circuits that
+        stay as they are remain lit.
+    """
+
+    kind: Literal["ring"] = "ring"
+    nodes: Annotated[int, Meta(ge=1, le=2**20)]
+    wavelengths: Annotated[int, Meta(ge=1, le=2**16)]
+    bits_per_second_per_wavelength: Annotated[int, Meta(ge=1, le=10**18)] = (
+        25_000_000_000
+    )
+    directions: Annotated[int, Meta(ge=1, le=2)] = 1
+    reach: Annotated[int, Meta(ge=1, le=2**20)] = 16
+    shared_transceivers: bool = False
+    alpha_ps: Annotated[int, Meta(ge=0, le=10**15)] = 700_000
+    reconfiguration_ps: Annotated[int, Meta(ge=0, le=10**15)] = 25_000_000
+    initial_configuration_charged: bool = True
+    dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
+
+    def __post_init__(self) -> None:
+        if self.node_bits_per_s > MOST_BITS_PER_S:
+            what = "a node with all its wavelengths lit is too fast"
+            allowed = f"wavelengths * rate up to {MOST_BITS_PER_S} bits per second"
+            found = self.node_bits_per_s
+            raise InputError(what, where="fabric", found=found, allowed=allowed)
+
+    # -- size and cost -------------------------------------------------------
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self.nodes
+
+    @property
+    def transceivers(self) -> int:
+        """Transceivers of a node: one, or one for each direction."""
+        return 1 if self.shared_transceivers else self.directions
+
+    @property
+    def ports_per_node(self) -> int:
+        """Most circuits leaving, and entering, a node: one a laser."""
+        return self.transceivers * self.wavelengths
+
+    @property
+    def node_bits_per_s(self) -> int:
+        """Rate of a node with all its lasers on."""
+        return self.ports_per_node * self.bits_per_second_per_wavelength
+
+    @property
+    def plane_count(self) -> int:
+        """One: the ring is reconfigured as a whole."""
+        return 1
+
+    @property
+    def circuit_columns(self) -> tuple[str, ...]:
+        """Wavelengths and direction."""
+        return ("wavelengths", "direction")
+
+    def table(self) -> FabricTable:
+        """Return the fabric as its instance table."""
+        table: FabricTable = msgspec.to_builtins(self)
+        return table
+
+    # -- ways round ------------------------------------------------------------
+
+    def hops(self, src: IntArray, dst: IntArray, direction: IntArray) -> IntArray:
+        """Return how many spans lie between nodes, going in a direction."""
+        forward = (dst - src) % self.nodes
+        return np.where(direction == 0, forward, (-forward) % self.nodes)
+
+    def spans(self, src: int, dst: int, direction: int) -> tuple[int, ...]:
+        """Return the spans from a node to another one, in the order of the light."""
+        if direction == 0:
+            hops = (dst - src) % self.nodes
+            return tuple((src + hop) % self.nodes for hop in range(hops))
+        hops = (src - dst) % self.nodes
+        return tuple((src - 1 - hop) % self.nodes for hop in range(hops))
+
+    # -- circuits ------------------------------------------------------------
+
+    def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
+        """Yield circuits whose wavelengths or direction are off, or that go too far."""
+        wavelengths, direction = circuits.wavelengths, circuits.direction
+        assert wavelengths is not None
+        assert direction is not None
+        for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
+            yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
+        outside = (wavelengths.values < 0) | (wavelengths.values >= self.wavelengths)
+        for row in np.unique(wavelengths.row_of_value[outside]).tolist():
+            message = (
+                f"wavelengths {wavelengths[row].tolist()}, allowed 0 to"
+                f" {self.wavelengths - 1}"
+            )
+            yield CircuitFault("wavelength-range", row, message)
+        order = np.lexsort((wavelengths.values, wavelengths.row_of_value))
+        rows, values = wavelengths.row_of_value[order], wavelengths.values[order]
+        same = (rows[1:] == rows[:-1]) & (values[1:] == values[:-1])
+        for row in np.unique(rows[1:][same]).tolist():
+            message = f"wavelengths {wavelengths[row].tolist()} repeat"
+            yield CircuitFault("wavelength-range", row, message)
+        astray = (direction < 0) | (direction >= self.directions)
+        for row in np.flatnonzero(astray).tolist():
+            message = f"direction {direction[row]}, allowed 0 to {self.directions - 1}"
+            yield CircuitFault("direction-range", row, message)
+        hops = self.hops(circuits.src, circuits.dst, direction)
+        for row in np.flatnonzero(~astray & (hops > self.reach)).tolist():
+            message = f"crosses {hops[row]} spans, light reaches {self.reach}"
+            yield CircuitFault("reach", row, message)
+
+    # -- resources: lasers, then photodiodes, then spans ------------------------
+
+    def usage(self, circuits: Circuits) -> Usage:
+        """Return the lasers, photodiodes and spans of well-formed circuits."""
+        wavelengths, direction = circuits.wavelengths, circuits.direction
+        assert wavelengths is not None
+        assert direction is not None
+        lit, colour = wavelengths.row_of_value, wavelengths.values
+        ends = self.nodes * self.ports_per_node
+        port = (direction[lit] % self.transceivers) * self.wavelengths + colour
+        laser = circuits.src[lit] * self.ports_per_node + port
+        photodiode = ends + circuits.dst[lit] * self.ports_per_node + port
+        # Light that runs back crosses the spans of the way forth from dst to src.
+        begin = np.where(direction == 0, circuits.src, circuits.dst)
+        hops = self.hops(circuits.src, circuits.dst, direction)[lit]
+        crossing = np.repeat(np.arange(len(lit)), hops)
+        hop = np.arange(len(crossing)) - np.repeat(np.cumsum(hops) - hops, hops)
+        span = (begin[lit][crossing] + hop) % self.nodes
+        fiber = direction[lit][crossing] * self.nodes + span
+        crossed = 2 * ends + fiber * self.wavelengths + colour[crossing]
+        resource = np.concatenate([laser, photodiode, crossed])
+        circuit = np.concatenate([lit, lit, lit[crossing]])
+        return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
+
+    def capacity(self, resources: IntArray) -> IntArray:
+        """Return one for everything."""
+        return np.ones(len(resources), dtype=np.int64)
+
+    def resource_rule(self, resource: int) -> str:
+        """Return ``lasers``, ``photodiodes`` or ``spans``."""
+        ends = self.nodes * self.ports_per_node
+        return ("lasers", "photodiodes", "spans")[min(resource // ends, 2)]
+
+    def resource_name(self, resource: int) -> str:
+        """Return the resource in words."""
+        rule = self.resource_rule(resource)
+        ends = self.nodes * self.ports_per_node
+        if rule == "spans":
+            fiber, wavelength = divmod(resource - 2 * ends, self.wavelengths)
+            direction, span = divmod(fiber, self.nodes)
+            tail, head = span, (span + 1) % self.nodes
+            if direction:
+                tail, head = head, tail
+            return f"wavelength {wavelength} on span {tail}->{head}"
+        node, port = divmod(resource % ends, self.ports_per_node)
+        direction, wavelength = divmod(port, self.wavelengths)
+        name = f"{rule[:-1]} {wavelength} of node {node}"
+        return name if self.transceivers == 1 else f"{name}, direction {direction}"
+
+    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
+        """Return the rate of each circuit: its wavelengths times the rate of one."""
+        assert circuits.wavelengths is not None
+        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+
+
+FABRIC = FabricKind("ring", Ring)

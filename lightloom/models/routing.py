@@ -1,0 +1,367 @@
+"""Minimum-congestion routing: LUMORPH paper, Algorithm 2, in arc and in path form."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyomo.environ as pyo
+from pyomo.common.gc_manager import PauseGC
+
+from lightloom.core.columns import IntArray, Ragged, column
+from lightloom.core.errors import InputError
+from lightloom.core.task import Demand
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.models import ModelSize, Problem
+from lightloom.models.deliveries import copy_question
+from lightloom.models.linear import difference, total, weighted
+from lightloom.models.paths import (
+    candidate_routes,
+    check_routes,
+    open_edges,
+    route_edges,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lightloom.instances.instance import Instance
+    from lightloom.models.linear import Linear, Model, Variable
+    from lightloom.models.paths import Edge, Pair, Route, Routes
+
+Requests: TypeAlias = "Sequence[Pair]"
+Stated: TypeAlias = "tuple[dict[Edge, list[Variable]], list[tuple[int, Variable]]]"
+"""What runs over each edge, and the hops that each variable stands for."""
+DEFAULT_PATHS = 4
+
+
+class Form(StrEnum):
+    """How routes are stated."""
+
+    ARCS = "arcs"
+    """A variable for each request and edge: every route there is."""
+    PATHS = "paths"
+    """A variable for each request and candidate route."""
+
+
+@dataclass(frozen=True)
+class RoutingQuestion:
+    """What a model of this module is about, for its decoder.
+
+    Attributes
+    ----------
+    requests
+        (source, destination) of each request; equal ones count each.
+    capacity
+        How often each open edge may be shared at congestion 1.
+    routes
+        Candidate routes by pair; ``None`` in arc form.
+    """
+
+    requests: tuple[Pair, ...]
+    capacity: dict[Edge, int]
+    routes: Routes | None
+
+
+@dataclass(frozen=True, eq=False)
+class RoutingAnswer:
+    """A route for each request.
+
+    Attributes
+    ----------
+    src, dst
+        Ends, shape (requests,), in the order of the requests.
+    route
+        Tiles of each route, both ends included; every route is a simple path.
+    congestion
+        Largest ``ceil(load / capacity)`` of a directed edge.
+    """
+
+    src: IntArray
+    dst: IntArray
+    route: Ragged
+    congestion: int
+
+
+def build(
+    instance: Instance,
+    *,
+    requests: Requests | None = None,
+    form: str = Form.ARCS,
+    paths: int | Routes = DEFAULT_PATHS,
+    capacity: Mapping[Edge, int] | None = None,
+    relaxed: bool = False,
+    degrees: bool = False,
+    tie_break: bool = False,
+) -> Model:
+    """Return Algorithm 2 for some requests as a Pyomo model.
+
+    With e a directed edge, q a request, v a tile:
+
+    - ``flow[q, e]`` (arc form): q runs over e. There are no variables for edges into
+      its source or out of its destination, which is (14) and (15).
+    - ``balance[q, v]``: what leaves v less what enters it is 1 at the source (13), -1
+      at the destination, 0 elsewhere (10). At the destination (16) prints that
+      nothing enters; the text beside it says, as it must be, that one unit does.
+    - ``degree[q, v]`` on request: at most one unit enters a tile, and so leaves it,
+      (11) and (12). Some optimum obeys them whether they are stated or not.
+    - ``pick[q, i]`` (path form): q takes its candidate route i; ``one[q]``: just one.
+    - ``share[e]``: the load of e is at most `congestion` times its capacity.
+
+    Parameters
+    ----------
+    instance
+        A demand on a LIGHTPATH fabric, one request a pair, or a collective that
+        passes nothing on, one request a delivery.
+    requests
+        (source, destination) pairs to route instead; repeated ones count each.
+    form
+        `Form`.
+    paths
+        Path form: candidate routes of every pair, or how many shortest ones to take.
+        The optimum is one among these; other routes may do better.
+    capacity
+        Of each directed edge; 1 everywhere where ``None``, as in the paper.
+    relaxed
+        Drop integrality: the optimum is then a lower bound on the congestion; in arc
+        form it is the best that edge lengths can prove.
+    degrees
+        State (11) and (12).
+    tie_break
+        Among the least congestions ask for the fewest hops in all. The objective is
+        then congestion times a number above all hops, plus hops.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem, or a variant or a tile does not exist.
+    InfeasibleError
+        If a request has no route.
+
+    Notes
+    -----
+    Arc form: requests * edges columns, requests * tiles rows.
+    """
+    if form not in list(Form):
+        allowed = ", ".join(Form)
+        raise InputError("unknown variant", where="form", found=form, allowed=allowed)
+    fabric = _fabric(instance)
+    wanted = _requests(instance, fabric, requests)
+    edges = open_edges(fabric)
+    room = {edge: 1 if capacity is None else capacity.get(edge, 0) for edge in edges}
+    room = {edge: most for edge, most in room.items() if most > 0}
+    # Reachability is asked for in either form: a reason beats an infeasible model.
+    routes: Routes | None = None
+    if form == Form.ARCS:
+        candidate_routes(fabric, wanted, 1, room)
+    elif isinstance(paths, int):
+        routes = candidate_routes(fabric, wanted, paths, room)
+    else:
+        routes = check_routes(paths, wanted, room)
+    model = pyo.ConcreteModel("routing")
+    model.question = RoutingQuestion(wanted, room, routes)
+    model.congestion = pyo.Var(
+        within=pyo.Reals if relaxed else pyo.Integers, bounds=(0, len(wanted))
+    )
+    with PauseGC():
+        state = _state_arcs if form == Form.ARCS else _state_paths
+        over, hops = state(model, relaxed=relaxed, degrees=degrees)
+        model.share = pyo.Constraint(
+            sorted(over),
+            rule=lambda m, *edge: (
+                None,
+                difference(over[edge], [m.congestion], room[edge]),
+                0,
+            ),
+        )
+    # No simple routes have as many hops as there are requests times tiles.
+    above = len(wanted) * fabric.node_count
+    terms = [(above, model.congestion), *hops] if tie_break else [(1, model.congestion)]
+    model.objective = pyo.Objective(expr=weighted(terms))
+    return model
+
+
+def _state_arcs(model: Model, *, relaxed: bool, degrees: bool) -> Stated:
+    """State the arc form."""
+    question = model.question
+    arcs = [
+        (q, tail, head)
+        for q, (src, dst) in enumerate(question.requests)
+        for tail, head in question.capacity
+        if head != src and tail != dst
+    ]
+    model.flow = pyo.Var(
+        arcs,
+        within=pyo.UnitInterval if relaxed else pyo.Binary,
+    )
+    out, into, over = (defaultdict(list) for _ in range(3))
+    for q, tail, head in arcs:
+        variable = model.flow[q, tail, head]
+        out[q, tail].append(variable)
+        into[q, head].append(variable)
+        over[tail, head].append(variable)
+
+    def balance(m: Model, q: int, node: int) -> tuple[int, Linear, int]:
+        src, dst = m.question.requests[q]
+        surplus = (node == src) - (node == dst)
+        return surplus, difference(out[q, node], into[q, node]), surplus
+
+    touched = sorted(out.keys() | into.keys())
+    model.balance = pyo.Constraint(touched, rule=balance)
+    if degrees:
+        model.degree = pyo.Constraint(
+            [(q, v) for q, v in touched if len(into[q, v]) > 1],
+            rule=lambda _, q, v: (None, total(into[q, v]), 1),
+        )
+    return over, [(1, variable) for variable in model.flow.values()]
+
+
+def _state_paths(model: Model, *, relaxed: bool, degrees: bool) -> Stated:
+    """State the path form; degrees of its routes are right already."""
+    del degrees
+    question = model.question
+    choices = [
+        (q, i)
+        for q, pair in enumerate(question.requests)
+        for i in range(len(question.routes[pair]))
+    ]
+    model.pick = pyo.Var(choices, within=pyo.UnitInterval if relaxed else pyo.Binary)
+    options, over = defaultdict(list), defaultdict(list)
+    for q, i in choices:
+        options[q].append(model.pick[q, i])
+        for edge in route_edges(question.routes[question.requests[q]][i]):
+            over[edge].append(model.pick[q, i])
+    model.one = pyo.Constraint(
+        list(options), rule=lambda _, q: (1, total(options[q]), 1)
+    )
+    hops = [
+        (len(question.routes[question.requests[q]][i]) - 1, model.pick[q, i])
+        for q, i in choices
+    ]
+    return over, hops
+
+
+def decode(model: Model) -> RoutingAnswer:
+    """Return the routes that the values of a model's variables stand for.
+
+    In arc form each route is a shortest one over the edges its request has: cycles,
+    apart from it or along it, cost nothing in the model and are left out.
+    """
+    question = model.question
+    routes = _picked(model) if question.routes is not None else _traced(model)
+    load = Counter(edge for route in routes for edge in route_edges(route))
+    return RoutingAnswer(
+        column(src for src, _ in question.requests),
+        column(dst for _, dst in question.requests),
+        Ragged.from_lists(routes),
+        max((-(-n // question.capacity[edge]) for edge, n in load.items()), default=0),
+    )
+
+
+def _picked(model: Model) -> list[Route]:
+    """Return the candidate routes that were picked."""
+    question = model.question
+    return [
+        question.routes[question.requests[q]][i]
+        for (q, i), variable in model.pick.items()
+        if round(variable.value or 0)
+    ]
+
+
+def _traced(model: Model) -> list[Route]:
+    """Return a route over the edges of each request."""
+    import networkx as nx  # noqa: PLC0415
+
+    used: dict[int, list[Edge]] = defaultdict(list)
+    for (q, tail, head), variable in model.flow.items():
+        if round(variable.value or 0):
+            used[q].append((tail, head))
+    return [
+        tuple(nx.shortest_path(nx.DiGraph(used[q]), src, dst))
+        for q, (src, dst) in enumerate(model.question.requests)
+    ]
+
+
+def _fabric(instance: Instance) -> Lightpath:
+    """Return the grid, or raise `InputError`."""
+    fabric = instance.fabric
+    if not isinstance(fabric, Lightpath):
+        what, allowed = "the model is about light paths", "lightpath"
+        raise InputError(what, where="fabric.kind", found=fabric.kind, allowed=allowed)
+    return fabric
+
+
+def _requests(
+    instance: Instance, fabric: Lightpath, given: Requests | None
+) -> tuple[Pair, ...]:
+    """Return the requests in order, or raise `InputError`."""
+    if given is None and isinstance(instance.task, Demand):
+        given = list(zip(instance.task.src, instance.task.dst, strict=True))
+    elif given is None:
+        _, deliveries = copy_question(instance)
+        if not deliveries.one_hop:
+            what = "what such a collective routes depends on its algorithm"
+            fix = "give requests, a demand, or an all-to-all, scatter or gather"
+            raise InputError(what, where="collective.op", fix=fix)
+        given = [
+            (deliveries.holders[chunk][0], nodes[0])
+            for chunk, nodes in deliveries.lacking.items()
+        ]
+    for row, pair in enumerate(given):
+        if pair[0] == pair[1] or not set(pair) <= set(range(fabric.node_count)):
+            what = "no pair of two tiles of the grid"
+            raise InputError(what, where=f"requests, row {row}", found=pair)
+    return tuple(given)
+
+
+def size(
+    instance: Instance,
+    *,
+    requests: Requests | None = None,
+    form: str = Form.ARCS,
+    paths: int | Routes = DEFAULT_PATHS,
+    **_: object,
+) -> ModelSize:
+    """Return an upper estimate of the size that `build` would give a model."""
+    fabric = _fabric(instance)
+    count = len(_requests(instance, fabric, requests))
+    edges = len(open_edges(fabric))
+    instead = "`lightloom synth`, which routes by negotiation and proves by cuts"
+    if form == Form.ARCS:
+        columns = count * edges
+        rows = count * fabric.node_count + edges
+        return ModelSize(rows, columns + 1, 3 * columns + edges, instead)
+    most = paths if isinstance(paths, int) else max(map(len, paths.values()), default=0)
+    hops = fabric.rows + fabric.cols
+    return ModelSize(
+        count + edges, count * most + 1, count * most * (1 + hops) + edges, instead
+    )
+
+
+def objective(answer: RoutingAnswer) -> Fraction:
+    """Return the objective of Algorithm 2: the congestion."""
+    return Fraction(answer.congestion)
+
+
+PROBLEM = Problem(
+    name="routing",
+    summary="routes that share the most loaded edge least (LUMORPH, Algorithm 2)",
+    sense="minimise",
+    unit="paths on the most loaded edge",
+    build=build,
+    decode=decode,
+    objective=objective,
+    size=size,
+    variants=(
+        ("form", "`arcs`, or `paths` for candidate routes only"),
+        ("paths", "candidate routes a pair, or how many to find"),
+        ("requests", "(source, destination) pairs instead of the instance's"),
+        ("capacity", "of each directed edge instead of 1"),
+        ("relaxed", "drop integrality, for a lower bound"),
+        ("degrees", "state the redundant (11) and (12)"),
+        ("tie_break", "fewest hops among the least congestions"),
+    ),
+)

@@ -1,0 +1,37 @@
+"""Solvers: every one behind the same call, with the same outcome.
+
+::
+
+    outcome = run(model, "highs", SolveOptions(time_limit_s=60.0))
+
+A solver is one file with an ``ADAPTER`` in this folder. Importing this package loads
+no solver and no Pyomo.
+"""
+
+from __future__ import annotations
+
+from lightloom.solvers.adapter import Adapter, Capabilities, UnknownStatusError
+from lightloom.solvers.availability import (
+    Availability,
+    SolverUnavailableError,
+    Status,
+)
+from lightloom.solvers.options import SolveOptions
+from lightloom.solvers.registry import catalogue
+from lightloom.solvers.reporter import Progress, relative_gap
+from lightloom.solvers.solve import run, usable
+
+__all__ = [
+    "Adapter",
+    "Availability",
+    "Capabilities",
+    "Progress",
+    "SolveOptions",
+    "SolverUnavailableError",
+    "Status",
+    "UnknownStatusError",
+    "catalogue",
+    "relative_gap",
+    "run",
+    "usable",
+]

@@ -1,0 +1,256 @@
+"""Running a model: compile it, have a solver solve it, check and load the answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lightloom.core.errors import nearest
+from lightloom.core.outcome import Outcome, Provenance, Reason
+from lightloom.solvers.adapter import Answer, Verdict
+from lightloom.solvers.availability import SolverUnavailableError
+from lightloom.solvers.child import solve_in_child
+from lightloom.solvers.options import SolveOptions
+from lightloom.solvers.point import load, rounded, violation
+from lightloom.solvers.registry import catalogue
+from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.solvers.adapter import Adapter
+    from lightloom.solvers.reporter import Progress
+    from lightloom.solvers.standard_form import (
+        CompiledModel,
+        FloatArray,
+        StandardForm,
+    )
+
+_INFINITE = 1e20
+_WHOLE = 1e-6
+"""A bound this close to an integer stands for it, where objectives are integers."""
+
+
+def run(
+    model: Any,  # noqa: ANN401  (Pyomo has no types)
+    solver: str = "highs",
+    options: SolveOptions | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Outcome[FloatArray]:
+    """Solve a Pyomo model, and load the best point found into its variables.
+
+    Parameters
+    ----------
+    model
+        A linear Pyomo model with one objective or none (feasibility: 0).
+    solver
+        Name in the catalogue.
+    options
+        Limits, seed, threads; by default no limits, seed 0, one thread.
+    progress
+        Told of better points and bounds while the solver runs, at most five times a
+        second.
+
+    Returns
+    -------
+    Outcome whose incumbent holds the values of the model's columns in their order in
+    the model, integral ones rounded. Infeasible, out of time, killed or crashed are
+    outcomes. A point is only given, and loaded, if it satisfies the model when that
+    is recomputed here; an unbounded model is ``FAILED``.
+
+    Raises
+    ------
+    SolverUnavailableError
+        Unknown or unavailable solver, or one that cannot take this model.
+    InputError
+        An option that the solver does not know; a model that is not linear.
+    UnknownStatusError
+        The solver reports a status without a meaning: a defect.
+
+    Notes
+    -----
+    With one thread and no time limit the outcome is a function of model and options.
+    """
+    return run_adapter(model, usable(solver), options or SolveOptions(), progress)
+
+
+def usable(name: str) -> Adapter:
+    """Return the adapter of a solver that can be used here.
+
+    Raises
+    ------
+    SolverUnavailableError
+        Unknown solver (nearest names suggested), or one that cannot be used.
+    """
+    adapters = catalogue()
+    if name not in adapters:
+        allowed, fix = ", ".join(adapters), nearest(name, adapters)
+        what = "unknown solver"
+        raise SolverUnavailableError(what, found=name, allowed=allowed, fix=fix)
+    status = adapters[name].status()
+    if not status.availability:
+        what = f"solver {name}: {status.availability}; {status.reason}"
+        raise SolverUnavailableError(what)
+    return adapters[name]
+
+
+def run_adapter(
+    model: Any,  # noqa: ANN401  (Pyomo has no types)
+    adapter: Adapter,
+    options: SolveOptions,
+    progress: Callable[[Progress], None] | None = None,
+) -> Outcome[FloatArray]:
+    """Solve a Pyomo model with an adapter that need not be in the catalogue.
+
+    See `run`.
+    """
+    start = time.monotonic()
+    stamp = _Stamp(adapter, options, start)
+    try:
+        compiled = compile_model(model)
+    except TriviallyInfeasibleError as problem:
+        provenance = stamp.provenance(None)
+        return Outcome(
+            Reason.PROVEN_INFEASIBLE,
+            None,
+            None,
+            None,
+            None,
+            provenance,
+            (str(problem),),
+        )
+    form = compiled.form
+    _check_kind(adapter, compiled)
+    if form.columns:
+        answer = solve_in_child(adapter, form, options, progress)
+        if answer.verdict is Verdict.INFEASIBLE_OR_UNBOUNDED:
+            answer = _settled(adapter, form, options)
+    else:
+        answer = Answer(Verdict.OPTIMAL, None, np.zeros(0), form.offset)
+    return _outcome(compiled, answer, stamp.provenance(form.sha256()))
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    """What an outcome says about how it came about."""
+
+    adapter: Adapter
+    options: SolveOptions
+    start: float
+
+    def provenance(self, model_sha256: str | None) -> Provenance:
+        """Return the provenance of an outcome that is ready now."""
+        return Provenance(
+            solver=self.adapter.name,
+            version=self.adapter.status().version,
+            time_limit_s=self.options.time_limit_s,
+            node_limit=self.options.node_limit,
+            memory_limit_bytes=self.options.memory_limit_bytes,
+            seed=self.options.seed,
+            threads=self.options.threads,
+            wall_s=time.monotonic() - self.start,
+            model_sha256=model_sha256,
+        )
+
+
+def _check_kind(adapter: Adapter, compiled: CompiledModel) -> None:
+    """Refuse a model that is not for this solver, naming a variable."""
+    form, can = compiled.form, adapter.capabilities
+    for wrong, allowed, kind in (
+        (~form.integral, can.continuous, "integers only; use highs or scip"),
+        (form.integral, can.integer, "linear programs only; use highs or scip"),
+    ):
+        if wrong.any() and not allowed:
+            name = compiled.variables[int(wrong.argmax())].name
+            raise SolverUnavailableError(
+                f"{adapter.name} is not for this model: it takes {kind}",
+                where=f"variable {name}",
+                found=str(compiled.variables[int(wrong.argmax())].domain),
+            )
+    try:
+        adapter.refuse(form)
+    except SolverUnavailableError as problem:
+        if problem.where.startswith("column "):
+            column = int(problem.where.removeprefix("column "))
+            problem.where = f"variable {compiled.variables[column].name}"
+            problem.args = (problem.line(),)
+        raise
+
+
+def _settled(adapter: Adapter, form: StandardForm, options: SolveOptions) -> Answer:
+    """Return whether a model is infeasible or unbounded: solve it for no objective."""
+    plain = replace(form, cost=np.zeros(form.columns), offset=0.0)
+    answer = solve_in_child(adapter, plain, options)
+    if answer.values is not None:
+        return Answer(Verdict.UNBOUNDED, None, None, None)
+    return answer
+
+
+def _outcome(
+    compiled: CompiledModel, answer: Answer, provenance: Provenance
+) -> Outcome[FloatArray]:
+    """Return the outcome that an answer is worth, its point checked and loaded."""
+    form = compiled.form
+    if answer.verdict is Verdict.INFEASIBLE:
+        return Outcome(
+            Reason.PROVEN_INFEASIBLE, None, None, None, None, provenance, _said(answer)
+        )
+    if answer.verdict is Verdict.UNBOUNDED:
+        said = ("the objective is unbounded",)
+        return Outcome(Reason.FAILED, None, None, None, None, provenance, said)
+    if answer.values is None:
+        optimal = answer.verdict is Verdict.OPTIMAL
+        return Outcome(
+            Reason.STOPPED_WITHOUT_ANSWER
+            if answer.verdict is Verdict.STOPPED
+            else Reason.FAILED,
+            None,
+            None,
+            _bound(form, answer.bound),
+            answer.limit,
+            provenance,
+            ("the solver claims an optimum and gives no point",)
+            if optimal
+            else _said(answer),
+        )
+    point = rounded(form, answer.values)
+    wrong = violation(compiled, point)
+    if wrong:
+        said = (f"the solver's point does not satisfy the model: {wrong}",)
+        return Outcome(Reason.FAILED, None, None, None, None, provenance, said)
+    load(compiled, point)
+    objective = form.objective(point)
+    return Outcome(
+        _reason(answer.verdict),
+        point,
+        round(objective) if form.integral_objective else objective,
+        _bound(form, answer.bound),
+        answer.limit,
+        provenance,
+        _said(answer),
+    )
+
+
+def _reason(verdict: Verdict) -> Reason:
+    """Return the reason of an outcome that has a point."""
+    return {
+        Verdict.OPTIMAL: Reason.PROVEN_OPTIMAL,
+        Verdict.STOPPED: Reason.STOPPED_WITH_ANSWER,
+        Verdict.FAILED: Reason.FAILED,
+    }[verdict]
+
+
+def _said(answer: Answer) -> tuple[str, ...]:
+    return (answer.detail,) if answer.detail else ()
+
+
+def _bound(form: StandardForm, bound: float | None) -> float | None:
+    """Return a bound, ``None`` for an infinite one, rounded where that is allowed."""
+    if bound is None or not abs(bound) < _INFINITE:
+        return None
+    if form.integral_objective and abs(bound - round(bound)) <= _WHOLE:
+        return round(bound)
+    return bound

@@ -1,0 +1,142 @@
+"""Minimum congestion: cut <= LP <= exact = exhaustive <= negotiated, and both forms."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from lightloom.core.columns import column
+from lightloom.core.outcome import Reason
+from lightloom.core.task import Demand
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import Instance
+from lightloom.models.paths import route_edges
+from lightloom.models.routing import build, decode
+from lightloom.solvers import run
+from lightloom.synth.cuts import rectangle_cut
+from lightloom.synth.routing import minimum_congestion
+from tests.models.available import INTEGER_SOLVERS, LINEAR_SOLVERS
+
+Pair = tuple[int, int]
+ALL_ROUTES = 50
+"""More simple routes than any pair has on 3x3 tiles."""
+
+
+def _grid(rows: int, cols: int) -> Instance:
+    return Instance("test", Lightpath(rows=rows, cols=cols), Demand((), (), ()))
+
+
+def _requests(tiles: int, count: int, seed: int) -> list[Pair]:
+    rng = random.Random(seed)  # noqa: S311
+    pairs = list(itertools.permutations(range(tiles), 2))
+    return [rng.choice(pairs) for _ in range(count)]
+
+
+def _fewest_by_search(instance: Instance, requests: list[Pair]) -> int:
+    """Return the least congestion over every choice of simple routes."""
+    fabric = instance.fabric
+    assert isinstance(fabric, Lightpath)
+    tail, head = fabric.edges()
+    graph = nx.DiGraph(zip(tail.tolist(), head.tolist(), strict=True))
+    options = [
+        [route_edges(tuple(path)) for path in nx.all_simple_paths(graph, *pair)]
+        for pair in sorted(requests)
+    ]
+
+    def fits(most: int, load: Counter[Pair], place: int) -> bool:
+        if place == len(options):
+            return True
+        for route in options[place]:
+            if all(load[edge] < most for edge in route):
+                load.update(route)
+                if fits(most, load, place + 1):
+                    return True
+                load.subtract(route)
+        return False
+
+    return next(n for n in itertools.count(1) if fits(n, Counter(), 0))
+
+
+CASES = [
+    (rows, cols, count, seed)
+    for rows, cols, count in ((2, 2, 4), (2, 3, 6), (3, 3, 7))
+    for seed in range(3)
+]
+
+
+@pytest.mark.parametrize("solver", INTEGER_SOLVERS)
+@pytest.mark.parametrize(("rows", "cols", "count", "seed"), CASES)
+def test_forms_meet_the_exhaustive_search(
+    rows: int, cols: int, count: int, seed: int, solver: str
+) -> None:
+    """Arc form and path form on all simple routes reach the true minimum."""
+    instance, requests = _grid(rows, cols), _requests(rows * cols, count, seed)
+    least = _fewest_by_search(instance, requests)
+    for form in ("arcs", "paths"):
+        model = build(instance, requests=requests, form=form, paths=ALL_ROUTES)
+        outcome = run(model, solver)
+        assert outcome.reason is Reason.PROVEN_OPTIMAL
+        answer = decode(model)
+        assert answer.congestion == outcome.objective == least
+        _check_routes(requests, answer.route.to_lists())
+
+
+def _check_routes(requests: list[Pair], routes: list[list[int]]) -> None:
+    assert [(route[0], route[-1]) for route in routes] == requests
+    assert all(len(set(route)) == len(route) for route in routes)
+
+
+@pytest.mark.parametrize("solver", LINEAR_SOLVERS)
+@pytest.mark.parametrize(("rows", "cols", "count", "seed"), CASES)
+def test_relaxation_lies_between_cut_and_optimum(
+    rows: int, cols: int, count: int, seed: int, solver: str
+) -> None:
+    """The LP proves what cuts do or more, the same in both forms, never too much."""
+    instance, requests = _grid(rows, cols), _requests(rows * cols, count, seed)
+    fabric = instance.fabric
+    assert isinstance(fabric, Lightpath)
+    src, dst = column(a for a, _ in requests), column(b for _, b in requests)
+    values = []
+    for form in ("arcs", "paths"):
+        model = build(
+            instance, requests=requests, form=form, paths=ALL_ROUTES, relaxed=True
+        )
+        outcome = run(model, solver)
+        assert outcome.objective is not None
+        values.append(outcome.objective)
+    # Solvers of LPs stop at tolerances: the checks of certificates are elsewhere.
+    assert values[0] == pytest.approx(values[1], abs=1e-3)
+    cut = rectangle_cut(fabric, src, dst).bound
+    lp_bound = math.ceil(values[0] - 1e-3)
+    negotiated = minimum_congestion(fabric, src, dst).congestion
+    least = _fewest_by_search(instance, requests)
+    assert cut <= lp_bound <= least <= negotiated
+
+
+def test_candidate_routes_only_restrict() -> None:
+    """Fewer candidate routes never make a better answer; one route leaves no choice."""
+    instance, requests = _grid(3, 3), _requests(9, 12, 5)
+    found = []
+    for paths in (1, 2, 4, ALL_ROUTES):
+        model = build(instance, requests=requests, form="paths", paths=paths)
+        assert run(model, "highs").reason is Reason.PROVEN_OPTIMAL
+        found.append(decode(model).congestion)
+    assert found == sorted(found, reverse=True)
+    assert np.diff(found).min() < 0
+
+
+def test_tie_break_leaves_no_detour() -> None:
+    """Among the least congestions the tie-break finds the fewest hops there can be."""
+    instance = _grid(2, 3)
+    requests = [(0, 2), (3, 5)]
+    model = build(instance, requests=requests, tie_break=True)
+    assert run(model, "highs").reason is Reason.PROVEN_OPTIMAL
+    answer = decode(model)
+    assert answer.congestion == 1
+    assert answer.route.to_lists() == [[0, 1, 2], [3, 4, 5]]

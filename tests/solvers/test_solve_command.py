@@ -1,0 +1,143 @@
+"""``lightloom solve``, ``model`` and ``solvers`` on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.program import one_error, run, run_json
+from tests.solvers.small_models import NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("highspy")
+
+INSTANCE = """
+[fabric]
+kind = "lightpath"
+rows = 2
+cols = 2
+lasers = 2
+waveguides = 1
+fibers = 1
+[collective]
+op = "all-gather"
+buffer_bytes = 4096
+"""
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> str:
+    """Return a file of an all-gather on 2 x 2 tiles, which takes two rounds."""
+    path = tmp_path / "square.toml"
+    path.write_text(INSTANCE)
+    return str(path)
+
+
+def test_solve_writes_a_verified_schedule(instance: str, tmp_path: Path) -> None:
+    """The optimum is printed, and the schedule that is written verifies."""
+    file = str(tmp_path / "square.jsonl")
+    record = run_json("solve", instance, "--problem", "rounds", "-o", file)
+    assert record["status"] == "proven optimal"
+    assert (record["answer"], record["objective"], record["bound"]) == ("2", 2, 2)
+    assert (record["gap"], record["limit"], record["file"]) == (0, None, file)
+    assert record["solver"] == "highs"
+    assert run_json("verify", file)["valid"]
+
+
+def test_solve_in_words(instance: str) -> None:
+    """People read status, answer, bound, gap and seconds."""
+    result = run("solve", instance, "--problem", "rounds", "--horizon", "3")
+    assert result.exit_code == 0
+    assert "proven optimal\n  answer 2 rounds\n" in result.stdout
+    assert "objective 2, bound 2, gap 0.00 %" in result.stdout
+
+
+def test_infeasible(instance: str) -> None:
+    """One round is proven too few: exit code 4, the record all the same."""
+    record = run_json(
+        "solve", instance, "--problem", "rounds", "--horizon", "1", exit_code=4
+    )
+    assert record["status"] == "proven infeasible"
+    assert (record["answer"], record["objective"], record["bound"]) == (
+        None,
+        None,
+        None,
+    )
+
+
+def test_out_of_time(instance: str, tmp_path: Path) -> None:
+    """Without time there is no answer: exit code 3, and no file."""
+    file = tmp_path / "none.jsonl"
+    record = run_json(
+        *("solve", instance, "--problem", "rounds", "--time-limit", "0"),
+        *("-o", str(file)),
+        exit_code=3,
+    )
+    assert (record["status"], record["limit"]) == ("stopped without an answer", "time")
+    assert not file.exists()
+
+
+def test_relaxation_has_no_answer() -> None:
+    """The values of a relaxation are a bound, and are not decoded."""
+    record = run_json(
+        *("solve", "lightpath-4/all-to-all-1KiB", "--problem", "routing"),
+        *("--param", "relaxed=true"),
+    )
+    assert record["answer"] is None
+    assert record["objective"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--problem", "round"), "did you mean rounds"),
+        (("--problem", "rounds", "--solver", "hihgs"), "did you mean highs"),
+        (("--problem", "rounds", "--param", "path=3"), "did you mean paths"),
+        (("--problem", "rounds", "--param", "paths=x"), "allowed: int"),
+        (
+            ("--problem", "routing", "--param", "requests=3"),
+            "build the model in Python",
+        ),
+        (("--problem", "rounds", "--option", "presolv=off"), "did you mean presolve"),
+        (("--problem", "rounds", "--threads", "0"), "options.threads"),
+        (("--problem", "routing", "-o", "x.jsonl"), "no schedules"),
+        (("--problem", "rounds", "--solver", "pdlp"), "linear programs only"),
+    ],
+)
+def test_bad_input(instance: str, arguments: tuple[str, ...], said: str) -> None:
+    """Misspelt words and wrong combinations are one line and exit code 2."""
+    operation = "all-to-all-1KiB"
+    name = f"lightpath-4/{operation}" if "routing" in arguments else instance
+    result = run("solve", name, *arguments)
+    assert result.exit_code == 2
+    assert said in one_error(result)
+
+
+def test_too_large() -> None:
+    """A model that memory cannot hold is refused with what to use instead."""
+    result = run("solve", "lightpath-256/all-gather-1MiB", "--problem", "rounds")
+    assert result.exit_code == 2
+    assert "lightloom synth" in one_error(result)
+
+
+def test_model(instance: str, tmp_path: Path) -> None:
+    """The model is written, and its size is said."""
+    file = tmp_path / "square.mps"
+    record = run_json("model", instance, "--problem", "rounds", "--write", str(file))
+    assert record["columns"] == record["integer_columns"] > 0
+    assert file.read_text().startswith("NAME")
+    text = run("model", instance, "--problem", "rounds", "--write", str(file)).stdout
+    assert f"{record['rows']:,} rows" in text
+
+
+def test_solvers() -> None:
+    """Every solver is listed, with what it takes."""
+    record = run_json("solvers")
+    assert [row["name"] for row in record["solvers"]] == list(NAMES)
+    by_name = {row["name"]: row for row in record["solvers"]}
+    assert by_name["highs"]["available"]
+    assert by_name["pdlp"]["kinds"] == ["lp"]
+    assert "highs" in run("solvers").stdout
