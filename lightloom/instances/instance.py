@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -29,11 +29,16 @@ class Instance:
         The interconnect.
     task
         What has to be communicated on it, or placed on its nodes.
+    requests
+        The (src, dst) of a demand's rows as they were given, repeats and order
+        included, for problems that route one path for each; ``None`` where the
+        demand was not given in rows.
     """
 
     name: str
     fabric: AnyFabric
     task: Task | Workload
+    requests: tuple[tuple[int, int], ...] | None = field(default=None, compare=False)
 
     @property
     def communication(self) -> Task:

@@ -85,11 +85,13 @@ def parse_instance(
         found = " and ".join(f"[{key}]" for key in given) or "none"
         raise InputError(what, where=name, found=found, allowed=allowed)
     table, folder = _table(tables, given[0], name), folder or Path()
+    if given[0] == "demand":
+        rows = _demand_rows(table, fabric, name, folder)
+        requests = tuple((src, dst) for src, dst, _ in rows)
+        return Instance(name, fabric, Demand.from_rows(rows), requests)
     task: Task | Workload
     if given[0] == "collective":
         task = _collective(table, fabric, name)
-    elif given[0] == "demand":
-        task = _demand(table, fabric, name, folder)
     else:
         task = read_workload(table, fabric.node_count, name, folder)
     return Instance(name, fabric, task)
@@ -112,9 +114,10 @@ def _collective(table: dict[str, object], fabric: AnyFabric, name: str) -> Colle
     return collective
 
 
-def _demand(
+def _demand_rows(
     table: dict[str, object], fabric: AnyFabric, name: str, folder: Path
-) -> Demand:
+) -> list[tuple[int, int, int]]:
+    """Return the (src, dst, bytes) rows of a demand as they were given."""
     where = f"{name}: demand"
     raw = convert(table, _DemandTable, where=where)
     columns = (raw.src, raw.dst, raw.bytes)
@@ -134,7 +137,7 @@ def _demand(
             raise InputError("columns differ in length", where=where, found=found)
         rows = list(zip(src, dst, size, strict=True))
     check_demand_rows(rows, fabric.node_count, where)
-    return Demand.from_rows(rows)
+    return rows
 
 
 def check_demand_rows(

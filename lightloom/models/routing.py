@@ -298,7 +298,9 @@ def _requests(
     instance: Instance, fabric: Lightpath, given: Requests | None
 ) -> tuple[Pair, ...]:
     """Return the requests in order, or raise `InputError`."""
-    if given is None and isinstance(instance.task, Demand):
+    if given is None and instance.requests is not None:
+        given = list(instance.requests)
+    elif given is None and isinstance(instance.task, Demand):
         given = list(zip(instance.task.src, instance.task.dst, strict=True))
     elif given is None:
         _, deliveries = copy_question(instance)
@@ -311,7 +313,7 @@ def _requests(
             for chunk, nodes in deliveries.lacking.items()
         ]
     for row, pair in enumerate(given):
-        if pair[0] == pair[1] or not set(pair) <= set(range(fabric.node_count)):
+        if pair[0] == pair[1] or not all(0 <= end < fabric.node_count for end in pair):
             what = "no pair of two tiles of the grid"
             raise InputError(what, where=f"requests, row {row}", found=pair)
     return tuple(given)

@@ -10,10 +10,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "spec" / "rules.md"
 
 _HEAD = """# Rules
 
-What `lightloom verify` reports, by rule id. This page is made from the ledger in the code
-(`python -m lightloom.validate.rules_page`). *Checked by* names the module of
-`lightloom.validate`; *modelled by* says where a declarative model states the rule in its own
-words, or why none does.
+What `lightloom verify` reports, by rule id. This page is made from the ledger in the
+code (`python -m lightloom.validate.rules_page`). *Checked by* names the module of
+`lightloom.validate`; *modelled by* says where a declarative model states the rule in
+its own words, or why none does.
 
 | rule | what a schedule must obey | checked by | modelled by |
 |---|---|---|---|

@@ -1,0 +1,24 @@
+"""Demands keep the rows they were given in, for problems that route each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.task import Demand
+from lightloom.instances.toml_file import read_instance
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_repeated_rows_are_repeated_requests(tmp_path: Path) -> None:
+    """The demand sums them; the requests keep them in order."""
+    (tmp_path / "pairs.csv").write_text("src,dst,bytes\n3,0,5\n0,3,1\n3,0,2\n")
+    path = tmp_path / "instance.toml"
+    path.write_text(
+        '[fabric]\nkind = "lightpath"\nrows = 2\ncols = 2\n'
+        '[demand]\npairs = "pairs.csv"\n'
+    )
+    instance = read_instance(path)
+    assert instance.task == Demand((0, 3), (3, 0), (1, 7))
+    assert instance.requests == ((3, 0), (0, 3), (3, 0))
