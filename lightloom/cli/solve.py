@@ -236,13 +236,15 @@ def _text(record: dict[str, object]) -> str:
     lines = [f"{record['instance']}: {record['problem']} by {by}"]
     if record["answer"] is not None:
         lines.append(f"  answer {record['answer']} {record['unit']}")
-    values = [
-        f"{name} {_number(record[name])}"
-        for name in ("objective", "bound")
-        if record[name] is not None
-    ]
-    if isinstance(record["gap"], float):
-        values.append(f"gap {100 * record['gap']:.2f} %")
+    values = []
+    if record["answer"] is None or record["gap"]:
+        values = [
+            f"{name} {_number(record[name])}"
+            for name in ("objective", "bound")
+            if record[name] is not None
+        ]
+        if isinstance(record["gap"], float):
+            values.append(f"gap {100 * record['gap']:.2f} %")
     values.append(f"{record['seconds']:.2f} s")
     lines.append("  " + ", ".join(values))
     if record["answer"] is None and record["detail"]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.errors import InputError
+from lightloom.synth.graph import Graph, check_pairs, check_routes_exist
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged
@@ -14,27 +15,11 @@ if TYPE_CHECKING:
 
 UNROUTABLE = np.iinfo(np.int64).max
 """Congestion of routes that use an edge of capacity 0."""
-_MOST_NAMED = 32
 
 
 def check_requests(fabric: Lightpath, src: IntArray, dst: IntArray) -> None:
     """Raise `InputError` unless every row asks for a route between two tiles."""
-    if src.shape != dst.shape or src.ndim != 1:
-        what = "sources and destinations are not two columns of one length"
-        raise InputError(what, where="requests", found=(src.shape, dst.shape))
-    for name, nodes in (("source", src), ("destination", dst)):
-        outside = np.flatnonzero((nodes < 0) | (nodes >= fabric.node_count))
-        if len(outside):
-            what, row = f"a {name} is no tile of the grid", int(outside[0])
-            allowed = f"0 to {fabric.node_count - 1}"
-            found = int(nodes[row])
-            raise InputError(
-                what, where=f"requests, row {row}", found=found, allowed=allowed
-            )
-    loops = np.flatnonzero(src == dst)
-    if len(loops):
-        what, row = "a request runs from a tile to itself", int(loops[0])
-        raise InputError(what, where=f"requests, row {row}", found=int(src[row]))
+    check_pairs(fabric.node_count, src, dst, "tile of the grid")
 
 
 def capacity_by_id(fabric: Lightpath, capacity: IntArray | None) -> IntArray:
@@ -76,29 +61,9 @@ def check_reachable(
     """
     tail, head = fabric.edges()
     open_ = by_id[fabric.edge_ids(tail, head)] > 0
-    if open_.all():
-        return
-    from scipy.sparse import csr_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415
-
-    nodes = fabric.node_count
-    links = (np.ones(int(open_.sum()), dtype=np.int8), (tail[open_], head[open_]))
-    graph = csr_array(links, shape=(nodes, nodes))
-    for source in np.unique(src).tolist():
-        order = breadth_first_order(graph, source, return_predecessors=False)
-        reached = np.zeros(nodes, dtype=bool)
-        reached[order] = True
-        missed = np.flatnonzero((src == source) & ~reached[dst])
-        if len(missed):
-            tiles = np.flatnonzero(reached).tolist()
-            names = ", ".join(str(tile) for tile in tiles[:_MOST_NAMED])
-            more = ", ..." if len(tiles) > _MOST_NAMED else ""
-            raise InfeasibleError(
-                f"no route from {source} to {dst[missed[0]]}",
-                where=f"requests, row {missed[0]}",
-                found=f"tiles reached from {source}: {len(tiles)} ({names}{more})",
-                fix="open an edge that leaves these tiles",
-            )
+    if not open_.all():
+        grid = Graph.of_grid(fabric, open_.astype(np.int64))
+        check_routes_exist(grid, src, dst, noun="tile")
 
 
 def edge_loads(fabric: Lightpath, route: Ragged) -> IntArray:

@@ -1,0 +1,300 @@
+"""Few rounds: schedules of Algorithm 1's model by structure, with their bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.schedule import Op, Schedule
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import check_collective, op_of
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.congestion import capacity_by_id, check_reachable
+from lightloom.synth.round_bounds import RoundBound, round_bound
+from lightloom.synth.rounds.broadcast import direct_scatter, ring_broadcast
+from lightloom.synth.rounds.forwarding import forwarded
+from lightloom.synth.rounds.moves import (
+    Moves,
+    copies_of,
+    no_moves,
+    then,
+    to_schedule,
+    turned_around,
+)
+from lightloom.synth.rounds.ring import ring_all_gather
+from lightloom.synth.rounds.slots import all_to_all_slots
+from lightloom.synth.rounds.squares import squares_all_gather
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.instance import Instance
+
+NAME = "rounds"
+METHODS = ("auto", "divide-and-conquer")
+"""How rounds may be made, the default first."""
+_BOTH_WAYS = "all-reduce"
+_TURNED = {
+    "gather": ("scatter", Op.COPY),
+    "reduce": ("broadcast", Op.REDUCE),
+    "reduce-scatter": ("all-gather", Op.REDUCE),
+}
+_RING = 2
+"""Lasers up to which a ring meets the receive bound of an all-gather."""
+
+
+@dataclass(frozen=True, eq=False)
+class FewRounds:
+    """A collective in rounds, every circuit one chunk a round, and how good it is.
+
+    Attributes
+    ----------
+    fabric, collective
+        The question, its chunk count chosen.
+    moves
+        The rounds.
+    bound
+        No schedule in this model has fewer rounds; with its witness.
+    method
+        How the rounds were made.
+    seed
+        Of what was drawn.
+    """
+
+    fabric: Lightpath
+    collective: Collective
+    moves: Moves
+    bound: RoundBound
+    method: str
+    seed: int
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return self.moves.round_count
+
+    @property
+    def proved(self) -> bool:
+        """Whether no schedule in this model has fewer rounds."""
+        return self.rounds == self.bound.rounds
+
+    def schedule(self) -> Schedule:
+        """Return the schedule, without footer: one segment and one step a round."""
+        return to_schedule(
+            self.fabric,
+            self.collective,
+            self.moves,
+            name=NAME,
+            parameters={"method": self.method},
+            seed=self.seed,
+        )
+
+
+def few_rounds(
+    instance: Instance,
+    *,
+    seed: int = 0,
+    tries: int | None = None,
+    method: str = METHODS[0],
+) -> FewRounds:
+    """Return a collective in few rounds, and a bound on their number.
+
+    All-to-all fills slots; all-gather runs along a light ring, or is forwarded from
+    near holders; broadcast splits a light ring; scatter lights every laser of the
+    root. Gather, reduce-scatter and reduce are these turned around. All-reduce is a
+    reduce-scatter and an all-gather.
+
+    Parameters
+    ----------
+    instance
+        A collective on a LIGHTPATH fabric. Chunks default to the fewest possible.
+    seed
+        Of all draws: same instance and seed, same rounds.
+    tries
+        Most tries of `forwarded`.
+    method
+        ``auto``, or ``divide-and-conquer`` for what an all-gather is made into.
+
+    Raises
+    ------
+    InputError
+        If the instance is not of this kind, or the method cannot do it.
+    InfeasibleError
+        If some tile cannot be reached, or the tiles have no lasers.
+    """
+    fabric, collective = _question(instance)
+    if method not in METHODS:
+        allowed = " or ".join(METHODS)
+        raise InputError("unknown method", found=method, allowed=allowed)
+    making = _Making(fabric, collective, seed, tries, method)
+    moves, how = (no_moves(), "nothing to do")
+    if len(collective.nodes) > 1:
+        moves, how = making.made()
+    bound = round_bound(fabric, collective)
+    return FewRounds(fabric, collective, moves, bound, how, seed)
+
+
+def _question(instance: Instance) -> tuple[Lightpath, Collective]:
+    """Return fabric and collective, checked, with chunks chosen."""
+    fabric, task = instance.fabric, instance.task
+    if not isinstance(fabric, Lightpath):
+        what, allowed = "rounds are about light paths", "lightpath"
+        raise InputError(what, where="fabric.kind", found=fabric.kind, allowed=allowed)
+    if not isinstance(task, Collective):
+        what = "rounds move chunks of a collective"
+        raise InputError(what, where=instance.name, fix="give a [collective]")
+    if task.chunks is None:
+        blocks = op_of(task).uses_blocks or task.op == _BOTH_WAYS
+        chunks = task.rank_count if blocks else 1
+        task = msgspec.structs.replace(task, chunks=chunks)
+    check_collective(task, fabric.node_count)
+    if task.op == _BOTH_WAYS:
+        copying = msgspec.structs.replace(task, op="all-gather")
+        check_collective(copying, fabric.node_count)
+    if len(task.nodes) > 1:
+        _check_light(fabric, task)
+    return fabric, task
+
+
+def _slots_across(fabric: Lightpath, nodes: tuple[int, ...]) -> int:
+    """Return the slots that all pairs need to cross the middle of the grid."""
+    row, col = np.divmod(np.array(nodes, dtype=np.int64), fabric.cols)
+    tail, head = fabric.edges()
+    width = fabric.edge_waveguides(tail, head)
+    slots = 0
+    for place, ends, middle in (
+        (row, (tail // fabric.cols, head // fabric.cols), fabric.rows // 2),
+        (col, (tail % fabric.cols, head % fabric.cols), fabric.cols // 2),
+    ):
+        low = int((place < middle).sum())
+        pairs = low * (len(place) - low)
+        room = int(width[(ends[0] < middle) & (ends[1] >= middle)].sum())
+        slots = max(slots, -(-pairs // max(room, 1)))
+    return slots
+
+
+def _check_light(fabric: Lightpath, task: Collective) -> None:
+    """Raise `InfeasibleError` unless light can go from every rank to every other."""
+    if not fabric.lasers:
+        what = "nothing can be sent: the tiles have no lasers"
+        raise InfeasibleError(what, where="fabric.lasers", found=0)
+    node = np.array(task.nodes, dtype=np.int64)
+    by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+    src = np.concatenate([node[:-1], node[1:]])
+    dst = np.concatenate([node[1:], node[:-1]])
+    check_reachable(fabric, src, dst, by_id)
+
+
+@dataclass(frozen=True, eq=False)
+class _Making:
+    """A question, and how it is to be answered."""
+
+    fabric: Lightpath
+    collective: Collective
+    seed: int
+    tries: int | None
+    method: str
+
+    def made(self) -> tuple[Moves, str]:
+        """Return the moves of the collective, and how they were made."""
+        op = self.collective.op
+        if op == _BOTH_WAYS:
+            moves, how = self._copied("all-gather")
+            back = turned_around(moves, Op.REDUCE)
+            return then(back, moves), f"{how}, turned around and then forward"
+        if op in _TURNED:
+            other, does = _TURNED[op]
+            moves, how = self._copied(other)
+            return turned_around(moves, does), f"{how}, turned around"
+        return self._copied(op)
+
+    def _copied(self, op: str) -> tuple[Moves, str]:
+        """Return the moves of an operation that copies, over the same ranks."""
+        fabric, collective = self.fabric, self.collective
+        if self.method != METHODS[0]:
+            return self._squares(op), "divide and conquer"
+        if op == "all-to-all":
+            return self._all_to_all()
+        if self._open:
+            if op == "scatter":
+                return direct_scatter(fabric, collective), "direct"
+            if op == "broadcast" and collective.chunk_count == 1:
+                return ring_broadcast(fabric, collective), "split ring"
+            if op == "all-gather" and self._blocks == 1:
+                return self._all_gather()
+        return self._forwarded(op), "forwarding"
+
+    @property
+    def _open(self) -> bool:
+        """Whether every edge has a waveguide or fibre."""
+        waveguides = self.fabric.edge_waveguides(*self.fabric.edges())
+        return bool((waveguides > 0).all())
+
+    @property
+    def _blocks(self) -> int:
+        """Chunks of a rank's block."""
+        return self.collective.chunk_count // self.collective.rank_count
+
+    def _squares(self, op: str) -> Moves:
+        if op != "all-gather" or self._blocks != 1:
+            what = "divide and conquer makes all-gathers of one chunk a rank"
+            raise InputError(what, where="collective", found=self.collective.op)
+        return squares_all_gather(self.fabric, self.collective, seed=self.seed)
+
+    def _forwarded(self, op: str) -> Moves:
+        """Return the moves of any operation that copies."""
+        task = msgspec.structs.replace(self.collective, op=op)
+        kind = op_of(task)
+        shape = (self.fabric.node_count, kind.chunk_total(task))
+        node = np.array(task.nodes, dtype=np.int64)
+        masks = []
+        for before in (kind.initial(task), kind.final(task)):
+            mask = np.zeros(shape, dtype=np.bool_)
+            for rank, lo, hi in zip(
+                before.rank.tolist(),
+                before.chunk_lo.tolist(),
+                before.chunk_hi.tolist(),
+                strict=True,
+            ):
+                mask[node[rank], lo:hi] = True
+            masks.append(mask)
+        bound = round_bound(self.fabric, task).rounds
+        return forwarded(
+            self.fabric, *masks, bound=bound, seed=self.seed, tries=self.tries
+        )
+
+    def _all_gather(self) -> tuple[Moves, str]:
+        """Return an all-gather on a ring, or direct where that meets the bound."""
+        fabric = self.fabric
+        if fabric.lasers <= _RING:
+            return ring_all_gather(fabric, self.collective), "ring"
+        task = msgspec.structs.replace(self.collective, op="all-gather")
+        most = round_bound(fabric, task).rounds * fabric.lasers
+        if _slots_across(fabric, task.nodes) <= most:
+            slots = all_to_all_slots(fabric, task.nodes, seed=self.seed, effort=0)
+            if slots.slot_count <= most:
+                rank = np.zeros(fabric.node_count, dtype=np.int64)
+                rank[np.array(task.nodes)] = np.arange(task.rank_count)
+                round_, wavelength = np.divmod(slots.slot, fabric.lasers)
+                chunk = rank[slots.src]
+                return copies_of(round_, wavelength, chunk, slots.route), "direct"
+        return self._forwarded("all-gather"), "forwarding"
+
+    def _all_to_all(self) -> tuple[Moves, str]:
+        """Return all pairs in slots, as often as a pair has chunks."""
+        slots = all_to_all_slots(self.fabric, self.collective.nodes, seed=self.seed)
+        rank = np.zeros(self.fabric.node_count, dtype=np.int64)
+        rank[np.array(self.collective.nodes)] = np.arange(self.collective.rank_count)
+        block = self._blocks
+        copy: IntArray = np.repeat(np.arange(block), len(slots.src))
+        rows = np.tile(np.arange(len(slots.src)), block)
+        round_, wavelength = np.divmod(
+            slots.slot[rows] + copy * slots.slot_count, self.fabric.lasers
+        )
+        chunk = rank[slots.src[rows]] * self.collective.chunk_count + copy
+        chunk += rank[slots.dst[rows]] * block
+        moves = copies_of(round_, wavelength, chunk, slots.route.take(rows))
+        return moves, slots.method

@@ -1,0 +1,115 @@
+"""A ring through all tiles that loads every directed edge at most once."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+
+class LightRing:
+    """Some tiles in the order of a ring, and routes along it.
+
+    The routes from each tile to the next load no directed edge twice; so do all the
+    routes turned around, by themselves. Grids with an even side have a Hamiltonian
+    cycle. On other grids one step of the ring is a route of two edges, and on a grid
+    of one line the ring goes out over every second tile and back over the others.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    nodes
+        Tiles that take part, all different.
+    first
+        Tile that comes first; the lowest place of the grid's ring where ``None``.
+    """
+
+    def __init__(
+        self, fabric: Lightpath, nodes: tuple[int, ...], first: int | None = None
+    ) -> None:
+        ring, walk = _walk(fabric.rows, fabric.cols)
+        # The walk may pass a tile before or after its visit: find visits in order.
+        visit: dict[int, int] = {}
+        at = 0
+        for tile in ring:
+            at = visit[tile] = walk.index(tile, at)
+        start = 0 if first is None else visit[first]
+        members = set(nodes)
+        self._length = len(walk)
+        self._visit = {tile: (at - start) % len(walk) for tile, at in visit.items()}
+        self._walk = (walk[start:] + walk[:start]) * 2
+        self.order = sorted(
+            (tile for tile in ring if tile in members), key=self._visit.__getitem__
+        )
+
+    def edges(self) -> list[tuple[int, int]]:
+        """Return every directed edge the ring runs over, in its direction."""
+        return list(itertools.pairwise(self._walk[: self._length + 1]))
+
+    def route(self, place: int, other: int) -> list[int]:
+        """Return the tiles on the way forward from one place of the ring to another."""
+        count = len(self.order)
+        begin = self._visit[self.order[place % count]]
+        end = self._visit[self.order[other % count]]
+        if end <= begin:
+            end += self._length
+        return _without_loops(self._walk[begin : end + 1])
+
+
+def _without_loops(walk: list[int]) -> list[int]:
+    """Return a walk as a simple path."""
+    path: dict[int, None] = {}
+    for tile in walk:
+        if tile in path:
+            while next(reversed(path)) != tile:
+                path.popitem()
+        path[tile] = None
+    return list(path)
+
+
+def _walk(rows: int, cols: int) -> tuple[list[int], list[int]]:
+    """Return the tiles in ring order, and the closed walk that visits them so."""
+    if rows == 1 or cols == 1:
+        count = rows * cols
+        ring = [*range(0, count, 2), *range(count - 1 - count % 2, 0, -2)]
+        out, back = range(count), range(count - 2, 0, -1)
+        return ring, [*out, *back]
+    if rows % 2 and not cols % 2:
+        ring, walk = _walk(cols, rows)
+        turned = [
+            [tile % rows * cols + tile // rows for tile in part]
+            for part in (ring, walk)
+        ]
+        return turned[0], turned[1]
+    ring = _snake(rows - 2, cols) + _zigzag(rows, cols) if rows % 2 else []
+    ring = ring or _snake(rows, cols)
+    ring += [row * cols for row in range(rows - 1, -1, -1)]
+    walk = list(ring)
+    if rows % 2:
+        walk.insert(walk.index((rows - 1) * cols), (rows - 1) * cols + 1)
+    return ring, walk
+
+
+def _snake(rows: int, cols: int) -> list[int]:
+    """Return the first rows without column 0, run to and fro from the left."""
+    return [
+        row * cols + col
+        for row in range(rows)
+        for col in (range(1, cols) if row % 2 == 0 else range(cols - 1, 0, -1))
+    ]
+
+
+def _zigzag(rows: int, cols: int) -> list[int]:
+    """Return the last two rows without column 0, column by column from the right.
+
+    With an even number of columns the run ends in the upper row, and the step to
+    column 0 in the lower row passes the tile below.
+    """
+    tiles: list[int] = []
+    for turn, col in enumerate(range(cols - 1, 0, -1)):
+        pair = [(rows - 2) * cols + col, (rows - 1) * cols + col]
+        tiles += pair if turn % 2 == 0 else pair[::-1]
+    return tiles

@@ -1,0 +1,187 @@
+"""Moves: which chunk goes on which circuit in which round, and the schedule of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
+from lightloom.core.schedule import (
+    Algorithm,
+    Op,
+    Schedule,
+    Segment,
+    StepPart,
+    Transfers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Row i: in a round, one wavelength carries one chunk along one route.
+
+    Attributes
+    ----------
+    round, wavelength
+        When, and on which laser and photodiode; both count from 0.
+    src, dst
+        Tiles.
+    chunk
+        Chunk of the collective.
+    op
+        `lightloom.core.schedule.Op` codes.
+    route
+        Tiles of each route, both ends included.
+    """
+
+    round: IntArray
+    wavelength: IntArray
+    src: IntArray
+    dst: IntArray
+    chunk: IntArray
+    op: IntArray
+    route: Ragged
+
+    def __len__(self) -> int:
+        """Return the number of moves."""
+        return len(self.round)
+
+    @property
+    def round_count(self) -> int:
+        """Number of rounds."""
+        return int(self.round.max(initial=-1)) + 1
+
+
+def copies(rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]) -> Moves:
+    """Return moves that copy, of (round, wavelength, chunk) rows and their routes."""
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return copies_of(table[:, 0], table[:, 1], table[:, 2], Ragged.from_lists(routes))
+
+
+def copies_of(
+    round_: IntArray, wavelength: IntArray, chunk: IntArray, route: Ragged
+) -> Moves:
+    """Return moves that copy, from columns; routes have at least two tiles."""
+    src, dst = route.values[route.offsets[:-1]], route.values[route.offsets[1:] - 1]
+    op = np.full(len(chunk), int(Op.COPY))
+    return Moves(round_, wavelength, src, dst, chunk, op, route)
+
+
+def no_moves() -> Moves:
+    """Return no moves at all."""
+    return copies_of(_NONE, _NONE, _NONE, Ragged.from_lists([]))
+
+
+def then(first: Moves, second: Moves) -> Moves:
+    """Return the rounds of `first`, then those of `second`."""
+
+    def joined(name: str) -> IntArray:
+        both: IntArray = np.concatenate([getattr(first, name), getattr(second, name)])
+        return both
+
+    route = Ragged.from_lengths(
+        np.concatenate([first.route.lengths, second.route.lengths]),
+        np.concatenate([first.route.values, second.route.values]),
+    )
+    return Moves(
+        np.concatenate([first.round, second.round + first.round_count]),
+        joined("wavelength"),
+        joined("src"),
+        joined("dst"),
+        joined("chunk"),
+        joined("op"),
+        route,
+    )
+
+
+def turned_around(moves: Moves, op: Op) -> Moves:
+    """Return the same rounds with time and arcs turned around.
+
+    Where each tile receives each chunk at most once, and never what it had from the
+    start, the routes of a chunk form a tree. Turned around they lead to its root,
+    every tile passing on once, after all that came to it.
+    """
+    offsets, lengths = moves.route.offsets, moves.route.lengths
+    place = np.arange(len(moves.route.values)) - np.repeat(offsets[:-1], lengths)
+    back = np.repeat(offsets[1:] - 1, lengths) - place
+    return Moves(
+        moves.round_count - 1 - moves.round,
+        moves.wavelength,
+        moves.dst,
+        moves.src,
+        moves.chunk,
+        np.full_like(moves.op, int(op)),
+        Ragged(offsets, moves.route.values[back]),
+    )
+
+
+def to_schedule(
+    fabric: Lightpath,
+    collective: Collective,
+    moves: Moves,
+    *,
+    name: str,
+    parameters: dict[str, ParameterValue] | None = None,
+    seed: int = 0,
+) -> Schedule:
+    """Return moves as a schedule without footer: a segment and a step for each round.
+
+    Wavelengths that share a route are one circuit, neighbouring chunks of a pair one
+    transfer; rows are sorted by source, destination and chunk, or route. Time is
+    O(rows log rows) beside the grouping of routes.
+    """
+    segments, parts = [], []
+    for index, rows in enumerate(_by_round(moves)):
+        segments.append(Segment(0, index, _circuits(moves, rows)))
+        parts.append(StepPart(index, 0, index, _transfers(moves, rows)))
+    algorithm = Algorithm(name, dict(parameters or {}), seed)
+    table = fabric.table()
+    return Schedule(table, collective, algorithm, tuple(segments), tuple(parts))
+
+
+def _by_round(moves: Moves) -> Iterator[IntArray]:
+    """Yield the rows of each round."""
+    order = np.argsort(moves.round, kind="stable")
+    starts = np.searchsorted(moves.round[order], np.arange(1, moves.round_count))
+    if len(moves):
+        yield from np.split(order, starts)
+
+
+def _circuits(moves: Moves, rows: IntArray) -> Circuits:
+    """Return the circuits of one round."""
+    wavelengths: dict[tuple[int, ...], list[int]] = {}
+    routes = moves.route.take(rows).to_lists()
+    for route, wavelength in zip(routes, moves.wavelength[rows].tolist(), strict=True):
+        wavelengths.setdefault(tuple(route), []).append(wavelength)
+    lit = sorted(wavelengths, key=lambda route: (route[0], route[-1], route))
+    return Circuits(
+        np.array([route[0] for route in lit], dtype=np.int64),
+        np.array([route[-1] for route in lit], dtype=np.int64),
+        Ragged.from_lists([sorted(wavelengths[route]) for route in lit]),
+        Ragged.from_lists(lit),
+    )
+
+
+def _transfers(moves: Moves, rows: IntArray) -> Transfers:
+    """Return the transfers of one round."""
+    rows = rows[np.lexsort((moves.chunk[rows], moves.dst[rows], moves.src[rows]))]
+    src, dst, chunk = moves.src[rows], moves.dst[rows], moves.chunk[rows]
+    goes_on = (src[1:] == src[:-1]) & (dst[1:] == dst[:-1])
+    goes_on &= chunk[1:] == chunk[:-1] + 1
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
+    last = np.concatenate([first[1:], [len(rows)]]) - 1
+    op = moves.op[rows][first]
+    return Transfers(src[first], dst[first], chunk[first], chunk[last] + 1, op)

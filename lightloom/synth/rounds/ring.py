@@ -1,0 +1,37 @@
+"""All-gather along a light ring, in both directions at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.synth.rounds.light_ring import LightRing
+from lightloom.synth.rounds.moves import Moves, copies
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+
+def ring_all_gather(fabric: Lightpath, collective: Collective) -> Moves:
+    """Return an all-gather of one chunk per rank over two wavelengths, or one.
+
+    In round r every rank passes on what it received in round r - 1: forward on
+    wavelength 0 and backward on wavelength 1. One waveguide per edge is enough, and
+    with up to two lasers the rounds meet the receive bound.
+    """
+    ring = LightRing(fabric, collective.nodes)
+    rank = {node: rank for rank, node in enumerate(collective.nodes)}
+    count = len(ring.order)
+    forward = count - 1 if fabric.lasers == 1 else count // 2
+    rows: list[tuple[int, int, int]] = []
+    routes: list[list[int]] = []
+    steps = [ring.route(place, place + 1) for place in range(count)]
+    for round_ in range(forward):
+        for place in range(count):
+            rows.append((round_, 0, rank[ring.order[(place - round_) % count]]))
+            routes.append(steps[place])
+            if round_ < count - 1 - forward:
+                told = (place + 1 + round_) % count
+                rows.append((round_, 1, rank[ring.order[told]]))
+                routes.append(steps[place][::-1])
+    return copies(rows, routes)

@@ -1,0 +1,240 @@
+"""Few rounds: every schedule verifies, and none beats its bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject  # noqa: TC002  (resolved when run)
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.schedule import Transfers
+from lightloom.core.task import Collective, Demand
+from lightloom.instances.collectives import catalogue
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import Instance
+from lightloom.synth.congestion import capacity_by_id
+from lightloom.synth.rounds import METHODS, FewRounds, few_rounds
+from lightloom.synth.rounds.forwarding import forwarded
+from lightloom.synth.rounds.last_round import last_round
+from lightloom.validate import verify
+
+OPS = tuple(catalogue())
+
+
+def solved(
+    fabric: Lightpath,
+    op: str,
+    nodes: tuple[int, ...] | None = None,
+    *,
+    tries: int | None = 4,
+    method: str = METHODS[0],
+    root: int | None = None,
+    chunks: int | None = None,
+) -> FewRounds:
+    """Return few rounds of a collective, after checks that hold for all."""
+    nodes = tuple(range(fabric.node_count)) if nodes is None else nodes
+    task = Collective(op, nodes, 24 * len(nodes), chunks, root)
+    found = few_rounds(Instance("test", fabric, task), tries=tries, method=method)
+    schedule = found.schedule()
+    verdict = verify(schedule)
+    assert verdict.valid, verdict.violations[:3]
+    assert len(schedule.segments) == schedule.step_count == found.rounds
+    assert found.rounds >= found.bound.rounds
+    assert found.proved == (found.rounds == found.bound.rounds)
+    # One chunk a circuit and round: as many wavelengths as chunks.
+    moved = lit = 0
+    for part, segment in zip(schedule.parts, schedule.segments, strict=True):
+        transfers, wavelengths = part.transfers, segment.circuits.wavelengths
+        assert isinstance(transfers, Transfers)
+        assert wavelengths is not None
+        moved += int((transfers.chunk_hi - transfers.chunk_lo).sum())
+        lit += len(wavelengths.values)
+    assert moved == lit == len(found.moves)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    op=st.sampled_from(OPS),
+    size=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    lasers=st.integers(1, 6),
+    paths=st.tuples(st.integers(1, 2), st.integers(1, 3)),
+    data=st.data(),
+)
+def test_any_collective(
+    op: str,
+    size: tuple[int, int],
+    lasers: int,
+    paths: tuple[int, int],
+    data: DataObject,
+) -> None:
+    """Any collective over any tiles of any grid is served, in any rank order."""
+    fabric = Lightpath(
+        rows=size[0],
+        cols=size[1],
+        wafer_rows=2,
+        wafer_cols=3,
+        lasers=lasers,
+        waveguides=paths[0],
+        fibers=paths[1],
+    )
+    tiles = st.integers(0, fabric.node_count - 1)
+    nodes = tuple(data.draw(st.lists(tiles, min_size=1, unique=True)))
+    rooted, many = catalogue()[op].rooted, data.draw(st.booleans())
+    root = data.draw(st.sampled_from(nodes)) if rooted else None
+    chunks = 2 * len(nodes) if many else None
+    solved(fabric, op, nodes, tries=2, root=root, chunks=chunks)
+
+
+@pytest.mark.parametrize("op", ["broadcast", "scatter", "gather", "reduce"])
+@pytest.mark.parametrize("grid", [(1, 5), (3, 3), (4, 5), (8, 8)])
+@pytest.mark.parametrize("lasers", [1, 2, 3, 16])
+def test_rooted_at_the_bound(op: str, grid: tuple[int, int], lasers: int) -> None:
+    """Operations with a root meet their bound with one waveguide an edge."""
+    rows, cols = grid
+    fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=1)
+    assert solved(fabric, op, root=rows * cols // 2).proved
+
+
+@pytest.mark.parametrize("op", ["all-gather", "reduce-scatter"])
+@pytest.mark.parametrize("grid", [(1, 4), (1, 5), (2, 2), (3, 3), (5, 3), (4, 6)])
+@pytest.mark.parametrize("lasers", [1, 2])
+def test_ring_at_the_bound(op: str, grid: tuple[int, int], lasers: int) -> None:
+    """With up to two lasers a ring meets the bound on every grid, odd ones too."""
+    rows, cols = grid
+    fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=1)
+    assert solved(fabric, op).proved
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "lasers", "waveguides", "rounds"),
+    [
+        (2, 2, 2, 1, 2),
+        (2, 4, 2, 1, 4),
+        (3, 3, 2, 1, 4),
+        (4, 4, 2, 1, 8),
+        (4, 4, 4, 1, 4),
+        (4, 4, 8, 1, 2),
+        (2, 4, 8, 1, 1),
+        (4, 4, 16, 1, 1),
+        (4, 8, 4, 1, 8),
+        (4, 8, 8, 2, 4),
+        (4, 8, 16, 2, 2),
+        (8, 8, 16, 2, 4),
+        (8, 8, 16, 4, 4),
+    ],
+)
+def test_all_gather_at_the_bound(
+    rows: int, cols: int, lasers: int, waveguides: int, rounds: int
+) -> None:
+    """These all-gathers are optimal."""
+    fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=waveguides)
+    found = solved(fabric, "all-gather", tries=None)
+    assert found.rounds == found.bound.rounds == rounds
+
+
+@pytest.mark.parametrize(("lasers", "rounds"), [(8, 5), (16, 3)])
+def test_forwarding_beats_direct(lasers: int, rounds: int) -> None:
+    """On 4x8 tiles with one waveguide, direct sends take 64 slots; forwarding few."""
+    fabric = Lightpath(rows=4, cols=8, lasers=lasers, waveguides=1)
+    found = solved(fabric, "all-gather", tries=None)
+    assert found.rounds <= rounds < -(-64 // lasers)
+
+
+def test_last_round_packed() -> None:
+    """What is missing is packed into the last round, from several holders at will."""
+    fabric = Lightpath(rows=4, cols=4, lasers=4, waveguides=1)
+    row, col = np.divmod(np.arange(16), 4)
+    hops = np.abs(row[:, None] - row) + np.abs(col[:, None] - col)
+    by_id = capacity_by_id(fabric, np.ones(len(fabric.edges()[0]), dtype=np.int64))
+    missing = (np.arange(16) - np.arange(16)[:, None]) % 16 < 4
+    keys = {"seed": 0, "effort": 2000}
+    found = last_round(fabric, ~missing, missing, hops, by_id, **keys)
+    assert found is not None
+    wavelength, chunk, route = found
+    src = route.values[route.offsets[:-1]]
+    dst = route.values[route.offsets[1:] - 1]
+    assert sorted(zip(dst.tolist(), chunk.tolist(), strict=True)) == [
+        tuple(pair) for pair in np.argwhere(missing).tolist()
+    ]
+    assert not missing[src, chunk].any()
+    for ends in (src, dst):
+        assert len(np.unique(ends * 4 + wavelength)) == len(ends)
+    too_many = missing | np.roll(missing, 4, axis=1)
+    assert last_round(fabric, ~too_many, too_many, hops, by_id, **keys) is None
+
+
+def test_divide_and_conquer() -> None:
+    """Squares are optimal by themselves, and cost rounds on larger grids."""
+    square = solved(
+        Lightpath(rows=2, cols=2, lasers=2, waveguides=1),
+        "all-gather",
+        method="divide-and-conquer",
+    )
+    assert square.rounds == square.bound.rounds == 2
+    fabric = Lightpath(rows=4, cols=8, lasers=2, waveguides=1)
+    shuffled = tuple(np.random.default_rng(0).permutation(32).tolist())
+    for op in ("all-gather", "reduce-scatter", "all-reduce"):
+        found = solved(fabric, op, shuffled, method="divide-and-conquer")
+        assert found.rounds > solved(fabric, op, shuffled).rounds
+
+
+@pytest.mark.parametrize("grid", [(3, 4), (1, 4)])
+def test_divide_and_conquer_needs_squares(grid: tuple[int, int]) -> None:
+    """A grid that squares cannot halve is refused, and so is a part of a grid."""
+    with pytest.raises(InputError, match="squares"):
+        solved(
+            Lightpath(rows=grid[0], cols=grid[1]),
+            "all-gather",
+            method="divide-and-conquer",
+        )
+    with pytest.raises(InputError, match="every tile"):
+        solved(
+            Lightpath(rows=2, cols=2),
+            "all-gather",
+            (0, 1),
+            method="divide-and-conquer",
+        )
+
+
+def test_bad_questions() -> None:
+    """Other fabrics, other tasks, dark tiles and cut-off tiles are refused."""
+    task = Collective("all-gather", (0, 1), 8)
+    with pytest.raises(InputError, match="light paths"):
+        few_rounds(Instance("test", IdealSwitch(nodes=2), task))
+    fabric = Lightpath(rows=1, cols=2)
+    with pytest.raises(InputError, match="collective"):
+        few_rounds(Instance("test", fabric, Demand((0,), (1,), (8,))))
+    with pytest.raises(InputError, match="method"):
+        few_rounds(Instance("test", fabric, task), method="magic")
+    with pytest.raises(InfeasibleError, match="lasers"):
+        few_rounds(Instance("test", Lightpath(rows=1, cols=2, lasers=0), task))
+    cut = Lightpath(rows=1, cols=2, wafer_cols=1, fibers=0)
+    with pytest.raises(InfeasibleError, match="no route from 0 to 1"):
+        few_rounds(Instance("test", cut, task))
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_dark_fibres(op: str) -> None:
+    """Tiles of one wafer are served where no fibre leaves it."""
+    fabric = Lightpath(rows=2, cols=4, wafer_cols=2, lasers=2, waveguides=1, fibers=0)
+    found = solved(fabric, op, (2, 7, 6, 3))
+    assert set(found.moves.route.values.tolist()) <= {2, 3, 6, 7}
+
+
+def test_same_seed_same_rounds() -> None:
+    """The seed decides, down to the last route."""
+    fabric = Lightpath(rows=4, cols=4, lasers=3, waveguides=1)
+    one, two = (solved(fabric, "all-gather").moves for _ in range(2))
+    for name in ("round", "wavelength", "src", "dst", "chunk"):
+        assert (getattr(one, name) == getattr(two, name)).all()
+    assert (one.route.values == two.route.values).all()
+
+
+def test_nothing_to_forward() -> None:
+    """Where everyone has what they want, there are no rounds."""
+    has = np.ones((4, 2), dtype=np.bool_)
+    assert not len(forwarded(Lightpath(rows=2, cols=2), has, has, bound=0))
