@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.solvers import Progress
 
+OWN = "lightloom"
 ROUNDS = "rounds"
 _MIB = 2**20
 
@@ -28,15 +29,18 @@ _MIB = 2**20
 @click.command(
     "solve",
     help=SUMMARIES["solve"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Rounds without a"
-    " horizon or parameters are searched horizon by horizon, from the certified bound"
-    " upward. Exit code 0 with an answer, proven optimal or not; 3 without one; 4 if"
-    " there is none. Ctrl-C ends the search and keeps what it found.",
+    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Rounds by a"
+    " solver, neither horizon nor parameters given, are searched horizon by horizon,"
+    " from the certified bound upward. Exit code 0 with an answer, proven optimal or"
+    " not; 3 without one; 4 if there is none. Ctrl-C ends the search and keeps what it"
+    " found.",
 )
 @click.argument("instance")
 @click.option("--problem", required=True, help="rounds, routing, ocs, ring, placement.")
 @click.option(
-    "--solver", default="highs", show_default=True, help="See `lightloom solvers`."
+    "--solver",
+    help="`lightloom`, our own algorithm, or one of `lightloom solvers`. Default:"
+    " lightloom where it has one and the model is not varied, else highs.",
 )
 @click.option(
     "--param",
@@ -81,7 +85,7 @@ def command(
     ctx: click.Context,
     instance: str,
     problem: str,
-    solver: str,
+    solver: str | None,
     params: tuple[str, ...],
     horizon: int | None,
     time_limit: float | None,
@@ -101,6 +105,19 @@ def command(
         raise click.UsageError(what)
     from lightloom.solvers import SolveOptions, run, usable  # noqa: PLC0415
 
+    varied = horizon is not None or bool(params)
+    solver = solver or default_solver(problem, varied=varied)
+    if solver == OWN:
+        if varied:
+            what = "variants are those of the model; lightloom solves without one"
+            raise InputError(what, where="--solver", fix="use --solver highs")
+        from lightloom.cli.own_answer import own_answer  # noqa: PLC0415
+
+        record, reason, schedule = own_answer(instance, problem, seed)
+        if output is not None and schedule is None:
+            raise no_schedule(problem, output)
+        _report(ctx, record, reason, schedule, output, as_json=as_json)
+        return
     usable(solver)
     options = SolveOptions(
         time_limit_s=time_limit,
@@ -111,7 +128,7 @@ def command(
         log=log,
         extra=_extra(extra),
     )
-    if problem == ROUNDS and horizon is None and not params:
+    if problem == ROUNDS and not varied:
         from lightloom.cli.horizon_search import search_horizons  # noqa: PLC0415
 
         with progress("solve") as tell:
@@ -125,8 +142,7 @@ def command(
     with progress("solve") as tell:
         stated = state_problem(instance, problem, params, horizon, tell)
         if output is not None and stated.problem.schedule is None:
-            what = f"answers of {problem} are no schedules"
-            raise InputError(what, where="--output", found=output)
+            raise no_schedule(problem, output)
         outcome = run(
             stated.model, solver, options, lambda news: tell(_progress_text(news))
         )
@@ -136,6 +152,19 @@ def command(
         record["answer"] = _exact(stated)
         schedule = None if output is None else _schedule(stated, options.seed)
     _report(ctx, record, outcome.reason, schedule, output, as_json=as_json)
+
+
+def default_solver(problem: str, *, varied: bool) -> str:
+    """Return who solves a problem when nobody is asked for."""
+    from lightloom.synth.own import catalogue  # noqa: PLC0415
+
+    return OWN if problem in catalogue() and not varied else "highs"
+
+
+def no_schedule(problem: str, output: str) -> InputError:
+    """Return the error of a schedule asked for where answers are none."""
+    what = f"answers of {problem} are no schedules"
+    return InputError(what, where="--output", found=output)
 
 
 def _report(
@@ -237,7 +266,8 @@ def _text(record: dict[str, object]) -> str:
     if record["answer"] is not None:
         lines.append(f"  answer {record['answer']} {record['unit']}")
     values = []
-    if record["answer"] is None or record["gap"]:
+    # A model may count its levels where the answer is a fraction.
+    if record["answer"] in (None, _number(record["objective"])):
         values = [
             f"{name} {_number(record[name])}"
             for name in ("objective", "bound")

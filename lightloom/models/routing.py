@@ -149,7 +149,7 @@ def build(
         allowed = ", ".join(Form)
         raise InputError("unknown variant", where="form", found=form, allowed=allowed)
     fabric = _fabric(instance)
-    wanted = _requests(instance, fabric, requests)
+    wanted = routing_requests(instance, fabric, requests)
     edges = open_edges(fabric)
     room = {edge: 1 if capacity is None else capacity.get(edge, 0) for edge in edges}
     room = {edge: most for edge, most in room.items() if most > 0}
@@ -294,10 +294,16 @@ def _fabric(instance: Instance) -> Lightpath:
     return fabric
 
 
-def _requests(
-    instance: Instance, fabric: Lightpath, given: Requests | None
+def routing_requests(
+    instance: Instance, fabric: Lightpath, given: Requests | None = None
 ) -> tuple[Pair, ...]:
-    """Return the requests in order, or raise `InputError`."""
+    """Return the pairs to route, in order: those given, or those of the instance.
+
+    Raises
+    ------
+    InputError
+        If a pair is none of two tiles, or the instance has no pairs of its own.
+    """
     if given is None and instance.requests is not None:
         given = list(instance.requests)
     elif given is None and isinstance(instance.task, Demand):
@@ -329,7 +335,7 @@ def size(
 ) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model."""
     fabric = _fabric(instance)
-    count = len(_requests(instance, fabric, requests))
+    count = len(routing_requests(instance, fabric, requests))
     edges = len(open_edges(fabric))
     instead = "`lightloom synth`, which routes by negotiation and proves by cuts"
     if form == Form.ARCS:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import networkx as nx
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DataObject
 
 from lightloom.core.columns import column
 from lightloom.core.outcome import Reason
@@ -23,6 +22,10 @@ from lightloom.synth.cuts import rectangle_cut
 from lightloom.synth.graph import Graph
 from lightloom.validate.edge_lengths import check_edge_lengths
 from tests.synth.grid_requests import grid_graph, least_congestion, requests
+
+if TYPE_CHECKING:
+    import numpy as np
+    from hypothesis.strategies import DataObject
 
 
 def _check(

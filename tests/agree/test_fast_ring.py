@@ -1,0 +1,75 @@
+"""Rings by bound and colouring: found <= exhaustive <= bound, and equal with a solver."""
+
+from __future__ import annotations
+
+import pytest
+
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.task import Demand
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.synth.ring import ring_schedule, ring_wavelengths
+from lightloom.synth.ring_controller import control_ring
+from lightloom.synth.ring_lines import ring_bound
+from lightloom.synth.ring_ways import ring_ways
+from lightloom.validate import verify
+from lightloom.validate.ring import check_ring_witness
+from tests.agree.small_demands import best_of_wavelengths, random_demand
+
+SIZES = (1, 2, 3, 5, 8, 13)
+FABRICS = {
+    "one way": Ring(nodes=4, wavelengths=4),
+    "one way, more": Ring(nodes=5, wavelengths=3, reach=4),
+    "both ways": Ring(nodes=4, wavelengths=3, directions=2),
+    "both ways, near": Ring(nodes=4, wavelengths=3, directions=2, reach=2),
+    "shared": Ring(nodes=4, wavelengths=3, directions=2, shared_transceivers=True),
+    "shared, near": Ring(
+        nodes=5, wavelengths=2, directions=2, reach=3, shared_transceivers=True
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", FABRICS)
+def test_answers_enclose_the_exhaustive_search(name: str, seed: int) -> None:
+    """Nothing lit beats the search of everything, which does not beat the bound."""
+    fabric = FABRICS[name]
+    instance = random_demand(fabric, 3 + seed % 4, seed, SIZES)
+    demand = instance.communication
+    assert isinstance(demand, Demand)
+    best = best_of_wavelengths(instance, fabric)
+    try:
+        ways = ring_ways(fabric, demand)
+    except InfeasibleError:
+        assert best is None
+        return
+    bound = ring_bound(fabric, ways)
+    check_ring_witness(fabric, demand, bound.witness)
+    assert bound.ratio >= (best or 0)
+    for make in (ring_wavelengths, control_ring):
+        try:
+            plan = make(fabric, demand, seed=seed)
+        except (InfeasibleError, NoAnswerError):
+            continue
+        assert best is not None
+        assert plan.ratio is not None
+        assert 0 < plan.ratio <= best
+        assert verify(ring_schedule(fabric, plan)).violations == ()
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", FABRICS)
+def test_a_solver_closes_what_is_left(name: str, seed: int) -> None:
+    """With CP-SAT for the levels above, the answer is the optimum, and said to be."""
+    fabric = FABRICS[name]
+    instance = random_demand(fabric, 4 + seed, 20 + seed, SIZES)
+    demand = instance.communication
+    assert isinstance(demand, Demand)
+    best = best_of_wavelengths(instance, fabric)
+    try:
+        plan = ring_wavelengths(fabric, demand, solver="cp-sat")
+    except InfeasibleError:
+        assert best is None
+        return
+    assert plan.ratio == best
+    assert best in (plan.bound, plan.claimed)
+    assert verify(ring_schedule(fabric, plan)).violations == ()
