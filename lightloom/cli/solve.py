@@ -40,7 +40,7 @@ _MIB = 2**20
 @click.option(
     "--solver",
     help="`lightloom`, our own algorithm, or one of `lightloom solvers`. Default:"
-    " lightloom where it has one and the model is not varied, else highs.",
+    " lightloom where it has one and nothing is asked of a solver, else highs.",
 )
 @click.option(
     "--param",
@@ -106,10 +106,13 @@ def command(
     from lightloom.solvers import SolveOptions, run, usable  # noqa: PLC0415
 
     varied = horizon is not None or bool(params)
-    solver = solver or default_solver(problem, varied=varied)
+    limits = (time_limit, node_limit, memory_limit)
+    steered = any(limit is not None for limit in limits) or bool(extra) or log
+    for_model = varied or steered or threads != 1
+    solver = solver or default_solver(problem, for_model=for_model)
     if solver == OWN:
-        if varied:
-            what = "variants are those of the model; lightloom solves without one"
+        if for_model:
+            what = "variants, limits and options are a solver's; lightloom takes none"
             raise InputError(what, where="--solver", fix="use --solver highs")
         from lightloom.cli.own_answer import own_answer  # noqa: PLC0415
 
@@ -154,11 +157,11 @@ def command(
     _report(ctx, record, outcome.reason, schedule, output, as_json=as_json)
 
 
-def default_solver(problem: str, *, varied: bool) -> str:
+def default_solver(problem: str, *, for_model: bool) -> str:
     """Return who solves a problem when nobody is asked for."""
     from lightloom.synth.own import catalogue  # noqa: PLC0415
 
-    return OWN if problem in catalogue() and not varied else "highs"
+    return OWN if problem in catalogue() and not for_model else "highs"
 
 
 def no_schedule(problem: str, output: str) -> InputError:

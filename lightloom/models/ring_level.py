@@ -1,4 +1,4 @@
-"""One level of the ring's ladder: can every pair have so many circuits at once?
+"""Circuits of given numbers on a ring: whether every pair can have its own.
 
 The question that is left of A.1 (SiP-ML paper) when the slowest pair's ratio is fixed.
 """

@@ -123,9 +123,6 @@ def pack(
     if routing.congestion <= 1:
         layer = np.zeros(len(src), dtype=np.int64)
         return _layers(layer, routing.route, routing.bound, routing.cut)
-    if routing.congestion <= 1:
-        one = np.zeros(len(src), dtype=np.int64)
-        return _layers(one, routing.route, routing.bound, routing.cut)
     layer = first_fit(fabric, routing.route, by_id)
     fitted = _layers(layer, routing.route, routing.bound, routing.cut)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Rings by bound and colouring: found <= exhaustive <= bound, and equal with a solver."""
+"""Rings by bound and colouring: found <= exhaustive <= bound; a solver closes gaps."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ def instance(tmp_path: Path) -> str:
 def test_solve_writes_a_verified_schedule(instance: str, tmp_path: Path) -> None:
     """The optimum is printed, and the schedule that is written verifies."""
     file = str(tmp_path / "square.jsonl")
-    record = run_json("solve", instance, "--problem", "rounds", "-o", file)
+    record = run_json(
+        *("solve", instance, "--problem", "rounds", "--solver", "highs", "-o", file)
+    )
     assert record["status"] == "proven optimal"
     assert (record["answer"], record["objective"], record["bound"]) == ("2", 2, 2)
     assert (record["gap"], record["limit"], record["file"]) == (0, None, file)
@@ -118,7 +120,8 @@ def test_bad_input(instance: str, arguments: tuple[str, ...], said: str) -> None
 
 def test_too_large() -> None:
     """A model that memory cannot hold is refused with what to use instead."""
-    result = run("solve", "lightpath-256/all-gather-1MiB", "--problem", "rounds")
+    question = ("lightpath-256/all-gather-1MiB", "--problem", "rounds")
+    result = run("solve", *question, "--solver", "highs")
     assert result.exit_code == 2
     assert "lightloom synth" in one_error(result)
 

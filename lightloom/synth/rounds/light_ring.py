@@ -94,7 +94,7 @@ def _walk(rows: int, cols: int) -> tuple[list[int], list[int]]:
 
 
 def _snake(rows: int, cols: int) -> list[int]:
-    """Return the first rows without column 0, run to and fro from the left."""
+    """Return the first rows without column 0, run back and forth from the left."""
     return [
         row * cols + col
         for row in range(rows)

@@ -1,0 +1,110 @@
+"""Circuits a byte, compared exactly in columns.
+
+A ratio is ``count / bytes`` with ``count`` below 2**17 and ``bytes`` below 2**60. A
+cross product of two of them has up to 77 bits. Where two ratios nearly agree, though,
+the *difference* of their cross products is small, and 64-bit arithmetic that wraps
+around gives it exactly. So doubles find what is close, and integers decide.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from lightloom.core.columns import IntArray
+
+_CLOSE = 1e-14
+"""Ratios that differ by more, relatively, are told apart by doubles."""
+
+
+def circuits_for(size_bytes: IntArray, ratio: Fraction, most: int) -> IntArray:
+    """Return ``ceil(ratio * size_bytes)``, or ``most + 1`` where that is above `most`.
+
+    Parameters
+    ----------
+    size_bytes
+        Shape (pairs,), 1 to 2**60 - 1.
+    ratio
+        Non-negative; numerator below 2**17, denominator below 2**60.
+    most
+        Below 2**17.
+    """
+    top, bottom = ratio.numerator, ratio.denominator
+    estimate = np.floor(size_bytes * (top / bottom))
+    many = estimate > most + 1
+    whole = np.where(many, 0, estimate).astype(np.int64)
+    # The estimate is off by one at most: the remainder fits, whatever wraps around.
+    rest = size_bytes * top - whole * bottom
+    whole += rest // bottom
+    counts = whole + (rest % bottom > 0)
+    return np.where(many, most + 1, np.minimum(counts, most + 1))
+
+
+def least_ratio(
+    counts: IntArray, size_bytes: IntArray
+) -> tuple[Fraction, npt.NDArray[np.bool_]]:
+    """Return the least ``counts / size_bytes``, and which pairs have it.
+
+    Both columns have shape (pairs,), pairs > 0; O(pairs).
+    """
+    ratio = counts / size_bytes
+    near = np.flatnonzero(ratio <= ratio.min() * (1 + _CLOSE))
+    count, size = counts[near], size_bytes[near]
+    least = 0
+    while True:
+        apart = count * size[least] - count[least] * size
+        if apart.min() >= 0:
+            break
+        least = int(np.argmin(apart / size))
+    chosen = np.zeros(len(counts), dtype=np.bool_)
+    chosen[near[apart == 0]] = True
+    return Fraction(int(count[least]), int(size[least])), chosen
+
+
+def order_by_ratio(
+    counts: IntArray, size_bytes: IntArray
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the rows by ascending ``counts / size_bytes``, and where ratios change.
+
+    Parameters
+    ----------
+    counts, size_bytes
+        Shape (rows,).
+
+    Returns
+    -------
+    order, first
+        Rows in order, equal ones as they came; and for each place in that order
+        whether its ratio is another than that of the place before.
+    """
+    ratio = counts / size_bytes
+    order = np.argsort(ratio, kind="stable")
+    if len(order) < 2:
+        return order, np.ones(len(order), dtype=np.bool_)
+    ratio = ratio[order]
+    far = ratio[1:] > ratio[:-1] * (1 + _CLOSE)
+    apart = np.where(far, 1, _steps(counts[order], size_bytes[order]))
+    starts = np.concatenate([[0], np.flatnonzero(far) + 1, [len(order)]])
+    # Doubles seldom disorder a run of close ratios; exact fractions put it right.
+    wrong = np.searchsorted(starts, np.flatnonzero(apart < 0), side="right") - 1
+    for run in np.unique(wrong).tolist():
+        begin, end = int(starts[run]), int(starts[run + 1])
+        rows = order[begin:end].tolist()
+        order[begin:end] = sorted(
+            rows,
+            key=lambda row: (Fraction(int(counts[row]), int(size_bytes[row])), row),
+        )
+        inner = order[begin:end]
+        apart[begin : end - 1] = _steps(counts[inner], size_bytes[inner])
+    return order, np.concatenate([[True], apart != 0])
+
+
+def _steps(counts: IntArray, size_bytes: IntArray) -> IntArray:
+    """Return a number for each ratio after the first: its sign says up or down."""
+    steps: IntArray = counts[1:] * size_bytes[:-1] - counts[:-1] * size_bytes[1:]
+    return steps
