@@ -24,7 +24,7 @@ from rich.table import Table
 
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.ocs import switch_circuits
+from lightloom.synth.ocs.switches import switch_circuits
 from lightloom.validate.ocs import check_saturated_port
 
 RUNS = 3

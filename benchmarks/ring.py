@@ -21,8 +21,8 @@ from rich.table import Table
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.synth.ring import RingPlan, ring_schedule, ring_wavelengths
-from lightloom.synth.ring_controller import control_ring
+from lightloom.synth.ring.controller import control_ring
+from lightloom.synth.ring.wavelengths import RingPlan, ring_schedule, ring_wavelengths
 from lightloom.validate import verify
 from lightloom.validate.ring import check_ring_witness
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.routing import Routing, minimum_congestion
+from lightloom.synth.routing.minimum_congestion import Routing, minimum_congestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,15 +9,15 @@ from lightloom.cli.problem_model import check_problem_size
 from lightloom.core.task import Collective
 from lightloom.instances.named import load_instance
 from lightloom.models import problem_of
-from lightloom.synth.exact import fewest_rounds
-from lightloom.synth.exact_reversal import copying
+from lightloom.synth.exact.fewest_rounds import fewest_rounds
+from lightloom.synth.exact.reversal import copying
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.core.outcome import Outcome
     from lightloom.solvers import SolveOptions
-    from lightloom.synth.exact import Exact
+    from lightloom.synth.exact.fewest_rounds import Exact
 
 
 def search_horizons(

@@ -84,7 +84,7 @@ def copy_question(instance: Instance) -> tuple[Lightpath, Deliveries]:
             "Algorithm 1 copies, it does not reduce",
             where="collective.op",
             found=task.op,
-            fix="synthesise its reversal; lightloom.synth.exact does",
+            fix="synthesise its reversal; lightloom.synth.exact.fewest_rounds does",
         )
     if task.chunks is None:
         chunks = task.rank_count if op.uses_blocks else 1

@@ -13,8 +13,8 @@ from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.candidate import Candidate
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.demand import EDGE_COLOURING, GREEDY, demand_traffic
-from lightloom.synth.mapping import GIVEN, mapped_traffic, mappings, reordered
 from lightloom.synth.search_space import baselines, proposals
+from lightloom.synth.weaving.mapping import GIVEN, mapped_traffic, mappings, reordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.synth.candidate import Contest
     from lightloom.synth.search_space import Proposal
-    from lightloom.synth.traffic import TrafficRound
+    from lightloom.synth.weaving.traffic import TrafficRound
 
 AUTO = "auto"
 

@@ -13,9 +13,9 @@ from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay import replay
-from lightloom.synth.light_paths import LightPaths
-from lightloom.synth.mapping import GIVEN
-from lightloom.synth.weave import least_ps, weave, weave_packets
+from lightloom.synth.weaving.light_paths import LightPaths
+from lightloom.synth.weaving.mapping import GIVEN
+from lightloom.synth.weaving.weave import least_ps, weave, weave_packets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Task
     from lightloom.instances.instance import Instance
-    from lightloom.synth.traffic import TrafficRound
+    from lightloom.synth.weaving.traffic import TrafficRound
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.models.ocs import build, decode, objective
 from lightloom.solvers import run
-from lightloom.synth.ocs import ocs_schedule, switch_circuits
+from lightloom.synth.ocs.switches import ocs_schedule, switch_circuits
 from lightloom.validate import verify
 from lightloom.validate.ocs import check_saturated_port
 from tests.agree.small_demands import best_of_switches, random_demand, threshold

@@ -19,8 +19,8 @@ from lightloom.instances.instance import Instance
 from lightloom.models.paths import route_edges
 from lightloom.models.routing import build, decode
 from lightloom.solvers import run
-from lightloom.synth.cuts import rectangle_cut
-from lightloom.synth.routing import minimum_congestion
+from lightloom.synth.routing.cuts import rectangle_cut
+from lightloom.synth.routing.minimum_congestion import minimum_congestion
 from tests.models.available import INTEGER_SOLVERS, LINEAR_SOLVERS
 
 Pair = tuple[int, int]

@@ -16,8 +16,8 @@ from lightloom.instances.instance import Instance
 from lightloom.models.colouring import build_colouring
 from lightloom.replay import replay
 from lightloom.solvers import SolveOptions
-from lightloom.synth import exact
-from lightloom.synth.exact import fewest_rounds
+from lightloom.synth.exact import fewest_rounds as exact
+from lightloom.synth.exact.fewest_rounds import fewest_rounds
 from lightloom.validate import verify
 from tests.models.collectives_on_grids import fewest_by_search, grid
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightloom.core.units import transmission_ps
-from lightloom.synth.lasers import divide_lasers
+from lightloom.synth.weaving.lasers import divide_lasers
 
 
 def _time(rounds: list[tuple[int, tuple[int, ...]]], spread: tuple[int, ...]) -> int:

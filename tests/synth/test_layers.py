@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.layers import Layers, pack
+from lightloom.synth.routing.layers import Layers, pack
 from tests.synth.grid_requests import (
     assert_routes,
     capacities,

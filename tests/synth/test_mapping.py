@@ -12,7 +12,7 @@ from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.auto import search
 from lightloom.synth.candidate import Candidate, Contest
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.mapping import GIVEN, mapped_traffic, mappings, reordered
+from lightloom.synth.weaving.mapping import GIVEN, mapped_traffic, mappings, reordered
 from lightloom.validate import verify
 
 FABRIC = Lightpath(rows=3, cols=4)

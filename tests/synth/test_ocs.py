@@ -15,7 +15,7 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
-from lightloom.synth.ocs import SwitchPlan, ocs_schedule, switch_circuits
+from lightloom.synth.ocs.switches import SwitchPlan, ocs_schedule, switch_circuits
 from lightloom.synth.sign import signed
 from lightloom.validate import verify
 from lightloom.validate.ocs import check_saturated_port

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.certified_routing import CertifiedRouting, certified_routing
-from lightloom.synth.contraction import Contraction
-from lightloom.synth.graph import Graph
-from lightloom.synth.path_search import Pairs, PathSearch
-from lightloom.synth.rational_lengths import rational_lengths
-from lightloom.synth.routing import minimum_congestion
-from lightloom.synth.routing_dual import EdgeLengthSearch
+from lightloom.synth.routing.certified import CertifiedRouting, certified_routing
+from lightloom.synth.routing.contraction import Contraction
+from lightloom.synth.routing.dual import EdgeLengthSearch
+from lightloom.synth.routing.graph import Graph
+from lightloom.synth.routing.minimum_congestion import minimum_congestion
+from lightloom.synth.routing.path_search import Pairs, PathSearch
+from lightloom.synth.routing.rational_lengths import rational_lengths
 from lightloom.validate.edge_lengths import MOST_UNITS, check_edge_lengths
 from tests.synth.grid_requests import Requests, capacities, fabrics, requests
 
@@ -247,7 +247,7 @@ def test_same_result_under_two_hash_seeds() -> None:
     code = (
         "import numpy as np;"
         "from lightloom.instances.fabrics.lightpath import Lightpath;"
-        "from lightloom.synth.certified_routing import certified_routing;"
+        "from lightloom.synth.routing.certified import certified_routing;"
         "r = np.random.default_rng([3, 1, 16]); s = np.arange(16);"
         "d = r.permutation(16); k = s != d;"
         "f = certified_routing(Lightpath(rows=4, cols=4), s[k], d[k], seed=9);"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.units import transmission_ps
-from lightloom.synth.segmentation import Costs, predicted_ps, segment
-from lightloom.synth.traffic import LaneRound
+from lightloom.synth.weaving.segmentation import Costs, predicted_ps, segment
+from lightloom.synth.weaving.traffic import LaneRound
 
 COSTS = Costs(
     alpha_ps=700,

@@ -16,7 +16,7 @@ from lightloom.report.reproduce.reproduction import (
     Reproduction,
     Verdict,
 )
-from lightloom.synth.routing import minimum_congestion
+from lightloom.synth.routing.minimum_congestion import minimum_congestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ import numpy as np
 from lightloom.core.task import Collective
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.congestion import edge_loads
-from lightloom.synth.routing import minimum_congestion
-from lightloom.synth.shortest_paths import random_shortest
+from lightloom.synth.routing.congestion import edge_loads
+from lightloom.synth.routing.minimum_congestion import minimum_congestion
+from lightloom.synth.routing.shortest_paths import random_shortest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

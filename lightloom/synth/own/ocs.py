@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.ocs import ocs_schedule, switch_circuits
+from lightloom.synth.ocs.switches import ocs_schedule, switch_circuits
 from lightloom.synth.own import OwnAlgorithm, OwnAnswer
 
 if TYPE_CHECKING:

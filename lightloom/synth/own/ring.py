@@ -8,7 +8,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.own import OwnAlgorithm, OwnAnswer
-from lightloom.synth.ring import ring_schedule, ring_wavelengths
+from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance

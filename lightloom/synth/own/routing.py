@@ -8,8 +8,8 @@ from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models.routing import routing_requests
-from lightloom.synth.certified_routing import certified_routing
 from lightloom.synth.own import OwnAlgorithm, OwnAnswer
+from lightloom.synth.routing.certified import certified_routing
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.dimension_order import dimension_ordered
 from lightloom.synth.rounds.light_ring import LightRing
 from lightloom.synth.rounds.moves import Moves, copies, copies_of
+from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

@@ -13,8 +13,7 @@ from lightloom.core.schedule import Op, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.congestion import capacity_by_id, check_reachable
-from lightloom.synth.round_bounds import RoundBound, round_bound
+from lightloom.synth.exact.round_bounds import RoundBound, round_bound
 from lightloom.synth.rounds.broadcast import direct_scatter, ring_broadcast
 from lightloom.synth.rounds.forwarding import forwarded
 from lightloom.synth.rounds.moves import (
@@ -28,6 +27,7 @@ from lightloom.synth.rounds.moves import (
 from lightloom.synth.rounds.ring import ring_all_gather
 from lightloom.synth.rounds.slots import all_to_all_slots
 from lightloom.synth.rounds.squares import squares_all_gather
+from lightloom.synth.routing.congestion import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

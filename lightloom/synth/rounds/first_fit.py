@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from lightloom.core.columns import Ragged
-from lightloom.synth.dimension_order import dimension_ordered
 from lightloom.synth.rounds.packing import Packing
+from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lightloom.core.errors import InfeasibleError
-from lightloom.synth.congestion import capacity_by_id
-from lightloom.synth.dimension_order import dimension_ordered
 from lightloom.synth.rounds.last_round import last_round
 from lightloom.synth.rounds.moves import Moves, copies, no_moves
 from lightloom.synth.rounds.nearest import NearestHolder
+from lightloom.synth.routing.congestion import capacity_by_id
+from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightloom.core.columns import Ragged
-from lightloom.synth.dimension_order import dimension_ordered
 from lightloom.synth.rounds.first_fit import resource_widths, route_needs
 from lightloom.synth.rounds.packing import Packing
+from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

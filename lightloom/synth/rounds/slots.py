@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.congestion import capacity_by_id
-from lightloom.synth.cuts import rectangle_cut
-from lightloom.synth.dimension_order import dimension_ordered
 from lightloom.synth.rounds.balanced_squares import balanced_square
 from lightloom.synth.rounds.first_fit import first_fit_slots
+from lightloom.synth.routing.congestion import capacity_by_id
+from lightloom.synth.routing.cuts import rectangle_cut
+from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

@@ -8,8 +8,8 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
-from lightloom.synth.layers import pack
 from lightloom.synth.rounds.moves import Moves, copies_of, no_moves, then
+from lightloom.synth.routing.layers import pack
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -15,10 +15,10 @@ from lightloom.instances.collectives import catalogue
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.congestion import capacity_by_id
 from lightloom.synth.rounds import METHODS, FewRounds, few_rounds
 from lightloom.synth.rounds.forwarding import forwarded
 from lightloom.synth.rounds.last_round import last_round
+from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.validate import verify
 
 OPS = tuple(catalogue())

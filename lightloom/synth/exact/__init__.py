@@ -1,0 +1,1 @@
+"""Fewest rounds by a solver, from the certified bound upward."""

@@ -1,0 +1,1 @@
+"""Circuits of parallel optical switches (SiP-ML paper, A.2)."""

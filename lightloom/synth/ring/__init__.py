@@ -1,0 +1,1 @@
+"""Wavelengths of a ring (SiP-ML paper, A.1)."""

@@ -1,0 +1,167 @@
+"""Wavelengths of a ring, with the gap to what no wavelengths can beat (SiP-ML, A.1).
+
+The slowest pair's ratio is bounded by the loads of spans, by long circuits and by
+nodes. The circuits that a ratio takes are split over the ways, and coloured. Where that
+fails, the next lower ratio is tried, and so on: the first that works is the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.schedule import Algorithm
+from lightloom.synth.fluid import fluid_schedule
+from lightloom.synth.ratios import least_ratio
+from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
+from lightloom.synth.ring.level import Ladder, level_decided, lit_at
+from lightloom.synth.ring.lines import ring_bound
+from lightloom.synth.ring.lit_ring import LitRing
+from lightloom.synth.ring.ways import ring_ways
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Schedule
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.ring import Ring
+    from lightloom.validate.ring import RingWitness
+
+__all__ = ["RingPlan", "ring_schedule", "ring_wavelengths"]
+
+
+@dataclass(frozen=True, eq=False)
+class RingPlan:
+    """Circuits of a ring, and how good they are.
+
+    Attributes
+    ----------
+    demand
+        What is served.
+    circuits
+        One row a way in use, sorted by (src, dst, direction).
+    pairs
+        Row of the demand that each circuit serves.
+    counts
+        Circuits of each pair, in the order of the demand.
+    ratio
+        Circuits a byte of the slowest pair; ``None`` where there is no pair.
+    bound
+        No circuits have a larger one; ``None`` where none is known.
+    witness
+        Proof of the bound, or ``None``.
+    claimed
+        A bound by a solver's word alone, where it was asked and is below `bound`.
+    """
+
+    demand: Demand
+    circuits: Circuits
+    pairs: IntArray
+    counts: IntArray
+    ratio: Fraction | None
+    bound: Fraction | None
+    witness: RingWitness | None
+    claimed: Fraction | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the witness proves that the slowest pair is at its best."""
+        return self.witness is not None and self.ratio == self.bound
+
+    @property
+    def gap(self) -> float | None:
+        """How far the slowest pair may be from its best, 0 to 1; ``None``: unknown."""
+        if self.ratio is None or self.bound is None:
+            return None
+        return float(1 - self.ratio / self.bound)
+
+
+def ring_wavelengths(
+    fabric: Ring,
+    demand: Demand,
+    *,
+    seed: int = 0,
+    effort: int = DEFAULT_EFFORT,
+    solver: str | None = None,
+    conflicts: int = 50_000,
+) -> RingPlan:
+    """Return circuits whose slowest pair has as many circuits a byte as is found.
+
+    Parameters
+    ----------
+    fabric
+        The ring.
+    demand
+        Bytes of each pair.
+    seed
+        Of all searches; same arguments, same circuits.
+    effort
+        Of each colouring, see `lightloom.synth.ring.arc_colouring`.
+    solver
+        Solver that is asked, from the bound down, whether there are circuits for the
+        ratios above the one found, for example ``cp-sat``; ``None``: none is.
+    conflicts
+        Its limit for each of them, reproducible (``node_limit``).
+
+    Returns
+    -------
+    Plan with its bound. Wavelengths that are left over are given away, the pair with
+    the least circuits a byte first.
+
+    Raises
+    ------
+    InputError
+        If the demand does not fit the ring.
+    InfeasibleError
+        If no circuits serve all pairs, naming what is crowded.
+    NoAnswerError
+        If none are found, though the bound does not rule them out.
+    """
+    ways = ring_ways(fabric, demand)
+    if not len(ways.src):
+        circuits, pairs = LitRing(fabric, ways).circuits()
+        return RingPlan(demand, circuits, pairs, ways.src, None, None, None)
+    bound = ring_bound(fabric, ways)
+    if not bound.ratio:
+        raise InfeasibleError(
+            "more pairs have to be served than there are wavelengths for",
+            where=f"demand, {bound.witness}",
+            fix="more wavelengths, or configurations that take turns",
+        )
+    ladder = Ladder(ways.size_bytes, bound.counts)
+    ring, depth = ladder.first(
+        lambda counts: lit_at(fabric, ways, counts, seed, effort)
+    )
+    claimed = None
+    if solver is not None:
+        for higher in range(depth):
+            verdict, better = level_decided(
+                fabric, ways, ladder.counts(higher), solver, seed, conflicts
+            )
+            if better is not None:
+                ring = better
+                break
+            if verdict is None:
+                break
+            claimed = ladder.ratio(higher + 1)
+    if ring is None:
+        if claimed is not None and not claimed:
+            what = f"no circuits serve all pairs, by the word of {solver}"
+            raise InfeasibleError(what, where="demand")
+        what = "no wavelengths found that serve all pairs at once"
+        raise NoAnswerError(what, where="demand", fix="more effort, or a solver")
+    ring.fill()
+    circuits, pairs = ring.circuits()
+    ratio, _ = least_ratio(ring.counts, ways.size_bytes)
+    return RingPlan(
+        demand, circuits, pairs, ring.counts, ratio, bound.ratio, bound.witness, claimed
+    )
+
+
+def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:
+    """Return the demand of a plan served at once, without footer."""
+    algorithm = Algorithm("ring-ladder")
+    return fluid_schedule(fabric, plan.demand, algorithm, [plan.circuits], [plan.pairs])

@@ -1,0 +1,113 @@
+"""Routes drawn at random among the k shortest (LUMORPH paper, "Random")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.columns import Ragged
+from lightloom.core.errors import InputError
+from lightloom.synth.routing.congestion import (
+    capacity_by_id,
+    check_reachable,
+    check_requests,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+
+def random_shortest(
+    fabric: Lightpath,
+    src: IntArray,
+    dst: IntArray,
+    *,
+    candidates: int,
+    seed: int,
+    capacity: IntArray | None = None,
+) -> Ragged:
+    """Return for each request one of its k shortest simple paths, drawn at random.
+
+    The candidates come from Yen's algorithm in hops (`scipy.sparse.csgraph.yen`),
+    once per distinct pair; where paths are equally long, it decides which of them
+    are among the candidates. Every candidate is equally likely.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    src, dst
+        Tiles of the requests, shape (requests,).
+    candidates
+        Number k of shortest paths to draw from, at least 1; pairs that have fewer
+        simple paths draw from all of them.
+    seed
+        Of the draws; requests of one pair are drawn independently.
+    capacity
+        Capacity of each edge in the order of ``fabric.edges()``; edges of capacity
+        0 are not used.
+
+    Returns
+    -------
+    Tiles of each route, both ends included.
+
+    Raises
+    ------
+    InputError
+        If requests or capacities do not fit the grid, or `candidates` is below 1.
+    InfeasibleError
+        If edges of capacity 0 leave a request without a route.
+
+    Notes
+    -----
+    O(k length (nodes log nodes)) for each distinct pair: 0.4 ms with k = 4 on 256
+    tiles.
+    """
+    if candidates < 1:
+        what = "there is no path to draw from"
+        raise InputError(what, where="candidates", found=candidates, allowed=">= 1")
+    check_requests(fabric, src, dst)
+    by_id = capacity_by_id(fabric, capacity)
+    check_reachable(fabric, src, dst, by_id)
+    if not len(src):
+        return Ragged.from_lists([])
+    from scipy.sparse.csgraph import yen  # noqa: PLC0415
+
+    graph = _open_graph(fabric, by_id)
+    rng = np.random.default_rng(seed)
+    pair = src * fabric.node_count + dst
+    pairs, first, counts = np.unique(pair, return_inverse=True, return_counts=True)
+    members = np.split(np.argsort(first, kind="stable"), np.cumsum(counts)[:-1])
+    routes: list[list[int]] = [[]] * len(src)
+    for number, rows in zip(pairs.tolist(), members, strict=True):
+        source, sink = divmod(number, fabric.node_count)
+        lengths, before = yen(graph, source, sink, candidates, return_predecessors=True)
+        picks = rng.integers(len(lengths), size=len(rows)).tolist()
+        for row, pick in zip(rows.tolist(), picks, strict=True):
+            routes[row] = _walk(before[pick], source, sink)
+    return Ragged.from_lists(routes)
+
+
+def _open_graph(fabric: Lightpath, by_id: IntArray) -> csr_array:
+    """Return the edges that have capacity, each of length 1."""
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    tail, head = fabric.edges()
+    open_ = by_id[fabric.edge_ids(tail, head)] > 0
+    # Yen's algorithm accepts 32-bit indices only.
+    ends = (tail[open_].astype(np.int32), head[open_].astype(np.int32))
+    nodes = fabric.node_count
+    return csr_array((np.ones(len(ends[0])), ends), shape=(nodes, nodes))
+
+
+def _walk(before: IntArray, source: int, sink: int) -> list[int]:
+    """Return the tiles of a path, given each tile's predecessor on it."""
+    tiles = [sink]
+    while tiles[-1] != source:
+        tiles.append(int(before[tiles[-1]]))
+    tiles.reverse()
+    return tiles

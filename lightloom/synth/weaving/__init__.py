@@ -1,0 +1,1 @@
+"""From rounds between ranks to segments and steps of a plane."""
