@@ -1,7 +1,7 @@
 """Check, without a network, that requirements.lock serves pyproject.toml.
 
-Every requirement of the package, of its extras and of its build must be pinned to
-an admissible version, with hashes, for every Python the classifiers name.
+Every requirement of the package, of its extra `dev` and of its build must be pinned
+to an admissible version, with hashes, for every Python the classifiers name.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ def faults(project: dict[str, Any], lock: str) -> list[str]:
     """Return what the lock leaves open, one sentence each."""
     pinned = pins(lock)
     package, build = project["project"], project["build-system"]
-    extras = package["optional-dependencies"]
     wanted = [*package["dependencies"], *build["requires"]]
-    wanted += [line for lines in extras.values() for line in lines]
+    wanted += package["optional-dependencies"]["dev"]
     named = map(_CLASSIFIER.match, package["classifiers"])
     pythons = [match[1] for match in named if match]
     found = []
