@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lightloom.core.columns import column
 from lightloom.core.schedule import (
     Algorithm,
@@ -18,9 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
-    from lightloom.instances.instance import Instance
+    from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.models.bottleneck import Pair
+
+
+IDLE = -1
+"""Row of a demand that a circuit serves when it serves none."""
 
 
 def sizes_by_pair(demand: Demand) -> dict[Pair, int]:
@@ -39,13 +46,10 @@ def circuits_by_pair(circuits: Circuits) -> Counter[Pair]:
     return found
 
 
-def fluid_schedule(
+def exact_schedule(
     instance: Instance, demand: Demand, planes: Sequence[Circuits]
 ) -> Schedule:
-    """Return the schedule that serves a demand on circuits that stay.
-
-    The bytes of a pair are dealt out to the planes by its number of circuits, and to
-    the byte: shares that should be equal differ by one byte at most.
+    """Return the schedule that serves a demand on the circuits a model decided on.
 
     Parameters
     ----------
@@ -54,38 +58,86 @@ def fluid_schedule(
     demand
         Every pair has a circuit.
     planes
-        Circuits of each plane, all of one rate a wavelength; a plane without any has
-        no segment.
+        Circuits of each plane.
     """
-    held = [circuits_by_pair(circuits) for circuits in planes]
-    rows: list[list[tuple[Pair, int]]] = [[] for _ in planes]
-    for pair, size_bytes in sizes_by_pair(demand).items():
-        count = sum(circuits[pair] for circuits in held)
-        dealt = before = 0
-        for plane, circuits in enumerate(held):
-            dealt += circuits[pair]
-            share = size_bytes * dealt // count - before
-            before += share
-            if share:
-                rows[plane].append((pair, share))
-    segments = tuple(
-        Segment(plane, 0, circuits)
-        for plane, circuits in enumerate(planes)
-        if len(circuits)
-    )
-    parts = tuple(
-        StepPart(
-            0,
-            plane,
-            0,
-            FluidTransfers(
-                column(pair[0] for pair, _ in moved),
-                column(pair[1] for pair, _ in moved),
-                column(share for _, share in moved),
-            ),
+    row_of = {pair: row for row, pair in enumerate(sizes_by_pair(demand))}
+    pairs = [
+        column(
+            row_of.get(pair, IDLE)
+            for pair in zip(circuits.src.tolist(), circuits.dst.tolist(), strict=True)
         )
-        for plane, moved in enumerate(rows)
-        if moved
-    )
-    fabric = instance.fabric.table()
-    return Schedule(fabric, demand, Algorithm("exact"), segments, parts)
+        for circuits in planes
+    ]
+    return fluid_schedule(instance.fabric, demand, Algorithm("exact"), planes, pairs)
+
+
+def fluid_schedule(
+    fabric: AnyFabric,
+    demand: Demand,
+    algorithm: Algorithm,
+    planes: Sequence[Circuits],
+    pairs: Sequence[IntArray],
+) -> Schedule:
+    """Return the schedule that serves a demand on circuits that stay.
+
+    The bytes of a pair are dealt out over its circuits, to the byte: shares of two
+    circuits differ by one byte at most.
+
+    Parameters
+    ----------
+    fabric, demand, algorithm
+        For the header.
+    planes
+        Circuits of each plane, one row or none a pair; a plane without any has no
+        segment. A row has as many circuits as wavelengths, else one.
+    pairs
+        For the rows of each plane, the row of the demand they serve, or `IDLE`;
+        together they name every row of it.
+
+    Notes
+    -----
+    O(circuits + pairs * planes); without footer.
+    """
+    size_bytes = np.array(demand.bytes, dtype=np.int64)
+    widths = [_widths(circuits) for circuits in planes]
+    total = np.zeros(len(size_bytes), dtype=np.int64)
+    for pair, width in zip(pairs, widths, strict=True):
+        np.add.at(total, pair[pair != IDLE], width[pair != IDLE])
+    assert total.all()
+    dealt = np.zeros(len(size_bytes), dtype=np.int64)
+    segments, parts = [], []
+    for plane, circuits in enumerate(planes):
+        if not len(circuits):
+            continue
+        segments.append(Segment(plane, 0, circuits))
+        lit = np.flatnonzero(pairs[plane] != IDLE)
+        pair, width = pairs[plane][lit], widths[plane][lit]
+        # A pair has a row a plane, or one a direction: same ends, one transfer.
+        served, slot = np.unique(pair, return_inverse=True)
+        here = np.bincount(slot, weights=width).astype(np.int64)
+        before = _share(size_bytes[served], dealt[served], total[served])
+        dealt[served] += here
+        share = _share(size_bytes[served], dealt[served], total[served]) - before
+        some = share > 0
+        row = np.zeros(len(served), dtype=np.int64)
+        row[slot] = lit
+        moved = FluidTransfers(
+            circuits.src[row][some], circuits.dst[row][some], share[some]
+        )
+        if len(moved):
+            parts.append(StepPart(0, plane, 0, moved))
+    return Schedule(fabric.table(), demand, algorithm, tuple(segments), tuple(parts))
+
+
+def _widths(circuits: Circuits) -> IntArray:
+    """Return how many circuits each row stands for."""
+    if circuits.wavelengths is None:
+        return np.ones(len(circuits), dtype=np.int64)
+    return circuits.wavelengths.lengths
+
+
+def _share(size_bytes: IntArray, dealt: IntArray, total: IntArray) -> IntArray:
+    """Return ``size_bytes * dealt // total``, whose product may not fit."""
+    each, rest = np.divmod(size_bytes, total)
+    share: IntArray = each * dealt + rest * dealt // total
+    return share

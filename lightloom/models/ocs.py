@@ -21,7 +21,7 @@ from lightloom.models.bottleneck import (
     maximise_slowest,
     put_in_order,
 )
-from lightloom.models.fluid import circuits_by_pair, fluid_schedule, sizes_by_pair
+from lightloom.models.fluid import circuits_by_pair, exact_schedule, sizes_by_pair
 from lightloom.models.linear import total
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def objective(answer: OcsAnswer) -> Fraction:
 
 def schedule(instance: Instance, answer: OcsAnswer) -> Schedule:
     """Return the demand served on an answer's circuits, all at once."""
-    return fluid_schedule(instance, answer.demand, answer.switches)
+    return exact_schedule(instance, answer.demand, answer.switches)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:

@@ -17,8 +17,9 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import Algorithm
+from lightloom.models.fluid import fluid_schedule
+from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.edge_colouring import edge_colours
-from lightloom.synth.fluid import demand_columns, fluid_schedule
 from lightloom.synth.ocs.spare_circuits import SpareCircuits
 from lightloom.synth.ocs.threshold import best_threshold
 from lightloom.validate.ocs import SaturatedPort

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Algorithm
-from lightloom.synth.fluid import fluid_schedule
+from lightloom.models.fluid import fluid_schedule
 from lightloom.synth.ratios import least_ratio
 from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
 from lightloom.synth.ring.level import Ladder, level_decided, lit_at

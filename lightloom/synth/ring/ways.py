@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InfeasibleError
-from lightloom.synth.fluid import demand_columns
+from lightloom.synth.demand_columns import demand_columns
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

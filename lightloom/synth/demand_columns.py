@@ -1,0 +1,46 @@
+"""Demands as columns: the pairs and sizes that algorithms work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Demand
+
+_MOST_BYTES = 2**60 - 1
+
+
+def demand_columns(
+    demand: Demand, node_count: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return source, destination and bytes of the pairs of a demand.
+
+    Raises
+    ------
+    InputError
+        A row that is no pair of two nodes, repeats an earlier one, or whose bytes are
+        no integer of 1 to 2**60 - 1, naming the row.
+    """
+    seen: set[tuple[int, int]] = set()
+    nodes = f"two different nodes of 0 to {node_count - 1}, each pair once"
+    bytes_allowed = "an integer of 1 to 2**60 - 1"
+    rows = zip(demand.src, demand.dst, demand.bytes, strict=True)
+    for row, (src, dst, size) in enumerate(rows):
+        where = f"demand, row {row}"
+        pair = (src, dst)
+        integers = type(src) is int and type(dst) is int
+        inside = integers and 0 <= src < node_count and 0 <= dst < node_count
+        if not inside or src == dst or pair in seen:
+            raise InputError("no pair", where=where, found=pair, allowed=nodes)
+        if type(size) is not int or not 0 < size <= _MOST_BYTES:
+            what = "no amount of traffic"
+            raise InputError(what, where=where, found=size, allowed=bytes_allowed)
+        seen.add(pair)
+    columns = (demand.src, demand.dst, demand.bytes)
+    ends, others, size_bytes = (np.array(each, dtype=np.int64) for each in columns)
+    return ends, others, size_bytes
