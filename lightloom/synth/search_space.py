@@ -14,6 +14,7 @@ Proposal: TypeAlias = tuple[str, dict[str, object]]
 _MOST_ORDERS = 24
 _MOST_FACTORISATIONS = 64
 _MOST_PEER_COUNTS = 32
+_PIPELINES = (1, 4, 16, 32, 64, 96, 128, 192, 256)
 
 
 def proposals(op: str, ranks: int, ports: int) -> Iterator[Proposal]:
@@ -84,6 +85,8 @@ def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _tree_family(ranks, ports)
     for peers in _peer_counts(ranks, ports):
         yield "scatter-gather", {"ports": peers}
+    for pieces in _PIPELINES:
+        yield "double-binary-tree", {"pieces": pieces}
 
 
 def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
