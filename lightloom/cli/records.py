@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.core.certificate import CertificateStatus
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ def certificate_text(report: CertificateReport) -> str:
     text = f"certificate: {report.status}"
     if report.bound is None:
         return text
+    if report.status is CertificateStatus.REFUSED:
+        return f"{text} ({report.kind} bound, claimed {format_ps(report.bound)})"
     if report.value and report.value > report.bound:
         gap = 100 * (report.value - report.bound) / report.value
         text += f" {gap:.2f} %" if gap >= _LEAST_GAP else f" below {_LEAST_GAP} %"
-    return f"{text}, bound {format_ps(report.bound)} by {report.kind}"
+    bound = f"{report.kind} bound {format_ps(report.bound)}"
+    return f"{text} ({bound}, witness checked)"

@@ -50,5 +50,6 @@ def publish(schedule: Schedule, path: str) -> Verdict:
         what = f"{len(verdict.violations)} violations, first {first.rule}"
         raise UnverifiedError(what, where=name, found=first.message)
     with open_writing(path) as file:
-        file.writelines(lines)
+        for line in lines:
+            file.write(line)
     return verdict

@@ -82,13 +82,13 @@ def synthesise(
     if router not in ROUTERS:
         allowed = ", ".join(ROUTERS)
         raise InputError("unknown router", found=router, allowed=allowed)
-    fabric = instance.fabric
+    task, fabric = instance.communication, instance.fabric
     if isinstance(fabric, CircuitFabric) and not isinstance(fabric, Lightpath):
         what = f"no algorithm weaves circuits for the fabric {fabric.kind!r}"
         fix = f"use `lightloom solve --problem {fabric.kind}`"
         raise InputError(what, where=f"{instance.name}: fabric.kind", fix=fix)
     contest = Contest(instance, seed=seed, router=router, progress=progress)
-    if isinstance(instance.communication, Collective):
+    if isinstance(task, Collective):
         search(contest, algorithm, dict(parameters or {}))
     else:
         search_demand(contest, algorithm, dict(parameters or {}))
