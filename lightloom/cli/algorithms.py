@@ -12,7 +12,7 @@ from lightloom.cli.streams import write_json, write_table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, as_json: bool) -> None:
     """List the algorithms."""
-    from lightloom.report.algorithm_table import (  # noqa: PLC0415
+    from lightloom.report.algorithm_table import (
         algorithm_rows,
         algorithm_table,
     )

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(instance: str, *, as_json: bool) -> None:
     """Print every bound, the best first."""
-    from lightloom.instances.named import load_instance  # noqa: PLC0415
-    from lightloom.validate.bounds import all_bounds, lower_bound  # noqa: PLC0415
+    from lightloom.instances.named import load_instance
+    from lightloom.validate.bounds import all_bounds, lower_bound
 
     question = load_instance(instance)
     with progress("bound") as tell:
@@ -46,7 +46,7 @@ def command(instance: str, *, as_json: bool) -> None:
             }
         )
         return
-    from lightloom.report.bound_table import bound_table  # noqa: PLC0415
+    from lightloom.report.bound_table import bound_table
 
     write_table(bound_table(certificates))
     if best is None:

@@ -35,9 +35,9 @@ _RACK, _SWITCH = "lightpath-256", "ideal-switch-256"
 @click.pass_context
 def command(ctx: click.Context, out: str) -> None:
     """Run the demonstration."""
-    from lightloom.core.units import MIB  # noqa: PLC0415
-    from lightloom.instances.named import fabrics  # noqa: PLC0415
-    from lightloom.report.demo import demonstrate  # noqa: PLC0415
+    from lightloom.core.units import MIB
+    from lightloom.instances.named import fabrics
+    from lightloom.report.demo import demonstrate
 
     known = fabrics()
     rack, switch = known[_RACK], cast("IdealSwitch", known[_SWITCH])

@@ -38,8 +38,8 @@ def command(
     """List the catalogue."""
     if ctx.invoked_subcommand is not None:
         return
-    from lightloom.instances.collectives import catalogue  # noqa: PLC0415
-    from lightloom.instances.named import (  # noqa: PLC0415
+    from lightloom.instances.collectives import catalogue
+    from lightloom.instances.named import (
         demand_fabrics,
         fabrics,
         named_instances,
@@ -57,7 +57,7 @@ def command(
     elif names:
         write_text("\n".join(instance.name for instance in chosen))
     else:
-        from lightloom.report.instance_table import instance_table  # noqa: PLC0415
+        from lightloom.report.instance_table import instance_table
 
         write_table(instance_table(chosen))
 
@@ -66,8 +66,8 @@ def command(
 @click.argument("name")
 def show(name: str) -> None:
     """Print one instance, named or in a file."""
-    from lightloom.instances.named import load_instance  # noqa: PLC0415
-    from lightloom.instances.toml_file import instance_toml  # noqa: PLC0415
+    from lightloom.instances.named import load_instance
+    from lightloom.instances.toml_file import instance_toml
 
     write_text(instance_toml(load_instance(name)))
 

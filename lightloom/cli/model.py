@@ -41,7 +41,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Build a model, write it, and say how large it is."""
-    from lightloom.solvers.model_file import (  # noqa: PLC0415
+    from lightloom.solvers.model_file import (
         check_suffix,
         write_model,
     )

@@ -44,8 +44,8 @@ def state_problem(
     InfeasibleError
         If there is plainly no answer.
     """
-    from lightloom.instances.named import load_instance  # noqa: PLC0415
-    from lightloom.models import problem_of  # noqa: PLC0415
+    from lightloom.instances.named import load_instance
+    from lightloom.models import problem_of
 
     problem = problem_of(problem_name)
     given = [*params, *([] if horizon is None else [f"horizon={horizon}"])]
@@ -68,7 +68,7 @@ def check_problem_size(
     InputError
         With the estimate, and what to use instead.
     """
-    from lightloom.solvers.size import check_size  # noqa: PLC0415
+    from lightloom.solvers.size import check_size
 
     size = problem.size(instance, **variants)
     check_size(

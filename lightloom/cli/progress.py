@@ -25,7 +25,7 @@ def progress(label: str) -> Iterator[Callable[[str], None]]:
     seconds at most and none in the first second.
     """
     if sys.stderr.isatty():
-        from rich.console import Console  # noqa: PLC0415  (only on a terminal)
+        from rich.console import Console
 
         with Console(stderr=True).status(label) as status:
             yield lambda message: status.update(f"{label}: {message}")

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 )
 def command(file: str, trace: str | None, *, as_json: bool) -> None:
     """Execute a schedule and say how long it takes."""
-    from lightloom.formats.schedule_reader import read_schedule  # noqa: PLC0415
-    from lightloom.replay import replay  # noqa: PLC0415
+    from lightloom.formats.schedule_reader import read_schedule
+    from lightloom.replay import replay
 
     with progress("replay") as tell:
         tell(f"reading {file}")
@@ -39,8 +39,8 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
         tell("executing")
         timeline = replay(schedule)
         if trace is not None:
-            from lightloom.formats.perfetto import write_trace  # noqa: PLC0415
-            from lightloom.replay.trace import trace_events  # noqa: PLC0415
+            from lightloom.formats.perfetto import write_trace
+            from lightloom.replay.trace import trace_events
 
             tell(f"writing {trace}")
             write_trace(trace_events(schedule, timeline), Path(trace))
@@ -49,7 +49,7 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
     if as_json:
         write_json(timeline_record(file, timeline))
         return
-    from lightloom.report.round_table import round_table  # noqa: PLC0415
+    from lightloom.report.round_table import round_table
 
     write_table(round_table(timeline))
     write_text(_text(file, timeline))

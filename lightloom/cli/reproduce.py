@@ -26,10 +26,10 @@ from lightloom.cli.streams import say, write_table, write_text
 )
 def command(name: str | None, out: str | None) -> None:
     """Compute a figure, print it beside the paper, and save it."""
-    from lightloom.report.reproduce import catalogue, figure  # noqa: PLC0415
+    from lightloom.report.reproduce import catalogue, figure
 
     if name is None:
-        from lightloom.report.tables import Column, terminal_table  # noqa: PLC0415
+        from lightloom.report.tables import Column, terminal_table
 
         rows = [(entry.name, entry.title) for entry in catalogue().values()]
         write_table(terminal_table((Column("name"), Column("figure")), rows))

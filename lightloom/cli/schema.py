@@ -11,7 +11,7 @@ from lightloom.cli.streams import write_text
 @click.command("schema", help=SUMMARIES["schema"])
 def command() -> None:
     """Print the schema that the package ships."""
-    from importlib.resources import files  # noqa: PLC0415
+    from importlib.resources import files
 
     shipped = files("lightloom.formats").joinpath("schedule.schema.json")
     write_text(shipped.read_text(encoding="utf-8"))

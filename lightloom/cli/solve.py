@@ -103,7 +103,7 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.solvers import SolveOptions, run, usable  # noqa: PLC0415
+    from lightloom.solvers import SolveOptions, run, usable
 
     varied = horizon is not None or bool(params)
     limits = (time_limit, node_limit, memory_limit)
@@ -114,7 +114,7 @@ def command(
         if for_model:
             what = "variants, limits and options are a solver's; lightloom takes none"
             raise InputError(what, where="--solver", fix="use --solver highs")
-        from lightloom.cli.own_answer import own_answer  # noqa: PLC0415
+        from lightloom.cli.own_answer import own_answer
 
         record, reason, schedule = own_answer(instance, problem, seed)
         if output is not None and schedule is None:
@@ -132,7 +132,7 @@ def command(
         extra=_extra(extra),
     )
     if problem == ROUNDS and not varied:
-        from lightloom.cli.horizon_search import search_horizons  # noqa: PLC0415
+        from lightloom.cli.horizon_search import search_horizons
 
         with progress("solve") as tell:
             found = search_horizons(instance, solver, options, tell)
@@ -159,7 +159,7 @@ def command(
 
 def default_solver(problem: str, *, for_model: bool) -> str:
     """Return who solves a problem when nobody is asked for."""
-    from lightloom.synth.own import catalogue  # noqa: PLC0415
+    from lightloom.synth.own import catalogue
 
     return OWN if problem in catalogue() and not for_model else "highs"
 
@@ -181,7 +181,7 @@ def _report(
 ) -> None:
     """Say what came out; exit with its code."""
     if output is not None and schedule is not None:
-        from lightloom.synth.publish import publish  # noqa: PLC0415
+        from lightloom.synth.publish import publish
 
         publish(schedule, output)
         record["file"] = output
@@ -213,9 +213,9 @@ def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
 
 def _schedule(stated: ProblemModel, seed: int) -> Schedule:
     """Return the schedule that the answer is, its footer filled in."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
-    from lightloom.synth.sign import signed  # noqa: PLC0415
+    from lightloom.synth.sign import signed
 
     assert stated.problem.schedule is not None
     answer = stated.problem.decode(stated.model)
@@ -226,7 +226,7 @@ def _schedule(stated: ProblemModel, seed: int) -> Schedule:
 
 def _exact(stated: ProblemModel) -> str | None:
     """Return the exact objective of the answer, ``None`` for a relaxation's values."""
-    from lightloom.solvers.standard_form import has_integers  # noqa: PLC0415
+    from lightloom.solvers.standard_form import has_integers
 
     if not has_integers(stated.model):
         return None
@@ -237,7 +237,7 @@ def _record(
     instance: str, problem: str, unit: str, outcome: Outcome[Any]
 ) -> dict[str, object]:
     """Return the documented JSON object of an outcome, its exact answer left out."""
-    from lightloom.solvers import relative_gap  # noqa: PLC0415
+    from lightloom.solvers import relative_gap
 
     by = outcome.provenance
     return {

@@ -12,7 +12,7 @@ from lightloom.cli.streams import write_json, write_table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, as_json: bool) -> None:
     """List the solvers, installed or not."""
-    from lightloom.solvers import catalogue  # noqa: PLC0415
+    from lightloom.solvers import catalogue
 
     rows = [(adapter, adapter.status()) for adapter in catalogue().values()]
     if as_json:
@@ -33,7 +33,7 @@ def command(*, as_json: bool) -> None:
             }
         )
         return
-    from lightloom.report.tables import Column, terminal_table  # noqa: PLC0415
+    from lightloom.report.tables import Column, terminal_table
 
     headings = ("solver", "available", "version", "takes", "summary", "remark")
     write_table(

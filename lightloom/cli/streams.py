@@ -56,7 +56,7 @@ def silence_stdout() -> None:
 
 def _draw(table: RenderableType, *, err: bool) -> None:
     """Draw a table: to the width of a terminal, else as wide as it is, and plain."""
-    from rich.console import Console  # noqa: PLC0415  (only to draw tables)
+    from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():

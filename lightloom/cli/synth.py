@@ -82,9 +82,9 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.instances.named import load_instance  # noqa: PLC0415
-    from lightloom.synth.publish import publish  # noqa: PLC0415
-    from lightloom.synth.synthesise import synthesise  # noqa: PLC0415
+    from lightloom.instances.named import load_instance
+    from lightloom.synth.publish import publish
+    from lightloom.synth.synthesise import synthesise
 
     parameters = parse_parameters(params, lists=_list_parameters())
     question = load_instance(instance)
@@ -98,7 +98,7 @@ def command(
         verdict = publish(outcome.incumbent.schedule, output)
     synthesis = outcome.incumbent
     if len(synthesis.compared) > 1:
-        from lightloom.report.candidate_table import candidate_table  # noqa: PLC0415
+        from lightloom.report.candidate_table import candidate_table
 
         say_table(candidate_table(synthesis.compared, shown=_SHOWN))
     if as_json:
@@ -112,8 +112,8 @@ def command(
 
 
 def _list_parameters() -> set[str]:
-    from lightloom.report.algorithm_table import parameters_of  # noqa: PLC0415
-    from lightloom.synth.algorithms import catalogue  # noqa: PLC0415
+    from lightloom.report.algorithm_table import parameters_of
+    from lightloom.synth.algorithms import catalogue
 
     return {
         parameter.name
@@ -153,13 +153,13 @@ def _candidate(candidate: Candidate) -> dict[str, object]:
 
 
 def _reconfigurations(synthesis: Synthesis) -> int:
-    from lightloom.replay import replay  # noqa: PLC0415
+    from lightloom.replay import replay
 
     return len(replay(synthesis.schedule).reconfigurations)
 
 
 def _text(output: str, synthesis: Synthesis, certificate: CertificateReport) -> str:
-    from lightloom.report.candidate_table import parameters_text  # noqa: PLC0415
+    from lightloom.report.candidate_table import parameters_text
 
     schedule = synthesis.schedule
     assert schedule.footer is not None

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(ctx: click.Context, file: str, *, as_json: bool) -> None:
     """Check a schedule and say so."""
-    from lightloom.formats.schedule_reader import read_schedule  # noqa: PLC0415
-    from lightloom.validate import verify  # noqa: PLC0415
+    from lightloom.formats.schedule_reader import read_schedule
+    from lightloom.validate import verify
 
     with progress("verify") as tell:
         tell(f"reading {file}")

@@ -79,7 +79,7 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
             with gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as packed:
                 yield cast("BinaryIO", packed)
         elif suffix == ".zst":
-            import zstandard  # noqa: PLC0415  (only where it is asked for)
+            import zstandard
 
             packer = zstandard.ZstdCompressor(_ZSTD_LEVEL, write_checksum=True)
             with packer.stream_writer(raw, closefd=False) as stream:
@@ -96,7 +96,7 @@ def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
         stream = gzip.GzipFile(fileobj=raw)
         damages = (EOFError, zlib.error, gzip.BadGzipFile)
     elif suffix == ".zst":
-        import zstandard  # noqa: PLC0415  (only where it is asked for)
+        import zstandard
 
         stream = _ZstdStream(raw, zstandard.ZstdDecompressor())
         damages = (EOFError, zstandard.ZstdError)

@@ -170,6 +170,6 @@ def check_demand_rows(
 
 def instance_toml(instance: Instance) -> str:
     """Return an instance as TOML, every default filled in."""
-    import tomli_w  # noqa: PLC0415  (only needed to print)
+    import tomli_w
 
     return tomli_w.dumps(instance.table())

@@ -98,7 +98,7 @@ def candidate_routes(
     -----
     O(count * nodes * edges) a pair.
     """
-    import networkx as nx  # noqa: PLC0415
+    import networkx as nx
 
     graph = nx.DiGraph()
     graph.add_nodes_from(range(fabric.node_count))

@@ -273,7 +273,7 @@ def _picked(model: Model) -> list[Route]:
 
 def _traced(model: Model) -> list[Route]:
     """Return a route over the edges of each request."""
-    import networkx as nx  # noqa: PLC0415
+    import networkx as nx
 
     used: dict[int, list[Edge]] = defaultdict(list)
     for (q, tail, head), variable in model.flow.items():

@@ -127,7 +127,7 @@ def save_plot(panels: Sequence[Panel], stem: Path) -> tuple[Path, Path]:
     InputError
         If the folder cannot be written.
     """
-    import matplotlib as mpl  # noqa: PLC0415  (a second to import)
+    import matplotlib as mpl
 
     paths = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
     with mpl.rc_context(_RC):
@@ -144,7 +144,7 @@ def save_plot(panels: Sequence[Panel], stem: Path) -> tuple[Path, Path]:
 
 def draw(panels: Sequence[Panel]) -> Figure:
     """Return the panels side by side as a matplotlib figure, one legend below."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  (a second to import)
+    from matplotlib.figure import Figure
 
     widths = [_panel_inches(panel) for panel in panels]
     figure = Figure(figsize=(max(5.2, sum(widths)), 4.4), layout="constrained")

@@ -88,7 +88,7 @@ def verdict_of(status: int) -> tuple[Verdict, Limit | None]:
     UnknownStatusError
         There is no meaning for it.
     """
-    from gurobipy import GRB  # noqa: PLC0415  (optional)
+    from gurobipy import GRB
 
     names = {getattr(GRB.Status, n): n for n in dir(GRB.Status) if n.isupper()}
     name = names.get(status, str(status))
@@ -127,7 +127,7 @@ class Gurobi:
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
         """Solve a model with Gurobi."""
-        import gurobipy  # noqa: PLC0415  (optional, and not at start-up)
+        import gurobipy
 
         try:
             with gurobipy.Env(empty=True) as environment:
@@ -143,7 +143,7 @@ class Gurobi:
 
 def _licence_refusal(size: int) -> int | None:
     """Return the error code by which Gurobi refuses a model of `size`, or ``None``."""
-    import gurobipy  # noqa: PLC0415
+    import gurobipy
 
     try:
         with gurobipy.Env(empty=True) as environment:
@@ -173,7 +173,7 @@ def _refusal(problem: Any, form: StandardForm) -> Exception:  # noqa: ANN401
 
 
 def _set_options(environment: Any, options: SolveOptions) -> None:  # noqa: ANN401
-    import gurobipy  # noqa: PLC0415
+    import gurobipy
 
     check_not_ours("gurobi", options.extra, _OURS)
     environment.setParam("OutputFlag", int(options.log))
@@ -196,8 +196,8 @@ def _set_options(environment: Any, options: SolveOptions) -> None:  # noqa: ANN4
 
 def _pass_model(model: Any, form: StandardForm) -> Any:  # noqa: ANN401
     """Hand the arrays over; returns Gurobi's vector of variables."""
-    from gurobipy import GRB  # noqa: PLC0415
-    from scipy.sparse import csr_array  # noqa: PLC0415
+    from gurobipy import GRB
+    from scipy.sparse import csr_array
 
     types = np.where(form.integral, GRB.INTEGER, GRB.CONTINUOUS)
     columns = model.addMVar(
@@ -227,7 +227,7 @@ def _pass_model(model: Any, form: StandardForm) -> Any:  # noqa: ANN401
 
 def _listener(columns: Any, reporter: Reporter) -> Callable[[Any, int], None]:  # noqa: ANN401
     """Return the callback that tells of points and bounds and asks when to stop."""
-    from gurobipy import GRB  # noqa: PLC0415
+    from gurobipy import GRB
 
     def tell(model: Any, where: int) -> None:  # noqa: ANN401
         if reporter.stopped:

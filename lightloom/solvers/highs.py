@@ -123,7 +123,7 @@ class Highs:
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
         """Solve a model with HiGHS."""
-        import highspy  # noqa: PLC0415  (optional, and not at start-up)
+        import highspy
 
         highspy.Highs.resetGlobalScheduler(True)  # noqa: FBT003  (no such keyword)
         solver = highspy.Highs()
@@ -145,7 +145,7 @@ class Highs:
 
 def pass_model(solver: Any, form: StandardForm) -> None:  # noqa: ANN401  (no types)
     """Hand the arrays of a model over to a HiGHS instance."""
-    import highspy  # noqa: PLC0415
+    import highspy
 
     sense = highspy.ObjSense.kMaximize if form.maximise else highspy.ObjSense.kMinimize
     status = solver.passModel(
@@ -192,7 +192,7 @@ def _set_options(solver: Any, options: SolveOptions) -> None:  # noqa: ANN401
 
 
 def _set(solver: Any, options: Mapping[str, ExtraValue]) -> None:  # noqa: ANN401
-    import highspy  # noqa: PLC0415
+    import highspy
 
     for name, value in options.items():
         if solver.setOptionValue(name, value) == highspy.HighsStatus.kOk:

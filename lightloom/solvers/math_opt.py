@@ -124,14 +124,14 @@ def solve(
     UnknownStatusError
         A status without a meaning.
     """
-    from ortools.math_opt import (  # noqa: PLC0415  (optional, not at start-up)
+    from ortools.math_opt import (
         model_parameters_pb2,
         parameters_pb2,
         result_pb2,
     )
-    from ortools.math_opt.core.python import solver  # noqa: PLC0415
-    from ortools.util.python import solve_interrupter  # noqa: PLC0415
-    from pybind11_abseil.status import (  # type: ignore[import-untyped]  # noqa: PLC0415
+    from ortools.math_opt.core.python import solver
+    from ortools.util.python import solve_interrupter
+    from pybind11_abseil.status import (  # type: ignore[import-untyped]
         StatusNotOk,
     )
 
@@ -177,7 +177,7 @@ def solve(
 
 def model_proto(form: StandardForm) -> Any:  # noqa: ANN401  (generated, no types)
     """Return MathOpt's message for the arrays of a model."""
-    from ortools.math_opt import model_pb2  # noqa: PLC0415
+    from ortools.math_opt import model_pb2
 
     proto = model_pb2.ModelProto(name="lightloom")
     variables, rows = proto.variables, proto.linear_constraints
@@ -202,7 +202,7 @@ def model_proto(form: StandardForm) -> Any:  # noqa: ANN401  (generated, no type
 
 def _parameters(backend: Backend, form: StandardForm, options: SolveOptions) -> Any:  # noqa: ANN401
     """Return MathOpt's message for the options."""
-    from ortools.math_opt import parameters_pb2  # noqa: PLC0415
+    from ortools.math_opt import parameters_pb2
 
     parameters = parameters_pb2.SolveParametersProto(
         threads=options.threads, enable_output=options.log
@@ -221,7 +221,7 @@ def _callback(
     backend: Backend, form: StandardForm, reporter: Reporter
 ) -> tuple[Any, Callable[[Any], Any] | None]:
     """Return MathOpt's registration and the function it calls."""
-    from ortools.math_opt import callback_pb2  # noqa: PLC0415
+    from ortools.math_opt import callback_pb2
 
     registration = callback_pb2.CallbackRegistrationProto()
     if not (backend.events and form.integral.any()):
@@ -246,7 +246,7 @@ def _callback(
 
 def _best_point(result: Any, form: StandardForm) -> Any:  # noqa: ANN401
     """Return the values of the first feasible point of a result, or ``None``."""
-    from ortools.math_opt import solution_pb2  # noqa: PLC0415
+    from ortools.math_opt import solution_pb2
 
     for solution in result.solutions:
         primal = solution.primal_solution

@@ -72,7 +72,7 @@ def check_suffix(path: str | Path) -> str:
 
 def _write(compiled: CompiledModel, path: Path) -> None:
     """Have HiGHS write a model with the names of the Pyomo model."""
-    import highspy  # noqa: PLC0415  (not at start-up)
+    import highspy
 
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)  # noqa: FBT003  (no such keyword)

@@ -42,7 +42,7 @@ def available_bytes() -> int | None:
         used = int((group / "memory.current").read_text(encoding="ascii"))
         found.append(max(0, allowed - used))
     with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
-        import resource  # noqa: PLC0415  (not on Windows)
+        import resource
 
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         if soft != resource.RLIM_INFINITY:

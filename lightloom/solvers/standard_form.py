@@ -155,13 +155,13 @@ def compile_model(model: Any) -> CompiledModel:  # noqa: ANN401  (Pyomo has no t
     Time and memory grow with the entries of the model: measured 11 s and 1.5 GB for
     588,000 rows, 737,000 columns and 2.2 million entries.
     """
-    from pyomo.common.errors import (  # noqa: PLC0415  (0.3 s)
+    from pyomo.common.errors import (
         InfeasibleConstraintException,
         InvalidConstraintError,
         InvalidExpressionError,
     )
-    from pyomo.core.base import Var  # noqa: PLC0415
-    from pyomo.repn.plugins.standard_form import (  # noqa: PLC0415
+    from pyomo.core.base import Var
+    from pyomo.repn.plugins.standard_form import (
         LinearStandardFormCompiler,
     )
 
@@ -197,7 +197,7 @@ def compile_model(model: Any) -> CompiledModel:  # noqa: ANN401  (Pyomo has no t
 
 def has_integers(model: Any) -> bool:  # noqa: ANN401  (Pyomo has no types)
     """Return whether a Pyomo model has integer variables; a relaxation has none."""
-    from pyomo.core.base import Var  # noqa: PLC0415  (0.3 s)
+    from pyomo.core.base import Var
 
     variables = model.component_data_objects(Var, descend_into=True)
     return any(variable.is_integer() or variable.is_binary() for variable in variables)

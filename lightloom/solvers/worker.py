@@ -125,9 +125,9 @@ def _read(jobs: queue.SimpleQueue[tuple[Job, Reporter]], voice: _Voice) -> None:
 
 def _warm_up(job: Job) -> None:
     """Solve a tiny model, so that the solver's libraries are loaded."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     one, start = np.ones(1), np.array([0, 1], dtype=np.int32)
     tiny = replace(
@@ -148,7 +148,7 @@ def _warm_up(job: Job) -> None:
 
 def _hold_to(limit_bytes: int) -> None:
     """Allow this process so many bytes of address space beyond what it has."""
-    import resource  # noqa: PLC0415  (not on Windows; the parent has asked)
+    import resource
 
     with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
         pages = int(file.read().split()[0])

@@ -116,8 +116,8 @@ def _regular_colours(
 
 def _perfect_matching(tail: IntArray, head: IntArray, sides: int) -> IntArray:
     """Return which edges of a regular graph form one perfect matching."""
-    from scipy.sparse import csr_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
     pairs, first = np.unique(tail * sides + head, return_index=True)
     graph = csr_array(
@@ -139,8 +139,8 @@ def _halves(tail: IntArray, head: IntArray) -> IntArray:
     runs through closed walks of even length; every second edge of a walk is one
     orbit of the two pairings applied one after the other.
     """
-    from scipy.sparse import csr_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
 
     at_tail, at_head = _pairing(tail), _pairing(head)
     count = len(tail)

@@ -153,7 +153,7 @@ def _total_distance(
     length: IntArray,
 ) -> int:
     """Return the sum of the distances of all requests."""
-    from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+    from scipy.sparse.csgraph import dijkstra
 
     graph = _open_graph(node_count, edges, length)
     sources, row = np.unique(src, return_inverse=True)
@@ -179,7 +179,7 @@ def _open_graph(
     node_count: int, edges: tuple[IntArray, IntArray, IntArray], length: IntArray
 ) -> csr_array:
     """Return the open edges with their lengths; a length of 0 is still an edge."""
-    from scipy.sparse import csr_array  # noqa: PLC0415
+    from scipy.sparse import csr_array
 
     tail, head, capacity = edges
     open_ = np.flatnonzero(capacity)

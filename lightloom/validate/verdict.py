@@ -168,7 +168,7 @@ def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) ->
 
 def _check_time(schedule: Schedule, found: _Found) -> int | None:
     """Return replay's completion time, compared with the footer's."""
-    from lightloom.replay import replay  # noqa: PLC0415  (loaded only for claims)
+    from lightloom.replay import replay
 
     assert schedule.footer is not None
     try:

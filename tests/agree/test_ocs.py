@@ -215,7 +215,7 @@ def test_a_port_both_ways_counts_partners_once() -> None:
 
 def test_size_is_an_upper_estimate() -> None:
     """What is built is never larger than what was said before."""
-    import pyomo.environ as pyo  # noqa: PLC0415
+    import pyomo.environ as pyo
 
     for both in (False, True):
         instance = random_demand(_switches(5, 4, both=both), 7, 1, SIZES)

@@ -175,7 +175,7 @@ def test_size_is_an_upper_estimate(
     ops: int, devices: int, distance: int, memory: int | None, seed: int
 ) -> None:
     """What is built is never larger than what was said before."""
-    import pyomo.environ as pyo  # noqa: PLC0415
+    import pyomo.environ as pyo
 
     instance = placing(
         random_workload(ops, devices, distance, seed, most_memory=memory)

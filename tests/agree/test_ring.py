@@ -159,7 +159,7 @@ def test_other_problems_are_refused() -> None:
 @pytest.mark.parametrize("name", FABRICS)
 def test_size_is_an_upper_estimate(name: str) -> None:
     """What is built is never larger than what was said before."""
-    import pyomo.environ as pyo  # noqa: PLC0415
+    import pyomo.environ as pyo
 
     instance = random_demand(FABRICS[name], 5, 1, SIZES)
     try:

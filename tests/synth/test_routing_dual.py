@@ -132,7 +132,7 @@ def test_a_bound_is_the_fractional_optimum_rounded_up() -> None:
 
 def _fractional(graph: Graph, src: np.ndarray, dst: np.ndarray) -> float:
     """Return the least fractional congestion, by flows from each source."""
-    from scipy.optimize import linprog  # noqa: PLC0415
+    from scipy.optimize import linprog
 
     nodes, edges = graph.node_count, len(graph.tail)
     sources = np.unique(src)

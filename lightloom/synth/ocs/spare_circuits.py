@@ -97,8 +97,8 @@ class SpareCircuits:
 
     def _matched(self, places: list[int], src: list[int], dst: list[int]) -> list[int]:
         """Return a largest set of places for which there is room, in order."""
-        from scipy.sparse import csr_array  # noqa: PLC0415
-        from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
 
         rows, row = np.unique([src[place] for place in places], return_inverse=True)
         columns, column = np.unique(

@@ -151,8 +151,8 @@ def level_decided(
 
     A ring that it finds is given too; that there is none is its claim.
     """
-    from lightloom.models.ring_level import build, decode  # noqa: PLC0415
-    from lightloom.solvers import SolveOptions, run  # noqa: PLC0415
+    from lightloom.models.ring_level import build, decode
+    from lightloom.solvers import SolveOptions, run
 
     src, dst = ways.src.tolist(), ways.dst.tolist()
     named = {
@@ -204,8 +204,8 @@ def _matched(
     fabric: Ring, ways: RingWays, way: IntArray, colour: IntArray
 ) -> IntArray | None:
     """Return the wavelength of each colour of the fibre back, if all find one."""
-    from scipy.sparse import csr_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
     shape = (2, fabric.wavelengths, fabric.nodes)
     meet = np.zeros((fabric.wavelengths, fabric.wavelengths), dtype=np.int64)

@@ -94,7 +94,7 @@ class _Lines:
 
     def stacked(self) -> tuple[Callable[[IntArray], IntArray], IntArray]:
         """Return the loads of all lines as a function of circuits, and capacities."""
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         line, pair = np.concatenate(self._line), np.concatenate(self._pair)
         matrix = csr_array(

@@ -189,7 +189,7 @@ class _Try:
 
     def _assigned(self, news: Counts, missing: Mask) -> tuple[IntArray, IntArray]:
         """Return senders and receivers, the receivers that miss most first served."""
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
+        from scipy.optimize import linear_sum_assignment
 
         need = missing.sum(axis=1)
         useful = news > 0

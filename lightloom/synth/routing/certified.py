@@ -128,7 +128,7 @@ def certified_routing(
         )
     if start.proved:
         return start
-    from lightloom.synth.routing.dual import EdgeLengthSearch  # noqa: PLC0415
+    from lightloom.synth.routing.dual import EdgeLengthSearch
 
     search = EdgeLengthSearch(graph, src, dst, seed)
     search.advance(start.congestion)
@@ -137,7 +137,7 @@ def certified_routing(
 
 def _graph_auction(graph: Graph, src: IntArray, dst: IntArray) -> Auction:
     """Return the auction of a graph whose requests are sound."""
-    from lightloom.synth.routing.graph_negotiation import GraphNegotiation  # noqa: PLC0415
+    from lightloom.synth.routing.graph_negotiation import GraphNegotiation
 
     graph.check_requests(src, dst)
     return GraphNegotiation(graph.opened()[0], src, dst)

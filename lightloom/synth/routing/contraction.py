@@ -110,8 +110,8 @@ class Contraction:
 
 def _joined(graph: Graph, priced: IntArray) -> tuple[IntArray, int]:
     """Return the component of each node over the other edges, and their number."""
-    from scipy.sparse import csr_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
 
     free = np.ones(len(graph.tail), dtype=np.bool_)
     free[priced] = False

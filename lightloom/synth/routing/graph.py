@@ -128,8 +128,8 @@ def check_routes_exist(
 
     O(nodes + edges) for each distinct source.
     """
-    from scipy.sparse import csr_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
 
     open_ = graph.capacity > 0
     ends = (graph.tail[open_], graph.head[open_])

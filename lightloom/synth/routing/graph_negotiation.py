@@ -26,7 +26,7 @@ class GraphNegotiation(Auction):
     """
 
     def __init__(self, graph: Graph, src: IntArray, dst: IntArray) -> None:
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         super().__init__(len(src), graph.capacity)
         nodes = graph.node_count
@@ -52,7 +52,7 @@ class GraphNegotiation(Auction):
 
     def _hops(self) -> IntArray:
         """Return the least hops of each request."""
-        from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+        from scipy.sparse.csgraph import dijkstra
 
         sources, row = np.unique(np.array(self._src, np.int64), return_inverse=True)
         reach = dijkstra(self._graph, indices=sources, unweighted=True)
@@ -61,7 +61,7 @@ class GraphNegotiation(Auction):
 
     def _cheapest(self, request: int, passes: int) -> list[int]:
         """Return the cheapest route."""
-        from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+        from scipy.sparse.csgraph import dijkstra
 
         del passes
         src, node = self._src[request], self._dst[request]

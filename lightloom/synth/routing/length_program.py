@@ -91,7 +91,7 @@ class LengthProgram:
 
     def _form(self) -> StandardForm:
         """Return the program: columns lengths, then distances; rows walks, then one."""
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         walks, edges = self._walks, len(self._capacity)
         rows = len(walks.pair)

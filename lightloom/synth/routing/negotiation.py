@@ -102,7 +102,7 @@ class Negotiation(Auction):
     def _detour(self, src: int, dst: int, below: int) -> list[int] | None:
         """Return the cheapest route of any length on any layer, if below a price."""
         if self._detours is None:
-            from lightloom.synth.routing.detours import Detours  # noqa: PLC0415
+            from lightloom.synth.routing.detours import Detours
 
             self._detours = Detours(self._fabric, len(self._layers))
         return self._detours.cheapest(self._price, src, dst, below)

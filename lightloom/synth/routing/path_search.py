@@ -98,7 +98,7 @@ class PathSearch:
     """
 
     def __init__(self, graph: Graph) -> None:
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         nodes = graph.node_count
         starts = np.searchsorted(graph.tail, np.arange(nodes + 1))
@@ -138,7 +138,7 @@ class PathSearch:
         self, length: FloatArray, pairs: Pairs
     ) -> tuple[FloatArray, IntArray, IntArray]:
         """Return distances, predecessors by source, and the source of each pair."""
-        from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+        from scipy.sparse.csgraph import dijkstra
 
         # An explicit 0 is an edge of length 0.
         self._graph.data = length

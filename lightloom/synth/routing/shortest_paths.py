@@ -75,7 +75,7 @@ def random_shortest(
     check_reachable(fabric, src, dst, by_id)
     if not len(src):
         return Ragged.from_lists([])
-    from scipy.sparse.csgraph import yen  # noqa: PLC0415
+    from scipy.sparse.csgraph import yen
 
     graph = _open_graph(fabric, by_id)
     rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def random_shortest(
 
 def _open_graph(fabric: Lightpath, by_id: IntArray) -> csr_array:
     """Return the edges that have capacity, each of length 1."""
-    from scipy.sparse import csr_array  # noqa: PLC0415
+    from scipy.sparse import csr_array
 
     tail, head = fabric.edges()
     open_ = by_id[fabric.edge_ids(tail, head)] > 0
