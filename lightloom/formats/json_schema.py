@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,10 @@ def schedule_schema() -> dict[str, Any]:
     references, definitions = msgspec.json.schema_components(
         list(RECORDS.values()), ref_template="#/$defs/{name}"
     )
+    for definition in definitions.values():
+        # Python 3.13 takes the indentation out of docstrings; earlier ones do not.
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     definitions["StepRecord"] |= {
         "oneOf": [
             {"required": _CHUNKED, "properties": {"bytes": False}},
