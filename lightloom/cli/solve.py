@@ -278,10 +278,12 @@ def _text(record: dict[str, object]) -> str:
         ]
         if isinstance(record["gap"], float):
             values.append(f"gap {100 * record['gap']:.2f} %")
-    values.append(f"{record['seconds']:.2f} s")
+    if isinstance(record["seconds"], float):
+        values.append(f"{record['seconds']:.2f} s")
     lines.append("  " + ", ".join(values))
-    if record["answer"] is None and record["detail"]:
-        lines.append(f"  {'; '.join(map(str, record['detail']))}")  # type: ignore[call-overload]
+    detail = record["detail"]
+    if record["answer"] is None and isinstance(detail, list) and detail:
+        lines.append(f"  {'; '.join(detail)}")
     if record["file"] is not None:
         lines.append(f"  {record['file']}: written, verified")
     return "\n".join(lines)

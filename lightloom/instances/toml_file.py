@@ -121,7 +121,8 @@ def _demand_rows(
     where = f"{name}: demand"
     raw = convert(table, _DemandTable, where=where)
     columns = (raw.src, raw.dst, raw.bytes)
-    ways = [raw.matrix is not None, raw.pairs is not None, any(columns)]
+    inline = any(column is not None for column in columns)
+    ways = [raw.matrix is not None, raw.pairs is not None, inline]
     if sum(ways) != 1:
         what = "a demand is given in exactly one way"
         allowed = "matrix, or pairs, or the columns src, dst and bytes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from graphlib import TopologicalSorter
@@ -73,11 +73,8 @@ class PlacementAnswer:
         ends = (column(self.workload.src), column(self.workload.dst))
         edges = zip(*(self.device[end].tolist() for end in ends), strict=True)
         links = sorted({(src, dst) for src, dst in edges if src != dst})
-        out, into = ([link[end] for link in links] for end in (0, 1))
-        return tuple(  # type: ignore[return-value]
-            max((side.count(device) for device in side), default=0)
-            for side in (out, into)
-        )
+        out, into = Counter(src for src, _ in links), Counter(dst for _, dst in links)
+        return max(out.values(), default=0), max(into.values(), default=0)
 
 
 def build(instance: Instance, *, pinned: bool = False) -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective, Demand
@@ -150,7 +150,7 @@ def _traffic(
 
 def _candidate(entrant: _Entrant) -> Candidate:
     name, parameters = entrant.proposal
-    plain: dict[str, ParameterValue] = dict(sorted(parameters.items()))  # type: ignore[arg-type]
+    plain = cast("dict[str, ParameterValue]", dict(sorted(parameters.items())))
     return Candidate(name, plain, entrant.mapping, entrant.least_ps)
 
 

@@ -22,3 +22,13 @@ def test_repeated_rows_are_repeated_requests(tmp_path: Path) -> None:
     instance = read_instance(path)
     assert instance.task == Demand((0, 3), (3, 0), (1, 7))
     assert instance.requests == ((3, 0), (0, 3), (3, 0))
+
+
+def test_an_empty_demand_is_a_demand(tmp_path: Path) -> None:
+    """Columns without rows are given, and ask for nothing."""
+    path = tmp_path / "instance.toml"
+    path.write_text(
+        '[fabric]\nkind = "lightpath"\nrows = 2\ncols = 2\n'
+        "[demand]\nsrc = []\ndst = []\nbytes = []\n"
+    )
+    assert read_instance(path).task == Demand((), (), ())
