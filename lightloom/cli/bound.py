@@ -12,18 +12,38 @@ from lightloom.cli.streams import write_json, write_table, write_text
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Certificate
+    from collections.abc import Sequence
+
+    from lightloom.core.certificate import Certificate, ObjectiveCertificate
 
 
 @click.command(
     "bound",
     help=SUMMARIES["bound"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
+    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Bounds are on"
+    " the completion time or, with --problem, on the objective of that problem.",
 )
 @click.argument("instance")
+@click.option(
+    "--problem", metavar="NAME", help="rounds, routing, ocs, ring, placement."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Of the search for witnesses, with --problem.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(instance: str, *, as_json: bool) -> None:
+def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> None:
     """Print every bound, the best first."""
+    if problem is None:
+        _completion_time(instance, as_json=as_json)
+    else:
+        _objective(instance, problem, seed, as_json=as_json)
+
+
+def _completion_time(instance: str, *, as_json: bool) -> None:
     from lightloom.instances.named import load_instance
     from lightloom.validate.bounds import all_bounds, lower_bound
 
@@ -36,15 +56,7 @@ def command(instance: str, *, as_json: bool) -> None:
             key=lambda certificate: (-certificate.bound, certificate.kind),
         )
     if as_json:
-        write_json(
-            {
-                "instance": instance,
-                "bound": None if best is None else best.bound,
-                "kind": None if best is None else best.kind,
-                "witness": None if best is None else best.witness,
-                "bounds": [_record(certificate) for certificate in certificates],
-            }
-        )
+        write_json({"instance": instance, **_record(best, certificates)})
         return
     from lightloom.report.bound_table import bound_table
 
@@ -56,9 +68,46 @@ def command(instance: str, *, as_json: bool) -> None:
         write_text(f"{instance}: {text}")
 
 
-def _record(certificate: Certificate) -> dict[str, object]:
+def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None:
+    from lightloom.instances.named import load_instance
+    from lightloom.synth.own import own_algorithm, problem_bounds
+
+    with progress("bound") as tell:
+        tell("looking for witnesses")
+        certificates = problem_bounds(problem, load_instance(instance), seed)
+    algorithm = own_algorithm(problem)
+    best = certificates[0] if certificates else None
+    if as_json:
+        head = {"instance": instance, "problem": problem, "unit": algorithm.unit}
+        write_json({**head, **_record(best, certificates)})
+        return
+    from lightloom.core.certificate import exact
+    from lightloom.report.bound_table import bound_table
+
+    write_table(bound_table(certificates))
+    if best is None:
+        write_text(f"{instance}: no bound is known")
+        return
+    side = "most" if algorithm.largest else "least"
+    value = f"{exact(best.bound)} {algorithm.unit}"
+    text = f"every answer has at {side} {value} ({best.kind}, witness checked)"
+    write_text(f"{instance}: {text}")
+
+
+def _record(
+    best: Certificate | ObjectiveCertificate | None,
+    certificates: Sequence[Certificate] | Sequence[ObjectiveCertificate],
+) -> dict[str, object]:
     return {
-        "kind": certificate.kind,
-        "bound": certificate.bound,
-        "witness": certificate.witness,
+        "bound": None if best is None else best.bound,
+        "kind": None if best is None else best.kind,
+        "witness": None if best is None else best.witness,
+        "bounds": [
+            {
+                "kind": certificate.kind,
+                "bound": certificate.bound,
+                "witness": certificate.witness,
+            }
+            for certificate in certificates
+        ],
     }

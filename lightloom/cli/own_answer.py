@@ -13,13 +13,18 @@ from lightloom.synth.own import NAME, own_algorithm
 from lightloom.synth.sign import signed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lightloom.core.schedule import Schedule
 
 
 def own_answer(
     name: str, problem: str, seed: int
-) -> tuple[dict[str, object], Reason, Schedule | None]:
-    """Return the record of an answer, its reason, and its schedule with footer.
+) -> tuple[dict[str, object], Reason, Callable[[], Schedule] | None]:
+    """Return the record of an answer, its reason, and what makes its schedule.
+
+    The schedule has its footer, certificates included; ``None`` where answers are
+    none.
 
     Raises
     ------
@@ -33,7 +38,7 @@ def own_answer(
     start = time.perf_counter()
     answer = algorithm.solve(instance, seed)
     seconds = time.perf_counter() - start
-    schedule = answer.schedule and signed(answer.schedule, instance)
+    unsigned = answer.schedule
     reason = Reason.PROVEN_OPTIMAL if answer.proved else Reason.STOPPED_WITH_ANSWER
     gap = None
     if answer.bound is not None:
@@ -57,8 +62,15 @@ def own_answer(
         "model_sha256": None,
         "detail": list(answer.detail),
         "file": None,
+        "objectives": None,
     }
-    return record, reason, schedule
+    if unsigned is None:
+        return record, reason, None
+    return (
+        record,
+        reason,
+        lambda: signed(unsigned(), instance, answer.certificates),
+    )
 
 
 def _number(value: int | Fraction) -> int | float:

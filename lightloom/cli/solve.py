@@ -11,6 +11,7 @@ from lightloom.cli.main import SUMMARIES
 from lightloom.cli.parameters import parse_parameters
 from lightloom.cli.problem_model import state_problem
 from lightloom.cli.progress import progress
+from lightloom.cli.records import certificates_text, objective_record
 from lightloom.cli.streams import write_json, write_text
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Reason
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 OWN = "lightloom"
 ROUNDS = "rounds"
 _MIB = 2**20
+_OWN_SCHEDULES = ("routing",)
+"""Problems whose answers are schedules only where they are our own."""
 
 
 @click.command(
@@ -116,9 +119,10 @@ def command(
             raise InputError(what, where="--solver", fix="use --solver highs")
         from lightloom.cli.own_answer import own_answer
 
-        record, reason, schedule = own_answer(instance, problem, seed)
-        if output is not None and schedule is None:
+        record, reason, make = own_answer(instance, problem, seed)
+        if output is not None and make is None:
             raise no_schedule(problem, output)
+        schedule = None if output is None or make is None else make()
         _report(ctx, record, reason, schedule, output, as_json=as_json)
         return
     usable(solver)
@@ -145,7 +149,8 @@ def command(
     with progress("solve") as tell:
         stated = state_problem(instance, problem, params, horizon, tell)
         if output is not None and stated.problem.schedule is None:
-            raise no_schedule(problem, output)
+            fix = f"use --solver {OWN}" if problem in _OWN_SCHEDULES else ""
+            raise no_schedule(problem, output, fix)
         outcome = run(
             stated.model, solver, options, lambda news: tell(_progress_text(news))
         )
@@ -164,10 +169,10 @@ def default_solver(problem: str, *, for_model: bool) -> str:
     return OWN if problem in catalogue() and not for_model else "highs"
 
 
-def no_schedule(problem: str, output: str) -> InputError:
+def no_schedule(problem: str, output: str, fix: str = "") -> InputError:
     """Return the error of a schedule asked for where answers are none."""
     what = f"answers of {problem} are no schedules"
-    return InputError(what, where="--output", found=output)
+    return InputError(what, where="--output", found=output, fix=fix)
 
 
 def _report(
@@ -180,17 +185,20 @@ def _report(
     as_json: bool,
 ) -> None:
     """Say what came out; exit with its code."""
+    proven = ""
     if output is not None and schedule is not None:
         from lightloom.synth.publish import publish
 
-        publish(schedule, output)
+        verdict = publish(schedule, output)
         record["file"] = output
+        record["objectives"] = [objective_record(one) for one in verdict.objectives]
+        proven = f"\n  {certificates_text(verdict)}"
     if as_json:
         write_json(record)
     elif output == "-":
-        click.echo(_text(record), err=True)
+        click.echo(_text(record) + proven, err=True)
     else:
-        write_text(_text(record))
+        write_text(_text(record) + proven)
     if record["objective"] is None:
         infeasible = reason is Reason.PROVEN_INFEASIBLE
         ctx.exit(InfeasibleError.exit_code if infeasible else NO_ANSWER)
@@ -215,13 +223,18 @@ def _schedule(stated: ProblemModel, seed: int) -> Schedule:
     """Return the schedule that the answer is, its footer filled in."""
     from dataclasses import replace
 
+    from lightloom.synth.own import best_certificates
     from lightloom.synth.sign import signed
 
     assert stated.problem.schedule is not None
     answer = stated.problem.decode(stated.model)
     schedule = stated.problem.schedule(stated.instance, answer)
     algorithm = replace(schedule.algorithm, seed=seed)
-    return signed(replace(schedule, algorithm=algorithm), stated.instance)
+    return signed(
+        replace(schedule, algorithm=algorithm),
+        stated.instance,
+        best_certificates(stated.problem.name, stated.instance, seed),
+    )
 
 
 def _exact(stated: ProblemModel) -> str | None:
@@ -258,6 +271,7 @@ def _record(
         "model_sha256": None if by is None else by.model_sha256,
         "detail": list(outcome.detail),
         "file": None,
+        "objectives": None,
     }
 
 

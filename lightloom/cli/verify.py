@@ -9,7 +9,11 @@ import click
 from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
-from lightloom.cli.records import certificate_record, certificate_text
+from lightloom.cli.records import (
+    certificate_record,
+    certificates_text,
+    objective_record,
+)
 from lightloom.cli.streams import write_json, write_text
 
 if TYPE_CHECKING:
@@ -58,16 +62,17 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
             for violation in verdict.violations
         ],
         "certificate": certificate_record(verdict.certificate),
+        "objectives": [objective_record(report) for report in verdict.objectives],
     }
 
 
 def verdict_text(file: str, verdict: Verdict) -> str:
     """Return a verdict for people, one line a violation."""
-    certificate = certificate_text(verdict.certificate)
+    proven = certificates_text(verdict)
     if verdict.valid:
-        return f"{file}: valid; {certificate}"
+        return f"{file}: valid; {proven}"
     count = len(verdict.violations)
-    lines = [f"{file}: {count} violation{'s' if count > 1 else ''}; {certificate}"]
+    lines = [f"{file}: {count} violation{'s' if count > 1 else ''}; {proven}"]
     for violation in verdict.violations:
         step = "" if violation.step is None else f" step {violation.step}:"
         resource = f" {violation.resource}:" if violation.resource else ""

@@ -92,7 +92,11 @@ class CircuitFabric(Fabric, Protocol):
 
     @property
     def circuit_columns(self) -> tuple[str, ...]:
-        """Columns of a segment beside src and dst, for example ``route``."""
+        """Columns of a segment beside src and dst, for example ``route``.
+
+        ``multicast`` among them says that a circuit may have several destinations;
+        that column alone may be left out of a segment.
+        """
 
     @property
     def ports_per_node(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.task import Collective, Task
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Certificate
+    from lightloom.core.certificate import Certificate, ObjectiveCertificate
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import FabricTable
@@ -107,7 +107,9 @@ class Footer:
     completion_time_ps
         What replay says.
     certificate
-        A lower bound with its witness, or ``None``.
+        A lower bound on the completion time with its witness, or ``None``.
+    objectives
+        Bounds on other objectives, each objective at most once.
     """
 
     segments: int
@@ -116,6 +118,7 @@ class Footer:
     transfers: int
     completion_time_ps: int
     certificate: Certificate | None = None
+    objectives: tuple[ObjectiveCertificate, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

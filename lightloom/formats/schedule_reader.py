@@ -25,10 +25,13 @@ from lightloom.core.schedule import (
 from lightloom.formats.compression import open_reading
 from lightloom.formats.record_decoder import decode_header, decode_record
 from lightloom.formats.schedule_records import (
+    NEW_KEYS,
+    REQUIRED_KEYS,
     Column,
     FooterRecord,
     HeaderRecord,
     OpName,
+    Record,
     SegmentRecord,
     StepRecord,
 )
@@ -141,6 +144,7 @@ class _Assembly:
         record = decode_record(line, place)
         if isinstance(record, HeaderRecord):
             raise FormatError("a second header", where=place)
+        _check_version(record, self.header.version, place)
         if isinstance(record, FooterRecord):
             self.footer = record
         elif isinstance(record, SegmentRecord):
@@ -166,6 +170,7 @@ class _Assembly:
                 transfers=footer.transfers,
                 completion_time_ps=footer.completion_time_ps,
                 certificate=footer.certificate,
+                objectives=tuple(footer.objectives or ()),
             ),
             written_by=self.header.written_by,
         )
@@ -183,17 +188,19 @@ class _Assembly:
             columns["wavelengths"] = record.wavelengths
         if not isinstance(record.route, UnsetType):
             columns["route"] = record.route
-        direction = None
-        if not isinstance(record.direction, UnsetType):
-            columns["direction"] = record.direction
-            direction = np.array(record.direction, dtype=np.int64)
+        plain: dict[str, IntArray] = {}
+        for name in ("direction", "transceiver", "multicast"):
+            values: list[int] | UnsetType = getattr(record, name)
+            if not isinstance(values, UnsetType):
+                columns[name] = values
+                plain[name] = np.array(values, dtype=np.int64)
         _row_count(columns, f"{place}: segment")
         circuits = Circuits(
             np.array(record.src, dtype=np.int64),
             np.array(record.dst, dtype=np.int64),
             _ragged(record.wavelengths),
             _ragged(record.route),
-            direction,
+            **plain,
         )
         self._segments.append(Segment(record.plane, record.index, circuits))
 
@@ -209,6 +216,22 @@ class _Assembly:
             self._used.add((plane, segment))
         transfers = _transfers(record, where)
         self._parts.append(StepPart(record.index, plane, segment, transfers))
+
+
+def _check_version(record: Record, version: int, place: str) -> None:
+    """Raise if a record has keys that its version lacks, or lacks one it has."""
+    has = {
+        key
+        for key in NEW_KEYS.get(type(record), ())
+        if getattr(record, key) is not UNSET
+    }
+    if version == 1 and has:
+        what, fix = "unknown key in a file of version 1", "write it anew"
+        found = ", ".join(sorted(has))
+        raise FormatError(what, where=place, found=found, fix=fix)
+    for key in REQUIRED_KEYS.get(type(record), ()):
+        if version > 1 and key not in has:
+            raise FormatError(f"missing key {key}", where=f"{place}: {key}")
 
 
 def _task(header: HeaderRecord, place: str) -> Task:

@@ -1,4 +1,4 @@
-"""Lines of the schedule file, version 1: header, segments, steps, footer."""
+"""Lines of the schedule file, version 2: header, segments, steps, footer."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 # msgspec reads the annotations when the classes are made.
-from lightloom.core.certificate import Certificate  # noqa: TC001
+from lightloom.core.certificate import (  # noqa: TC001
+    Certificate,
+    ObjectiveCertificate,
+)
 from lightloom.core.fabric import FabricTable  # noqa: TC001
 from lightloom.core.task import Collective, Demand  # noqa: TC001
 
 FORMAT_NAME = "lightloom-schedule"
-VERSION = 1
-SUPPORTED_VERSIONS = (1,)
+VERSION = 2
+SUPPORTED_VERSIONS = (1, 2)
 
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -53,7 +56,7 @@ class HeaderRecord(
     """
 
     format: Literal["lightloom-schedule"]
-    version: Literal[1]
+    version: Literal[1, 2]
     written_by: str
     fabric: FabricTable
     task: TaskRecord
@@ -71,7 +74,9 @@ class SegmentRecord(
 
     Row i of every column is one circuit: the wavelengths that share one route from
     src to dst, whose nodes are listed in order, both ends included. Direction is
-    the way round a ring. A fabric without one of them has no such column.
+    the way round a ring, transceiver the one used at both ends. A fabric without one
+    of them has no such column. Rows with the same multicast id, 0 or more, are one
+    circuit with several destinations; -1, or no such column, means none.
     """
 
     plane: Count
@@ -81,6 +86,8 @@ class SegmentRecord(
     wavelengths: list[list[Int64]] | UnsetType = UNSET
     route: list[list[Int64]] | UnsetType = UNSET
     direction: list[Int64] | UnsetType = UNSET
+    transceiver: list[Int64] | UnsetType = UNSET
+    multicast: list[Int64] | UnsetType = UNSET
 
 
 class StepRecord(
@@ -114,10 +121,13 @@ class FooterRecord(
     msgspec.Struct,
     frozen=True,
     forbid_unknown_fields=True,
+    kw_only=True,
     tag_field="record",
     tag="footer",
 ):
     """The last line: what the schedule claims of itself, and the file's hash.
+
+    ``certificate`` bounds the completion time, ``objectives`` other things.
 
     ``sha256`` is over the bytes of all earlier lines, newlines included, of the
     uncompressed file.
@@ -129,6 +139,7 @@ class FooterRecord(
     transfers: Count
     completion_time_ps: Count
     certificate: Certificate | None
+    objectives: list[ObjectiveCertificate] | UnsetType = UNSET
     sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -139,3 +150,10 @@ RECORDS: dict[str, type[Record]] = {
     "step": StepRecord,
     "footer": FooterRecord,
 }
+NEW_KEYS: dict[type[Record], tuple[str, ...]] = {
+    SegmentRecord: ("transceiver", "multicast"),
+    FooterRecord: ("objectives",),
+}
+"""Keys that version 1 does not know."""
+REQUIRED_KEYS: dict[type[Record], tuple[str, ...]] = {FooterRecord: ("objectives",)}
+"""Those of them that later versions always have."""

@@ -81,6 +81,7 @@ def schedule_lines(schedule: Schedule) -> Iterator[bytes]:
         transfers=footer.transfers,
         completion_time_ps=footer.completion_time_ps,
         certificate=footer.certificate,
+        objectives=list(footer.objectives),
         sha256=digest.hexdigest(),
     )
     yield encoder.encode(last) + b"\n"
@@ -141,8 +142,14 @@ def _segment(segment: Segment) -> SegmentRecord:
         dst=circuits.dst.tolist(),
         wavelengths=_lists(circuits.wavelengths),
         route=_lists(circuits.route),
-        direction=UNSET if circuits.direction is None else circuits.direction.tolist(),
+        direction=_plain(circuits.direction),
+        transceiver=_plain(circuits.transceiver),
+        multicast=_plain(circuits.multicast),
     )
+
+
+def _plain(column: IntArray | None) -> list[int] | UnsetType:
+    return UNSET if column is None else column.tolist()
 
 
 def _lists(rows: Ragged | None) -> list[list[int]] | UnsetType:

@@ -1,41 +1,49 @@
-"""Lower bounds as a table."""
+"""Bounds as a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.core.certificate import Certificate, exact
 from lightloom.core.units import format_ps
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
-    from lightloom.core.certificate import Certificate
+    from lightloom.core.certificate import ObjectiveCertificate
 
 _COLUMNS = (Column("kind"), Column("bound", number=True), Column("witness"))
 _SHOWN = 8
 
 
-def bound_table(certificates: Sequence[Certificate]) -> Table:
+def bound_table(
+    certificates: Sequence[Certificate] | Sequence[ObjectiveCertificate],
+) -> Table:
     """Return bounds with their witnesses, in the given order."""
     rows = [
-        (certificate.kind, format_ps(certificate.bound), _witness(certificate))
+        (certificate.kind, _bound(certificate), _witness(certificate.witness))
         for certificate in certificates
     ]
     return terminal_table(_COLUMNS, rows)
 
 
-def _witness(certificate: Certificate) -> str:
-    return ", ".join(
-        f"{key} {_short(value)}" for key, value in certificate.witness.items()
-    )
+def _bound(certificate: Certificate | ObjectiveCertificate) -> str:
+    """Return a bound: a completion time with its unit, else a number."""
+    if isinstance(certificate, Certificate):
+        return format_ps(certificate.bound)
+    return str(exact(certificate.bound))
 
 
-def _short(value: int | list[int]) -> str:
+def _witness(witness: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {_short(value)}" for key, value in witness.items())
+
+
+def _short(value: object) -> str:
     """Return a value, a long list by its first members and its length."""
-    if isinstance(value, int) or len(value) <= _SHOWN:
+    if not isinstance(value, list) or len(value) <= _SHOWN:
         return str(value)
     first = ", ".join(map(str, value[:_SHOWN]))
     return f"[{first}, ...] ({len(value)})"

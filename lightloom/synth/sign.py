@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lightloom import __version__
+from lightloom.core.certificate import stored
 from lightloom.core.schedule import Footer
 from lightloom.replay import replay
 from lightloom.validate.bounds import lower_bound
+from lightloom.validate.objectives import catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightloom.core.certificate import ObjectiveCertificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
 
 
-def signed(schedule: Schedule, instance: Instance) -> Schedule:
-    """Return a schedule with its footer: counts, completion time, certificate.
+def signed(
+    schedule: Schedule,
+    instance: Instance,
+    objectives: Iterable[ObjectiveCertificate] = (),
+) -> Schedule:
+    """Return a schedule with its footer: counts, completion time, certificates.
 
     Parameters
     ----------
@@ -26,6 +35,9 @@ def signed(schedule: Schedule, instance: Instance) -> Schedule:
         Sound, whatever its footer.
     instance
         The instance that it serves.
+    objectives
+        Bounds on other objectives that measure it, one each; their values are
+        recomputed from the schedule.
     """
     completion_time_ps = replay(schedule).completion_time_ps
     certificate = lower_bound(instance.fabric, schedule.task)
@@ -38,5 +50,15 @@ def signed(schedule: Schedule, instance: Instance) -> Schedule:
         schedule.transfer_count,
         completion_time_ps,
         certificate,
+        tuple(_valued(bound, schedule, instance) for bound in objectives),
     )
     return replace(schedule, footer=footer, written_by=f"lightloom {__version__}")
+
+
+def _valued(
+    bound: ObjectiveCertificate, schedule: Schedule, instance: Instance
+) -> ObjectiveCertificate:
+    """Return a bound with what the schedule has of its objective."""
+    objective = catalogue()[bound.objective]
+    _, value = objective.measure(instance.fabric, schedule)
+    return msgspec.structs.replace(bound, value=stored(value))

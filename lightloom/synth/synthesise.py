@@ -11,15 +11,17 @@ from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.auto import AUTO, search, search_demand
-from lightloom.synth.candidate import Contest
+from lightloom.synth.candidate import Candidate, Contest
+from lightloom.synth.fabrics import catalogue
 from lightloom.synth.sign import signed
+from lightloom.synth.weaving.mapping import GIVEN
+from lightloom.validate.bounds import lower_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
-    from lightloom.synth.candidate import Candidate
 
 ROUTERS = ("minimum-congestion", "random")
 
@@ -83,12 +85,16 @@ def synthesise(
         allowed = ", ".join(ROUTERS)
         raise InputError("unknown router", found=router, allowed=allowed)
     task, fabric = instance.communication, instance.fabric
-    if isinstance(fabric, CircuitFabric) and not isinstance(fabric, Lightpath):
+    own = catalogue().get(fabric.kind)
+    circuits = isinstance(fabric, CircuitFabric)
+    if own is None and circuits and not isinstance(fabric, Lightpath):
         what = f"no algorithm weaves circuits for the fabric {fabric.kind!r}"
         fix = f"use `lightloom solve --problem {fabric.kind}`"
         raise InputError(what, where=f"{instance.name}: fabric.kind", fix=fix)
     contest = Contest(instance, seed=seed, router=router, progress=progress)
-    if isinstance(task, Collective):
+    if own is not None:
+        _enter_all(contest, own.schedules(instance, algorithm, parameters or {}, seed))
+    elif isinstance(task, Collective):
         search(contest, algorithm, dict(parameters or {}))
     else:
         search_demand(contest, algorithm, dict(parameters or {}))
@@ -109,3 +115,15 @@ def synthesise(
         limit=None,
         provenance=None,
     )
+
+
+def _enter_all(contest: Contest, schedules: Iterable[Schedule]) -> None:
+    """Enter schedules that a fabric's own synthesiser has made."""
+    instance = contest.instance
+    bound = lower_bound(instance.fabric, instance.communication)
+    least_ps = 0 if bound is None else bound.bound
+    for schedule in schedules:
+        made = schedule.algorithm
+        contest.say(f"replaying {made.name}")
+        candidate = Candidate(made.name, made.parameters, GIVEN, least_ps)
+        contest.enter_schedule(candidate, schedule)

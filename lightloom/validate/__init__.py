@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from lightloom.validate.conformance.check import check_synthesiser
+from lightloom.validate.conformance.report import ConformanceReport
+from lightloom.validate.objectives import ObjectiveReport
 from lightloom.validate.rules import RULES, Rule
+from lightloom.validate.seal import seal
 from lightloom.validate.verdict import CertificateReport, Verdict, verify
 
-__all__ = ["RULES", "CertificateReport", "Rule", "Verdict", "verify"]
+__all__ = [
+    "RULES",
+    "CertificateReport",
+    "ConformanceReport",
+    "ObjectiveReport",
+    "Rule",
+    "Verdict",
+    "check_synthesiser",
+    "seal",
+    "verify",
+]

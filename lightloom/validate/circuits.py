@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.violation import Violation
+from lightloom.validate.multicast_rows import misplaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.schedule import Schedule, Segment
+
+_ONE_CIRCUIT = (
+    "a multicast circuit has one source, one set of wavelengths, one transceiver, and"
+    " different destinations"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +45,8 @@ class Inspection:
 def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
     """Yield every circuit that is malformed.
 
-    Rules ``circuit-columns``, ``node-range``, ``self-circuit`` and those of
-    `CircuitFabric.circuit_faults`.
+    Rules ``circuit-columns``, ``node-range``, ``self-circuit``, ``multicast-circuit``
+    and those of `CircuitFabric.circuit_faults`.
     """
     for segment in schedule.segments:
         yield from inspect(fabric, segment).violations
@@ -49,10 +55,10 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
 def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
     """Return the faults of a segment and its well-formed rows.
 
-    A row is reported under the first of ``node-range``, ``self-circuit`` and the
-    fabric's own rules that it breaks in that order; faults of the fabric's own
-    rules that follow from another one (a route that leaves the grid is no path
-    either) are reported once a row and rule.
+    A row is reported under the first of ``node-range``, ``self-circuit``,
+    ``multicast-circuit`` and the fabric's own rules that it breaks in that order;
+    faults of the fabric's own rules that follow from another one (a route that leaves
+    the grid is no path either) are reported once a row and rule.
     """
     name = f"segment {segment.index} of plane {segment.plane}"
     circuits = segment.circuits
@@ -73,6 +79,11 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
         message = f"a circuit from node {src[row]} to itself"
         found.append(Violation("self-circuit", None, f"{name}, row {row}", message))
     sound &= ~outside & ~own
+    placed = np.flatnonzero(sound)
+    for row in placed[misplaced(take(circuits, placed))].tolist():
+        sound[row] = False
+        where = f"{name}, circuit {src[row]} -> {dst[row]}"
+        found.append(Violation("multicast-circuit", None, where, _ONE_CIRCUIT))
     readable = np.flatnonzero(sound)
     seen: set[tuple[str, int]] = set()
     for fault in fabric.circuit_faults(take(circuits, readable)):
@@ -93,6 +104,8 @@ def take(circuits: Circuits, rows: IntArray) -> Circuits:
         None if circuits.wavelengths is None else circuits.wavelengths.take(rows),
         None if circuits.route is None else circuits.route.take(rows),
         None if circuits.direction is None else circuits.direction[rows],
+        None if circuits.transceiver is None else circuits.transceiver[rows],
+        None if circuits.multicast is None else circuits.multicast[rows],
     )
 
 
@@ -105,10 +118,13 @@ def _columns(fabric: CircuitFabric, circuits: Circuits) -> str:
         "wavelengths": circuits.wavelengths,
         "route": circuits.route,
         "direction": circuits.direction,
+        "transceiver": circuits.transceiver,
+        "multicast": circuits.multicast,
     }
     for name, column in columns.items():
-        wanted = name in fabric.circuit_columns
-        if wanted != (column is not None):
+        known = name in fabric.circuit_columns
+        wanted = known and name != "multicast"
+        if (column is None and wanted) or (column is not None and not known):
             verb = "needs" if wanted else "has no"
             return f"a {fabric.kind} fabric {verb} column {name}"
         if column is not None and len(column) != rows:

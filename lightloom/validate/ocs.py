@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lightloom.core.errors import InputError
+from lightloom.validate.witness import NotProvenError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -57,7 +58,9 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
     Raises
     ------
     InputError
-        No such side or node, a negative or floating ratio, or a line with room.
+        No such side or node, or a negative or floating ratio.
+    NotProvenError
+        A line with room.
 
     Notes
     -----
@@ -80,7 +83,8 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
     if due <= fabric.switches:
         what = f"more than the ratio takes {due} circuits of the line, which fit"
         allowed = f"more than {fabric.switches}"
-        raise InputError(what, where=where, found=str(witness.ratio), allowed=allowed)
+        found = str(witness.ratio)
+        raise NotProvenError(what, where=where, found=found, allowed=allowed)
 
 
 def exact_ratio(ratio: Fraction, where: str) -> tuple[int, int]:

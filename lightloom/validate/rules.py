@@ -31,6 +31,7 @@ class Rule:
 
 _COPIES = "not modelled: models copy; reductions are copies with time reversed"
 _BY_FORM = "not modelled: a model's decoder cannot produce it"
+_CLOSED_FORM = "not modelled: `synth/ramp` has closed forms that keep it"
 _CLAIM = "not modelled: a claim about a schedule, not a part of one"
 
 _LEDGER = (
@@ -75,6 +76,15 @@ _LEDGER = (
         _BY_FORM,
     ),
     ("self-circuit", "No circuit leads to its own source.", "circuits", _BY_FORM),
+    (
+        "multicast-circuit",
+        (
+            "Rows of one multicast circuit share source, wavelengths and transceiver,"
+            " and lead to different nodes."
+        ),
+        "circuits",
+        _BY_FORM,
+    ),
     (
         "wavelength-range",
         "A circuit has wavelengths of the fabric, at least one, none twice.",
@@ -124,6 +134,12 @@ _LEDGER = (
         _BY_FORM,
     ),
     (
+        "shared-ring",
+        "A circuit of a 2D ring runs along a row or column that both its ends are on.",
+        "circuits",
+        "not modelled: no model has rings in two dimensions",
+    ),
+    (
         "reach",
         "A circuit of a ring crosses no more spans than its light reaches.",
         "circuits",
@@ -134,6 +150,21 @@ _LEDGER = (
         "A span of a ring carries a wavelength once in a direction.",
         "resources",
         "`models/ring`: span (ring constraint)",
+    ),
+    (
+        "one-switch",
+        "A circuit of SiPAC joins two nodes that share a switch.",
+        "circuits",
+        "not modelled: no model has SiPAC's switches",
+    ),
+    (
+        "shuffle",
+        (
+            "Where switches hold the shuffle for good, a circuit has wavelengths by"
+            " which it joins its two nodes."
+        ),
+        "circuits",
+        "not modelled: no model has SiPAC's switches",
     ),
     (
         "switch-inputs",
@@ -154,10 +185,52 @@ _LEDGER = (
         "`models/ocs`: port",
     ),
     (
+        "transceiver-range",
+        "A circuit of RAMP uses a transceiver that its nodes have.",
+        "circuits",
+        _BY_FORM,
+    ),
+    (
+        "multicast-wavelength",
+        "A multicast circuit of RAMP reaches all its destinations on one wavelength.",
+        "circuits",
+        _BY_FORM,
+    ),
+    (
+        "subnets",
+        (
+            "A wavelength of a RAMP subnet carries one circuit, whatever its racks;"
+            " behind gratings, one at each coupler, or one through each switch input."
+        ),
+        "resources",
+        _CLOSED_FORM,
+    ),
+    (
+        "transmitters",
+        "A transmitter of a RAMP node feeds one circuit.",
+        "resources",
+        _CLOSED_FORM,
+    ),
+    (
+        "receivers",
+        "A receiver of a RAMP node listens to one circuit.",
+        "resources",
+        _CLOSED_FORM,
+    ),
+    (
         "circuit-held",
         "A transfer runs on a circuit that its segment holds.",
         "held",
         "`models/rounds`: carry (1)",
+    ),
+    (
+        "multicast-data",
+        (
+            "In a step, all who use a multicast circuit get the same chunks over the"
+            " same circuits; bytes of a demand have one destination."
+        ),
+        "multicast",
+        "not modelled: no model has circuits of several destinations",
     ),
     (
         "transfer-kind",
@@ -260,6 +333,36 @@ _LEDGER = (
         "certificate-value",
         "The certificate's value is the completion time.",
         "certificate",
+        _CLAIM,
+    ),
+    (
+        "objective-name",
+        "An objective with a certificate is known, measures the schedule, comes once.",
+        "objectives",
+        _CLAIM,
+    ),
+    (
+        "objective-kind",
+        "The kind of an objective's certificate is one for it.",
+        "objectives",
+        _CLAIM,
+    ),
+    (
+        "objective-witness",
+        "The witness has the form of its kind and fits what is bounded.",
+        "objectives",
+        _CLAIM,
+    ),
+    (
+        "objective-bound",
+        "The witness proves the bound of the objective, and the schedule keeps to it.",
+        "objectives",
+        _CLAIM,
+    ),
+    (
+        "objective-value",
+        "The value is what the schedule has of the objective.",
+        "objectives",
         _CLAIM,
     ),
 )

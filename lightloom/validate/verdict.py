@@ -18,6 +18,8 @@ from lightloom.validate import (
     demand,
     footer,
     held,
+    multicast,
+    objectives,
     order,
     resources,
     task,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
+    from lightloom.validate.objectives import ObjectiveReport
 
 MOST_PER_RULE = 1000
 """Violations of one rule that are kept; one more says how many there were."""
@@ -64,12 +67,16 @@ class Verdict:
     violations
         Sorted by rule, step (those of no step first), resource and message.
     certificate
-        What the certificate is worth; a broken schedule's is refused.
+        What the certificate of the completion time is worth; a broken schedule's is
+        refused.
+    objectives
+        What those of other objectives are worth, in the order of the file.
     """
 
     valid: bool
     violations: tuple[Violation, ...]
     certificate: CertificateReport
+    objectives: tuple[ObjectiveReport, ...]
 
 
 def verify(schedule: Schedule) -> Verdict:
@@ -90,7 +97,14 @@ def verify(schedule: Schedule) -> Verdict:
     else:
         _check(fabric, schedule, found)
     claimed = None if schedule.footer is None else schedule.footer.certificate
-    return Verdict(not found.count, found.kept(), _report(claimed, found))
+    others = () if schedule.footer is None else schedule.footer.objectives
+    refused = bool(found.count)
+    return Verdict(
+        not refused,
+        found.kept(),
+        _report(claimed, found),
+        tuple(objectives.report(other, refused=refused) for other in others),
+    )
 
 
 class _Found:
@@ -138,6 +152,8 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
         built = built and connected
     rows = transfers.check(count, schedule, task_is_sound=task_sound)
     moved = found.add(rows)
+    if moved and isinstance(fabric, CircuitFabric):
+        found.add(multicast.check(fabric, schedule))
     if ordered and moved and task_sound:
         if isinstance(schedule.task, Collective):
             found.add(data.check(schedule, schedule.task))
@@ -146,13 +162,15 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
     if schedule.footer is None:
         return
     time_ps = None
-    if ordered and built and moved and task_sound:
+    sound = ordered and built and moved and task_sound
+    if sound:
         time_ps = _check_time(schedule, found)
     claimed = schedule.footer.certificate
     if claimed is not None and task_sound:
         found.add(certificate.check(fabric, schedule.task, claimed, time_ps))
         if time_ps is not None and not found.count:
             found.add(certificate.check_against(claimed, time_ps))
+    found.add(objectives.check(fabric, schedule, sound=sound))
 
 
 def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) -> bool:

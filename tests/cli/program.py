@@ -33,7 +33,11 @@ def run_json(*arguments: str, exit_code: int = 0) -> dict[str, Any]:
 
 
 def child(
-    *arguments: str, cwd: str | None = None, stdin: bytes | None = None, **env: str
+    *arguments: str,
+    cwd: str | None = None,
+    stdin: bytes | None = None,
+    timeout_s: float = 60,
+    **env: str,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the program as a child process."""
     return subprocess.run(
@@ -42,7 +46,7 @@ def child(
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=timeout_s,
         env={**os.environ, **env},
     )
 

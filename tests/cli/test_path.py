@@ -67,10 +67,13 @@ def test_named_algorithms_take_parameters(tmp_path: Path) -> None:
 def test_verify_accepts_what_synth_wrote(schedule: str) -> None:
     """A fresh schedule is valid, with the documented keys."""
     record = run_json("verify", schedule)
-    assert list(record) == ["file", "valid", "violations", "certificate"]
+    assert list(record) == [
+        *("file", "valid", "violations", "certificate", "objectives"),
+    ]
     assert record["valid"] is True
     assert record["violations"] == []
     assert list(record["certificate"]) == ["status", "kind", "bound", "value"]
+    assert record["objectives"] == []
     assert "valid" in run("verify", schedule).stdout
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
-from lightloom.core.certificate import Certificate
+from lightloom.core.certificate import Certificate, ObjectiveCertificate
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import (
@@ -56,8 +56,31 @@ certificates = st.builds(
     value=st.none() | values,
     witness=st.dictionaries(names, values | st.lists(values, max_size=3), max_size=3),
 )
+numbers = values | st.tuples(values, values)
+objectives = st.builds(
+    ObjectiveCertificate,
+    objective=names,
+    kind=names,
+    bound=numbers,
+    value=st.none() | numbers,
+    witness=st.dictionaries(
+        names,
+        values
+        | names
+        | st.lists(values, max_size=3)
+        | st.lists(st.lists(values, max_size=3), max_size=3),
+        max_size=3,
+    ),
+)
 footers = st.builds(
-    Footer, counts, counts, counts, counts, counts, st.none() | certificates
+    Footer,
+    counts,
+    counts,
+    counts,
+    counts,
+    counts,
+    st.none() | certificates,
+    st.lists(objectives, max_size=2).map(tuple),
 )
 
 
@@ -77,9 +100,10 @@ def _segments(draw: st.DrawFn) -> Segment:
     src, dst = draw(_columns(2, rows))
     ragged = st.lists(st.lists(values, max_size=3), min_size=rows, max_size=rows)
     optional = st.none() | ragged.map(Ragged.from_lists)
-    (way,) = draw(_columns(1, rows))
-    direction = way if draw(st.booleans()) else None
-    circuits = Circuits(src, dst, draw(optional), draw(optional), direction)
+    plain = [
+        column if draw(st.booleans()) else None for column in draw(_columns(3, rows))
+    ]
+    circuits = Circuits(src, dst, draw(optional), draw(optional), *plain)
     return Segment(draw(st.integers(0, 3)), draw(st.integers(0, 3)), circuits)
 
 

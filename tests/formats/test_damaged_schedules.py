@@ -116,7 +116,7 @@ def test_a_line_lost_or_doubled_or_moved(line: int) -> None:
 
 HEADER, SEGMENT, STEP = 0, 1, 2
 EDITS = {
-    "newer version": (_edited(HEADER, version=2), "unsupported version", 1),
+    "newer version": (_edited(HEADER, version=3), "unsupported version", 1),
     "version 0": (_edited(HEADER, version=0), "unsupported version", 1),
     "version in words": (_edited(HEADER, version="1"), "not allowed", 1),
     "no version": (_edited(HEADER, version=...), "missing", 1),
@@ -220,6 +220,21 @@ EDITS = {
         "regex",
         6,
     ),
+    "certificates of objectives in version 1": (
+        b"".join(LINES[:-1]) + LINES[-1].replace(b'"sha', b'"objectives":[],"sha'),
+        "unknown key in a file of version 1",
+        6,
+    ),
+    "column of version 2 in version 1": (
+        _edited(SEGMENT, multicast=[-1] * 4),
+        "unknown key in a file of version 1",
+        2,
+    ),
+    "no certificates of objectives in version 2": (
+        _edited(HEADER, version=2),
+        "missing key objectives",
+        6,
+    ),
     "no certificate key": (
         b"".join(LINES[:-1]) + LINES[-1].replace(b'"certificate":null,', b""),
         "missing",
@@ -244,9 +259,9 @@ def test_messages_name_the_place_in_the_line() -> None:
     assert error.found == "3"
     error = _refusal(_edited(SEGMENT, wavelength_s=[]))
     assert error.fix.startswith("did you mean wavelengths")
-    error = _refusal(_edited(HEADER, version=2))
+    error = _refusal(_edited(HEADER, version=3))
     assert error.where == "f.jsonl:1: header.version"
-    assert (error.found, error.allowed) == (2, "1")
+    assert (error.found, error.allowed) == (3, "1, 2")
 
 
 def test_messages_stay_short() -> None:

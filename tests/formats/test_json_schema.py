@@ -51,7 +51,7 @@ def test_written_lines_meet_the_schema(schedule: Schedule) -> None:
 @pytest.mark.parametrize(
     ("line", "change"),
     [
-        (0, {"version": 2}),
+        (0, {"version": 3}),
         (0, {"task": {}}),
         (0, {"surplus": 1}),
         (1, {"src": "0"}),

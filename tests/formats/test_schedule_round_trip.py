@@ -18,6 +18,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.schedule import FluidTransfers, Op, Transfers
 from lightloom.formats.schedule_reader import read_schedule, read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines, write_schedule
+from lightloom.validate import verify
 from tests.formats.random_schedules import plain, schedules
 
 if TYPE_CHECKING:
@@ -65,11 +66,32 @@ def test_version_1_stays_readable() -> None:
     assert schedule.footer.completion_time_ps == 8_963_841
 
 
-@pytest.mark.parametrize("name", ["all-gather-2x2.v1.jsonl"])
-def test_version_1_is_written_as_it_was(name: str) -> None:
-    """Rewriting the file of the specification gives its very bytes."""
+@pytest.mark.parametrize(
+    "name", ["all-gather-2x2.v2.jsonl", "all-reduce-pair.v2.jsonl"]
+)
+def test_version_2_is_written_as_it_was(name: str) -> None:
+    """Rewriting a file that the writer could have written gives its very bytes."""
     schedule = read_schedule(DATA / name)
     assert b"".join(schedule_lines(schedule)) == (DATA / name).read_bytes()
+
+
+def test_version_1_is_written_as_version_2() -> None:
+    """A file of an older version becomes one of the newest that says the same."""
+    old = read_schedule(DATA / "all-gather-2x2.v1.jsonl")
+    new = (DATA / "all-gather-2x2.v2.jsonl").read_bytes()
+    assert b"".join(schedule_lines(old)) == new
+    assert plain(read_schedule(DATA / "all-gather-2x2.v2.jsonl")) == plain(old)
+
+
+def test_version_2_carries_certificates_of_objectives() -> None:
+    """A pair that exchanges on both lasers does it in one round, and says why."""
+    schedule = read_schedule(DATA / "all-reduce-pair.v2.jsonl")
+    assert schedule.footer is not None
+    (certificate,) = schedule.footer.objectives
+    assert certificate.objective == "rounds"
+    assert (certificate.kind, certificate.witness) == ("receive", {"node": 0})
+    assert (certificate.bound, certificate.value) == (1, 1)
+    assert verify(schedule).valid
 
 
 def test_single_values_stand_for_all_rows() -> None:
@@ -138,7 +160,7 @@ def test_standard_streams() -> None:
         "from lightloom.formats.schedule_writer import write_schedule\n"
         "write_schedule(read_schedule('-'), '-')\n"
     )
-    data = (DATA / "all-gather-2x2.v1.jsonl").read_bytes()
+    data = (DATA / "all-gather-2x2.v2.jsonl").read_bytes()
     done = subprocess.run(
         [sys.executable, "-c", script], input=data, capture_output=True, check=True
     )

@@ -105,7 +105,10 @@ def test_relaxation_has_no_answer() -> None:
         ),
         (("--problem", "rounds", "--option", "presolv=off"), "did you mean presolve"),
         (("--problem", "rounds", "--threads", "0"), "options.threads"),
-        (("--problem", "routing", "-o", "x.jsonl"), "no schedules"),
+        (
+            ("--problem", "routing", "--solver", "highs", "-o", "x.jsonl"),
+            "use --solver lightloom",
+        ),
         (("--problem", "rounds", "--solver", "pdlp"), "linear programs only"),
     ],
 )

@@ -16,6 +16,9 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.validate.bounds import lower_bound
 from tests.validate import schedules as made
+from tests.validate.objective_mutants import MUTANTS as OF_OBJECTIVES
+from tests.validate.ramp import MUTANTS as OF_RAMP
+from tests.validate.rings_2d import MUTANTS as OF_RINGS_2D
 from tests.validate.rings_and_switches import MUTANTS as OF_RINGS_AND_SWITCHES
 from tests.validate.schedules import (
     fluid,
@@ -25,6 +28,7 @@ from tests.validate.schedules import (
     with_circuits,
     with_transfers,
 )
+from tests.validate.sipac import MUTANTS as OF_SIPAC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -495,5 +499,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ("bound that is not proven", "certificate-bound", lambda: certified(bound=5181921)),
     ("value that is not the time", "certificate-value", lambda: certified(value=1)),
     ("value missing", "certificate-value", lambda: certified(value=None)),
+    *OF_RINGS_2D,
     *OF_RINGS_AND_SWITCHES,
+    *OF_RAMP,
+    *OF_SIPAC,
+    *OF_OBJECTIVES,
 )

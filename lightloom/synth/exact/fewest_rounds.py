@@ -167,9 +167,9 @@ def _found(search: _Search, answer: RoundsAnswer) -> Outcome[Exact]:
         ),
     )
     rounds = len(whole.rounds)
-    exact = Exact(
-        signed(schedule, search.instance), rounds, search.bound, tuple(search.trials)
-    )
+    certificates = [search.whole_bound.certificate]
+    signed_ = signed(schedule, search.instance, certificates)
+    exact = Exact(signed_, rounds, search.bound, tuple(search.trials))
     proven = rounds == search.bound.rounds or search.proves(rounds)
     run_ = search.last_run
     return Outcome(
@@ -240,8 +240,10 @@ class _Search:
         self.routes = candidate_routes(self.fabric, self.deliveries.pairs(), self.paths)
         # What is reversed needs as many rounds as what it is the reversal of.
         self.phase_bound = round_bound(self.fabric, self.deliveries.collective)
-        whole = round_bound(self.fabric, self.collective)
-        self.bound = max(self.phase_bound, whole, key=lambda bound: bound.rounds)
+        # Only the witness of the collective itself can be checked on its schedule.
+        self.whole_bound = round_bound(self.fabric, self.collective)
+        bounds = (self.whole_bound, self.phase_bound)
+        self.bound = max(bounds, key=lambda bound: bound.rounds)
         if task.op != ALL_REDUCE:
             self.phase_bound = self.bound
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.instances.collectives import op_of
+from lightloom.core.certificate import ObjectiveCertificate
+from lightloom.validate.bounds.kind import WitnessError
 from lightloom.validate.bounds.obligations import CollectiveNeeds, obligations
 from lightloom.validate.bounds.rectangles import best_rectangle
+from lightloom.validate.rounds import KINDS, prove_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lightloom.core.certificate import StoredWitness
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
+
+OBJECTIVE = "rounds"
 
 
 @dataclass(frozen=True)
@@ -29,15 +34,25 @@ class RoundBound:
     rounds
         The bound.
     nodes
-        Witness: the node, or the node set, that it is about; all for ``volume``.
+        The node, or the node set, that it is about; all for ``volume``.
     reason
         The argument in words, with its numbers.
+    witness
+        What `lightloom.validate.rounds.prove_rounds` takes.
     """
 
     kind: str
     rounds: int
     nodes: tuple[int, ...]
     reason: str
+    witness: StoredWitness = field(hash=False)
+
+    @property
+    def certificate(self) -> ObjectiveCertificate:
+        """The bound as a schedule carries it, without value."""
+        return ObjectiveCertificate(
+            OBJECTIVE, self.kind, self.rounds, None, self.witness
+        )
 
 
 def round_bound(fabric: Lightpath, collective: Collective) -> RoundBound:
@@ -62,71 +77,41 @@ def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
     """Return the best bound of every kind that has something to say."""
     needs = obligations(collective, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
-    size, lasers = collective.chunk_bytes, fabric.lasers
-    return [
-        *_ends(needs, size, lasers),
-        _growth(needs, lasers),
-        _volume(needs, collective, lasers),
-        *_cut(fabric, needs, size),
-    ]
+    found = {
+        kind: (nodes, witness)
+        for kind, nodes, witness in _witnesses(fabric, collective, needs)
+    }
+    bounds = []
+    for kind in KINDS:
+        if kind not in found:
+            continue
+        nodes, witness = found[kind]
+        try:
+            proof = prove_rounds(fabric, collective, kind, witness)
+        except WitnessError:
+            # A set that nothing enters: an algorithm will say so better.
+            continue
+        bounds.append(RoundBound(kind, proof.rounds, nodes, proof.reason, witness))
+    return bounds
 
 
-def _ends(needs: CollectiveNeeds, size: int, lasers: int) -> Iterator[RoundBound]:
-    """Yield what the photodiodes, and the lasers, of one node take."""
-    for kind, by_node, parts in (
-        ("receive", needs.received_bytes(), "photodiodes"),
-        ("send", needs.sent_bytes(), "lasers"),
+def _witnesses(
+    fabric: Lightpath, collective: Collective, needs: CollectiveNeeds
+) -> Iterator[tuple[str, tuple[int, ...], StoredWitness]]:
+    """Yield kind, nodes and the best witness found."""
+    for kind, by_node in (
+        ("receive", needs.received_bytes()),
+        ("send", needs.sent_bytes()),
     ):
-        most = max(by_node)
-        chunks = most // size
-        reason = f"it must {kind} {chunks} chunks with {lasers} {parts}"
-        yield RoundBound(kind, -(-chunks // lasers), (by_node.index(most),), reason)
-
-
-def _growth(needs: CollectiveNeeds, lasers: int) -> RoundBound:
-    """Return how long one node's data take to spread, or others' to gather at it.
-
-    In a round every node that knows passes it on to at most `lasers` others.
-    """
+        node = by_node.index(max(by_node))
+        yield kind, (node,), {"node": node}
     sides = needs.spread()
     most = max(max(side) for side in sides)
-    side = next(side for side in sides if most in side)
-    rounds, reached = 0, 1
-    while reached < most:
-        rounds, reached = rounds + 1, reached * (1 + lasers)
-    reason = f"{most} nodes must share what it has, {1 + lasers}-fold more a round"
-    return RoundBound("growth", rounds, (side.index(most),), reason)
-
-
-def _volume(needs: CollectiveNeeds, collective: Collective, lasers: int) -> RoundBound:
-    """Return how long all messages take where at first few have anything to send."""
-    members = len(collective.nodes)
-    senders = receivers = members
-    if not op_of(collective).reduces:
-        senders = sum(size > 0 for size in needs.sent_bytes())
-        receivers = sum(size > 0 for size in needs.received_bytes())
-    messages = needs.volume_bytes() // collective.chunk_bytes
-    rounds, sent = 0, 0
-    while sent < messages:
-        sent += lasers * min(senders, receivers)
-        senders = min(members, senders * (1 + lasers))
-        rounds += 1
-    reason = f"{messages} messages in all"
-    return RoundBound("volume", rounds, tuple(sorted(collective.nodes)), reason)
-
-
-def _cut(fabric: Lightpath, needs: CollectiveNeeds, size: int) -> Iterator[RoundBound]:
-    """Yield what must enter a rectangle of tiles, or the rest of the grid."""
+    direction = 0 if most in sides[0] else 1
+    node = sides[direction].index(most)
+    yield "growth", (node,), {"node": node, "direction": direction}
+    yield "volume", tuple(sorted(collective.nodes)), {}
     inside = best_rectangle(fabric, needs)
-    if inside is None:
-        return
-    tail, head = fabric.edges()
-    enters = ~inside[tail] & inside[head]
-    waveguides = int(fabric.edge_waveguides(tail[enters], head[enters]).sum())
-    lanes = min(waveguides, int((inside & needs.members()).sum())) * fabric.lasers
-    if not lanes:
-        return
-    chunks = needs.entering_bytes(inside) // size
-    reason = f"{chunks} chunks must enter on {lanes} circuits at a time"
-    nodes = tuple(np.flatnonzero(inside).tolist())
-    yield RoundBound("cut", -(-chunks // lanes), nodes, reason)
+    if inside is not None:
+        nodes = tuple(np.flatnonzero(inside).tolist())
+        yield "cut", nodes, {"nodes": [*nodes]}

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.ocs.switches import ocs_schedule, switch_circuits
-from lightloom.synth.own import OwnAlgorithm, OwnAnswer
+from lightloom.synth.ocs.switches import SwitchPlan, ocs_schedule, switch_circuits
+from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.validate.objectives.circuits_per_byte import (
+    OBJECTIVE,
+    PortsQuestion,
+    port_witness,
+)
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
@@ -17,16 +25,44 @@ if TYPE_CHECKING:
 def solve(instance: Instance, seed: int) -> OwnAnswer:
     """Return the circuits a byte of the slowest pair, with the saturated port."""
     del seed
+    fabric, demand = _question(instance)
+    plan = switch_circuits(fabric, demand)
+    schedule = ocs_schedule(fabric, plan)
+    if plan.ratio is None or plan.witness is None:
+        return OwnAnswer(0, 0, ("nothing to serve",), lambda: schedule)
+    port = f"{plan.witness.side} of node {plan.witness.node} is saturated"
+    return OwnAnswer(
+        plan.ratio, plan.witness.ratio, (port,), lambda: schedule, _certificates(plan)
+    )
+
+
+def bounds(instance: Instance, seed: int) -> ProblemBounds:
+    """Return the most crowded port, whichever way circuits run."""
+    del seed
+    fabric, demand = _question(instance)
+    # What circuits in one direction cannot do, bidirectional ones cannot either.
+    one_way = msgspec.structs.replace(fabric, bidirectional=False)
+    plan = switch_circuits(one_way, demand, spare=False)
+    return ProblemBounds(PortsQuestion(fabric, demand), _certificates(plan))
+
+
+def _question(instance: Instance) -> tuple[Ocs, Demand]:
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ocs) or not isinstance(demand, Demand):
         what = "circuits of switches serve a demand on a fabric of kind ocs"
         raise InputError(what, where=instance.name, found=fabric.kind)
-    plan = switch_circuits(fabric, demand)
-    schedule = ocs_schedule(fabric, plan)
-    if plan.ratio is None or plan.witness is None:
-        return OwnAnswer(0, 0, ("nothing to serve",), schedule)
-    port = f"{plan.witness.side} of node {plan.witness.node} is saturated"
-    return OwnAnswer(plan.ratio, plan.witness.ratio, (port,), schedule)
+    return fabric, demand
 
 
-OWN = OwnAlgorithm("ocs", "circuits per byte of the slowest pair", solve)
+def _certificates(plan: SwitchPlan) -> tuple[ObjectiveCertificate, ...]:
+    port = plan.witness
+    if port is None:
+        return ()
+    bound, witness = stored(port.ratio), port_witness(port)
+    name = OBJECTIVE.name
+    return (ObjectiveCertificate(name, "saturated-port", bound, None, witness),)
+
+
+OWN = OwnAlgorithm(
+    "ocs", "circuits per byte of the slowest pair", solve, bounds, largest=True
+)

@@ -4,27 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.synth.own import OwnAlgorithm, OwnAnswer
+from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.synth.ring.lines import ring_bound
 from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
+from lightloom.synth.ring.ways import ring_ways
+from lightloom.validate.objectives.circuits_per_byte import (
+    OBJECTIVE,
+    WavelengthsQuestion,
+    ring_witness,
+)
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
+    from lightloom.validate.ring import RingWitness
 
 
 def solve(instance: Instance, seed: int) -> OwnAnswer:
     """Return the wavelengths a byte of the slowest pair, with its bound."""
+    fabric, demand = _question(instance)
+    plan = ring_wavelengths(fabric, demand, seed=seed)
+    schedule = ring_schedule(fabric, plan)
+    if plan.ratio is None:
+        return OwnAnswer(0, 0, ("nothing to serve",), lambda: schedule)
+    certificates = () if plan.witness is None else (_certificate(plan.witness),)
+    detail = (f"bound by {plan.witness}",)
+    return OwnAnswer(plan.ratio, plan.bound, detail, lambda: schedule, certificates)
+
+
+def bounds(instance: Instance, seed: int) -> ProblemBounds:
+    """Return the most crowded spans, long circuits or node."""
+    del seed
+    fabric, demand = _question(instance)
+    ways = ring_ways(fabric, demand)
+    question = WavelengthsQuestion(fabric, demand)
+    if not len(ways.src):
+        return ProblemBounds(question, ())
+    return ProblemBounds(question, (_certificate(ring_bound(fabric, ways).witness),))
+
+
+def _question(instance: Instance) -> tuple[Ring, Demand]:
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
         what = "wavelengths of a ring serve a demand on a fabric of kind ring"
         raise InputError(what, where=instance.name, found=fabric.kind)
-    plan = ring_wavelengths(fabric, demand, seed=seed)
-    schedule = ring_schedule(fabric, plan)
-    if plan.ratio is None:
-        return OwnAnswer(0, 0, ("nothing to serve",), schedule)
-    return OwnAnswer(plan.ratio, plan.bound, (f"bound by {plan.witness}",), schedule)
+    return fabric, demand
 
 
-OWN = OwnAlgorithm("ring", "wavelengths per byte of the slowest pair", solve)
+def _certificate(witness: RingWitness) -> ObjectiveCertificate:
+    kind, told = ring_witness(witness)
+    return ObjectiveCertificate(OBJECTIVE.name, kind, stored(witness.ratio), None, told)
+
+
+OWN = OwnAlgorithm(
+    "ring", "wavelengths per byte of the slowest pair", solve, bounds, largest=True
+)

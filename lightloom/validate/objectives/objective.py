@@ -1,0 +1,64 @@
+"""Objectives: what a schedule may be measured by beside its completion time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.certificate import Number, StoredWitness
+    from lightloom.core.schedule import Schedule
+    from lightloom.instances.instance import AnyFabric
+
+__all__ = ["InapplicableError", "Objective", "Question"]
+
+
+class InapplicableError(ValueError):
+    """A schedule that an objective does not measure."""
+
+
+class Question(Protocol):
+    """What bounds of an objective are about: the instance, without any answer."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of argument, sorted."""
+
+    def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
+        """Raise unless a witness of a known kind proves a bound.
+
+        Exact, in time near-linear in question and witness.
+
+        Raises
+        ------
+        WitnessError
+            If it has not the form of its kind, or fits nothing here.
+        NotProvenError
+            If it proves less.
+        """
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One objective; each module of this folder offers one as ``OBJECTIVE``.
+
+    Attributes
+    ----------
+    name
+        `ObjectiveCertificate.objective`.
+    largest
+        Whether more of it is better.
+    measure
+        Returns the question that a sound schedule answers, and the value of its
+        answer, recomputed from the schedule alone. Raises `InapplicableError`.
+    """
+
+    name: str
+    largest: bool
+    measure: Callable[[AnyFabric, Schedule], tuple[Question, Number]]
+
+    def beats(self, value: Number, bound: Number) -> bool:
+        """Return whether a value is better than a bound allows."""
+        return value > bound if self.largest else value < bound

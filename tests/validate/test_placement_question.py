@@ -1,0 +1,75 @@
+"""Bounds of placements as stored witnesses: the same proofs, strictly read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.task import Workload
+from lightloom.synth.own import problem_bounds
+from lightloom.validate.bounds.kind import WitnessError
+from lightloom.validate.placement_bounds import (
+    CriticalPath,
+    CrowdedOps,
+    check_placement_witness,
+)
+from lightloom.validate.placement_question import PlacementQuestion, placement_witness
+from lightloom.validate.witness import NotProvenError
+from tests.agree.small_workloads import placing, random_workload, shortest_by_search
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import StoredWitness
+    from lightloom.validate.placement_bounds import PlacementWitness
+
+FORK = Workload(
+    ("read", "left", "right"), (2, 3, 4), (1, 1, 1), (0, 0), (1, 2), (8, 8), 2, 1, None
+)
+"""One operation, then two, on two devices."""
+
+
+@pytest.mark.parametrize(
+    "witness",
+    [CriticalPath((0, 2)), CrowdedOps((0, 1, 2)), CrowdedOps((1, 2), 0, 0, 1)],
+)
+def test_stored_witnesses_prove_what_they_are(witness: PlacementWitness) -> None:
+    """Storage loses nothing: exactly the bound is proven."""
+    bound = check_placement_witness(FORK, witness)
+    kind, told = placement_witness(witness)
+    question = PlacementQuestion(FORK)
+    question.prove(kind, told, bound)
+    with pytest.raises(NotProvenError):
+        question.prove(kind, told, bound + 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "witness"),
+    [
+        ("critical-path", {}),
+        ("critical-path", {"operations": 0}),
+        ("critical-path", {"operations": [0, 3]}),
+        ("critical-path", {"operations": [1, 2]}),
+        ("critical-path", {"operations": [0], "centre": 0}),
+        ("crowded-operations", {"operations": [0, 0]}),
+        ("crowded-operations", {"operations": [0, 1], "centre": 1}),
+        (
+            "crowded-operations",
+            {"operations": [1, 2], "centre": 1, "back": 0, "forth": 0},
+        ),
+    ],
+)
+def test_false_witnesses_are_refused(kind: str, witness: StoredWitness) -> None:
+    """No path, operations twice or too far, keys that are missing."""
+    with pytest.raises(WitnessError):
+        PlacementQuestion(FORK).prove(kind, witness, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_of_instances_hold(seed: int) -> None:
+    """No placement is shorter than the bound that the instance alone gives."""
+    workload = random_workload(4, 2, 1, seed)
+    (best,) = problem_bounds("placement", placing(workload), 0)
+    shortest = shortest_by_search(workload)
+    assert best.objective == "makespan"
+    assert isinstance(best.bound, int)
+    assert shortest is None or best.bound <= shortest
