@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     invoke_without_command=True,
 )
 @click.option("--fabric", metavar="FABRIC", help="Only instances of this fabric.")
-@click.option("--op", metavar="OP", help="Only instances of this operation.")
+@click.option("--op", metavar="OP", help="Only instances of this operation or model.")
 @click.option("--names", is_flag=True, help="Print full names, one per line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -44,9 +44,10 @@ def command(
         fabrics,
         named_instances,
     )
+    from lightloom.instances.workloads import catalogue as models
 
     _check("--fabric", fabric, [*fabrics(), *demand_fabrics()])
-    _check("--op", op, catalogue())
+    _check("--op", op, [*catalogue(), *models()])
     chosen = [
         instance
         for instance in named_instances()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import graphlib
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.errors import FormatError, InputError, nearest
+from lightloom.core.acyclic import refuse_cycle
+from lightloom.core.errors import FormatError, nearest
+from lightloom.formats.json_file import read_json
 from lightloom.formats.strict import convert
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 _Time = Annotated[int, Meta(ge=0, le=10**15)]
 _Bytes = Annotated[int, Meta(ge=0, le=2**60 - 1)]
@@ -60,25 +59,7 @@ def read_op_graph(path: str | Path) -> OpGraph:
         id comes twice, or an edge names none; the edges go round in a cycle, which is
         printed. The message names file and field.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as problem:
-        what = f"cannot read the graph: {problem.strerror}"
-        raise InputError(what, where=str(path)) from None
-    except UnicodeDecodeError as problem:
-        what = f"not UTF-8: {problem.reason}"
-        raise FormatError(what, where=str(path)) from None
-    try:
-        table = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
-    except json.JSONDecodeError as problem:
-        what = f"not JSON: {problem.msg}"
-        where = f"{path}:{problem.lineno}:{problem.colno}"
-        raise FormatError(what, where=where) from None
-    except (RecursionError, ValueError) as problem:
-        if isinstance(problem, FormatError):
-            raise
-        what = "not a graph: nested too deeply, or a number too long"
-        raise FormatError(what, where=str(path)) from None
+    table = read_json(path).table
     where = f"{path}: graph"
     graph = convert(table, OpGraph, where=where, error=FormatError)
     _check_ids(graph, where)
@@ -86,24 +67,6 @@ def read_op_graph(path: str | Path) -> OpGraph:
     edges = ((row[edge.src], row[edge.dst]) for edge in graph.edges)
     refuse_cycle([op.id for op in graph.ops], edges, f"{where}.edges", FormatError)
     return graph
-
-
-def refuse_cycle(
-    names: Sequence[str],
-    edges: Iterable[tuple[int, int]],
-    where: str,
-    error: type[InputError] = InputError,
-) -> None:
-    """Raise `error`, printing a cycle, if (source, destination) rows have one."""
-    before: dict[int, list[int]] = {row: [] for row in range(len(names))}
-    for src, dst in edges:
-        before[dst].append(src)
-    try:
-        graphlib.TopologicalSorter(before).prepare()
-    except graphlib.CycleError as problem:
-        found = " -> ".join(names[row] for row in problem.args[1])
-        what = "operations wait for each other in a cycle"
-        raise error(what, where=where, found=found) from None
 
 
 def _check_ids(graph: OpGraph, where: str) -> None:
@@ -121,13 +84,3 @@ def _check_ids(graph: OpGraph, where: str) -> None:
                 fix = nearest(name, known)
                 what = "no operation has this id"
                 raise FormatError(what, where=place, found=name, fix=fix)
-
-
-def _once(pairs: list[tuple[str, object]], path: str | Path) -> dict[str, object]:
-    """Return the object of (key, value) pairs, or raise if a key repeats."""
-    table = dict(pairs)
-    if len(table) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise FormatError("a key is given twice", where=str(path), found=twice)
-    return table

@@ -9,6 +9,7 @@ import msgspec
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective, Demand, Workload
+from lightloom.core.training import Training
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric, PacketFabric
@@ -28,7 +29,7 @@ class Instance:
     fabric
         The interconnect.
     task
-        What has to be communicated on it, or placed on its nodes.
+        What has to be communicated on it, placed on its nodes, or trained on them.
     requests
         The (src, dst) of a demand's rows as they were given, repeats and order
         included, for problems that route one path for each; ``None`` where the
@@ -37,7 +38,7 @@ class Instance:
 
     name: str
     fabric: AnyFabric
-    task: Task | Workload
+    task: Task | Workload | Training
     requests: tuple[tuple[int, int], ...] | None = field(default=None, compare=False)
 
     @property
@@ -47,12 +48,17 @@ class Instance:
         Raises
         ------
         InputError
-            If it is a workload, which has to be placed before anything is sent.
+            If it is a workload or a training, which have to be placed before anything
+            is sent.
         """
         if isinstance(self.task, Workload):
             what = "a workload is placed, not scheduled"
             fix = "use `lightloom solve --problem placement`"
             raise InputError(what, where=self.name, fix=fix)
+        if isinstance(self.task, Training):
+            what = "a model is cut and placed before anything is sent"
+            allowed = "a [collective] or a [demand]"
+            raise InputError(what, where=self.name, allowed=allowed)
         return self.task
 
     def table(self) -> dict[str, dict[str, object]]:
@@ -61,10 +67,15 @@ class Instance:
         return {"fabric": fabric, **task_table(self.task)}
 
 
-_TABLE_OF = {Collective: "collective", Demand: "demand", Workload: "workload"}
+_TABLE_OF = {
+    Collective: "collective",
+    Demand: "demand",
+    Training: "computation",
+    Workload: "workload",
+}
 
 
-def task_table(task: Task | Workload) -> dict[str, dict[str, object]]:
+def task_table(task: Task | Workload | Training) -> dict[str, dict[str, object]]:
     """Return the task under the name of its table, without nulls."""
     table = msgspec.to_builtins(task)
     return {

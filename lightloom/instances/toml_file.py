@@ -19,9 +19,10 @@ from lightloom.instances.workload_table import read_workload
 
 if TYPE_CHECKING:
     from lightloom.core.task import Task, Workload
+    from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
 
-_TASKS = ("collective", "demand", "workload")
+_TASKS = ("collective", "computation", "demand", "workload")
 _TABLES = ("fabric", *_TASKS)
 
 
@@ -89,9 +90,13 @@ def parse_instance(
         rows = _demand_rows(table, fabric, name, folder)
         requests = tuple((src, dst) for src, dst, _ in rows)
         return Instance(name, fabric, Demand.from_rows(rows), requests)
-    task: Task | Workload
+    task: Task | Workload | Training
     if given[0] == "collective":
         task = _collective(table, fabric, name)
+    elif given[0] == "computation":
+        from lightloom.instances.computation_table import read_computation
+
+        task = read_computation(table, name, folder)
     else:
         task = read_workload(table, fabric.node_count, name, folder)
     return Instance(name, fabric, task)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from lightloom.core.acyclic import refuse_cycle
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
-from lightloom.formats.op_graph import read_op_graph, refuse_cycle
+from lightloom.formats.op_graph import read_op_graph
 from lightloom.formats.strict import convert
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read_workload(
         distance=distance,
         device_memory_bytes=raw.device_memory_bytes,
     )
-    _check(workload, where)
+    check_workload(workload, where)
     return workload
 
 
@@ -104,8 +105,16 @@ def _graph_columns(path: Path) -> dict[str, tuple[object, ...]]:
     }
 
 
-def _check(workload: Workload, where: str) -> None:
-    """Raise if columns do not fit each other, or the edges make a cycle."""
+def check_workload(workload: Workload, where: str) -> None:
+    """Raise unless a workload is sound: columns, devices, edges and names.
+
+    Raises
+    ------
+    InputError
+        Columns that do not fit each other, nothing to place, two operations of one
+        name, a negative time or size, no device, a negative distance, an edge to
+        nowhere, or edges that go round in a cycle, which is printed.
+    """
     for keys in (_COLUMNS[:3], _COLUMNS[3:]):
         lengths = [len(getattr(workload, key)) for key in keys]
         if len(set(lengths)) > 1:
@@ -116,10 +125,29 @@ def _check(workload: Workload, where: str) -> None:
     for before, after in pairwise(sorted(workload.op)):
         if before == after:
             raise InputError("two operations of one name", where=where, found=before)
+    _check_amounts(workload, where)
     edges = list(zip(workload.src, workload.dst, strict=True))
     for number, edge in enumerate(edges):
-        if max(edge) >= len(workload.op):
-            what, allowed = "no such operation", f"rows 0 to {len(workload.op) - 1}"
-            place = f"{where}, edge {number}"
-            raise InputError(what, where=place, found=max(edge), allowed=allowed)
+        for end in edge:
+            if not 0 <= end < len(workload.op):
+                what, allowed = "no such operation", f"rows 0 to {len(workload.op) - 1}"
+                place = f"{where}, edge {number}"
+                raise InputError(what, where=place, found=end, allowed=allowed)
     refuse_cycle(workload.op, edges, where)
+
+
+def _check_amounts(workload: Workload, where: str) -> None:
+    """Raise if a time or size is negative, or there is no device."""
+    for key in ("duration_ps", "memory_bytes", "bytes"):
+        for row, amount in enumerate(getattr(workload, key)):
+            if amount < 0:
+                place, allowed = f"{where}.{key}, row {row}", "0 or more"
+                raise InputError("negative", where=place, found=amount, allowed=allowed)
+    if workload.devices < 1:
+        place, found = f"{where}.devices", workload.devices
+        raise InputError("no device", where=place, found=found, allowed="1 or more")
+    for key in ("distance", "device_memory_bytes"):
+        amount = getattr(workload, key)
+        if amount is not None and amount < 0:
+            place, allowed = f"{where}.{key}", "0 or more"
+            raise InputError("negative", where=place, found=amount, allowed=allowed)

@@ -116,7 +116,7 @@ def test_bad_graphs_are_refused(tmp_path: Path, graph: object, words: str) -> No
         ("", "given in one way"),
         (f'graph = "graph.json"\n{COLUMNS}', "given in one way"),
         (COLUMNS.replace("src = [0]", ""), "given in one way"),
-        ('graph = "none.json"', "none.json: cannot read the graph"),
+        ('graph = "none.json"', "none.json: cannot read"),
         ('graph = "graph.json"\ndevices = 5', "more devices than nodes; found 5"),
         ('graph = "graph.json"\ndevices = 0', "workload.devices"),
         ('graph = "graph.json"\ndistance = -1', "workload.distance"),

@@ -1,0 +1,126 @@
+"""LUMORPH's communication logs: the transfers and all-reduces of an iteration."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from lightloom.core.errors import FormatError, InputError
+from lightloom.formats.compression import open_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MOST_BYTES = 2**60 - 1
+_MOST_NUMBER = 2**31 - 1
+_INTEGER = re.compile(r"[0-9]{1,19}")
+_FORMS = {
+    "AR": "AR;bytes;gpu,gpu,...",
+    "L2L": "L2L;bytes;layer;direction;src;dst",
+}
+
+
+class AllReduceCall(msgspec.Struct, frozen=True):
+    """An all-reduce: its buffer, and the GPUs that take part, distinct, in order."""
+
+    bytes: int
+    gpus: tuple[int, ...]
+
+
+class LayerTransfer(msgspec.Struct, frozen=True):
+    """Bytes between two GPUs that follow a layer, forward or backward."""
+
+    bytes: int
+    layer: int
+    backward: bool
+    src: int
+    dst: int
+
+
+Call: TypeAlias = AllReduceCall | LayerTransfer
+
+
+def read_communication_log(path: str | Path) -> tuple[Call, ...]:
+    """Return the calls of a log, in file order.
+
+    A line is ``AR;bytes;gpu,gpu,...``, or ``L2L;bytes;layer;direction;src;dst`` with
+    direction 0 forward and 1 backward. Blank lines are skipped. A file that ends in
+    ``.gz`` or ``.zst`` is decompressed.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        It has no call, or a line of another form: an unknown word, too few or too many
+        fields, a number that is not one, a GPU twice in an all-reduce, a transfer to
+        itself. The message names file, line and field.
+    """
+    calls: list[Call] = []
+    for line, text in _lines(path):
+        fields = [field.strip() for field in text.split(";")]
+        place = f"{path}:{line}"
+        form = _FORMS.get(fields[0])
+        if form is None:
+            what, allowed = "unknown call", ", ".join(_FORMS)
+            shown = fields[0][:40]
+            raise FormatError(what, where=place, found=shown, allowed=allowed)
+        if len(fields) != form.count(";") + 1:
+            what = "fields of a call"
+            raise FormatError(what, where=place, found=len(fields), allowed=form)
+        read = _all_reduce if fields[0] == "AR" else _transfer
+        calls.append(read(fields, place))
+    if not calls:
+        raise FormatError("no call in the log", where=str(path))
+    return tuple(calls)
+
+
+def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text) of the lines that are not blank."""
+    try:
+        with open_reading(path) as binary:
+            lines = io.TextIOWrapper(binary, encoding="utf-8-sig")
+            for number, text in enumerate(lines, 1):
+                if text.strip():
+                    yield number, text
+    except UnicodeDecodeError as problem:
+        raise FormatError(f"not UTF-8: {problem.reason}", where=str(path)) from None
+    except OSError as problem:
+        what = f"cannot read: {problem.strerror or problem}"
+        raise InputError(what, where=str(path)) from None
+
+
+def _all_reduce(fields: list[str], place: str) -> AllReduceCall:
+    size = _number(fields[1], f"{place}: bytes", MOST_BYTES)
+    gpus = [_number(text, f"{place}: gpu") for text in fields[2].split(",")]
+    if len(set(gpus)) < len(gpus):
+        twice = next(gpu for gpu in gpus if gpus.count(gpu) > 1)
+        raise FormatError("a GPU twice", where=f"{place}: gpu", found=twice)
+    return AllReduceCall(size, tuple(gpus))
+
+
+def _transfer(fields: list[str], place: str) -> LayerTransfer:
+    size = _number(fields[1], f"{place}: bytes", MOST_BYTES)
+    layer = _number(fields[2], f"{place}: layer")
+    direction = _number(fields[3], f"{place}: direction", 1)
+    src, dst = (
+        _number(text, f"{place}: {name}")
+        for name, text in zip(("src", "dst"), fields[4:], strict=True)
+    )
+    if src == dst:
+        raise FormatError("a GPU sends to itself", where=f"{place}: dst", found=dst)
+    return LayerTransfer(size, layer, direction == 1, src, dst)
+
+
+def _number(text: str, place: str, most: int = _MOST_NUMBER) -> int:
+    """Return a field as an integer from 0 to `most`."""
+    text = text.strip()
+    if _INTEGER.fullmatch(text) and int(text) <= most:
+        return int(text)
+    allowed = f"an integer from 0 to {most}"
+    shown = text[:40]
+    raise FormatError("not allowed here", where=place, found=shown, allowed=allowed)

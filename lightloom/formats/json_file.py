@@ -1,0 +1,152 @@
+"""JSON files whose errors name file, line and field."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from lightloom.core.errors import FormatError, InputError
+from lightloom.formats.compression import open_reading
+from lightloom.formats.strict import convert
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RecordT = TypeVar("RecordT")
+
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_SPACE = re.compile(r"[\s,:]*")
+
+
+@dataclass(frozen=True)
+class JsonFile:
+    """A decoded file, and its text to find places in.
+
+    Attributes
+    ----------
+    path
+        The file, for messages.
+    text
+        What it holds.
+    table
+        The value it holds.
+    """
+
+    path: str
+    text: str
+    table: object
+
+    def place(self, field: str) -> str:
+        """Return ``file:line: field`` of a path such as ``ops[3].name``.
+
+        The line is that of the last part of the path that is there.
+        """
+        position = 0
+        for step in _STEP.finditer(f".{field}"):
+            found = _below(self.text, position, step[1] or int(step[2]))
+            if found is None:
+                break
+            position = found
+        line = self.text.count("\n", 0, position) + 1
+        return f"{self.path}:{line}: {field}"
+
+    def convert(self, record: type[RecordT]) -> RecordT:
+        """Return the table as a record.
+
+        Raises
+        ------
+        FormatError
+            It is no such record; file, line and field are named.
+        """
+        mark = "\0"
+        try:
+            return convert(self.table, record, where=mark, error=FormatError)
+        except FormatError as problem:
+            field = problem.where.removeprefix(mark).removeprefix(".")
+            raise FormatError(
+                problem.what,
+                where=self.place(field) if field else self.path,
+                found=problem.found,
+                allowed=problem.allowed,
+                fix=problem.fix,
+            ) from None
+
+
+def read_json(path: str | Path) -> JsonFile:
+    """Return a JSON file, decompressed by its suffix.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        It is not UTF-8 or not JSON, or a key is given twice.
+    """
+    name = str(path)
+    try:
+        with open_reading(path) as source:
+            text = source.read().decode()
+    except UnicodeDecodeError as problem:
+        raise FormatError(f"not UTF-8: {problem.reason}", where=name) from None
+    except OSError as problem:
+        what = f"cannot read: {problem.strerror or problem}"
+        raise InputError(what, where=name) from None
+    try:
+        table = json.loads(
+            text,
+            object_pairs_hook=lambda pairs: _once(pairs, name),
+            parse_constant=lambda word: _refuse_constant(word, name),
+        )
+    except json.JSONDecodeError as problem:
+        place = f"{name}:{problem.lineno}:{problem.colno}"
+        raise FormatError(f"not JSON: {problem.msg}", where=place) from None
+    except (RecursionError, ValueError) as problem:
+        if isinstance(problem, FormatError):
+            raise
+        what = "nested too deeply, or a number too long"
+        raise FormatError(what, where=name) from None
+    return JsonFile(name, text, table)
+
+
+def _below(text: str, position: int, step: str | int) -> int | None:
+    """Return where the key or item `step` of the value at `position` begins."""
+    decode = json.JSONDecoder().raw_decode
+    position = _skip(text, position)
+    opened = text[position : position + 1]
+    if opened != ("{" if isinstance(step, str) else "["):
+        return None
+    position, number = _skip(text, position + 1), 0
+    while text[position] not in "]}":
+        key: object = number
+        begin = position
+        if opened == "{":
+            key, position = decode(text, position)
+            position = _skip(text, position)
+        if key == step:
+            # Of an item, the value itself; of a key, what follows it.
+            return position if opened == "{" else begin
+        _, position = decode(text, position)
+        position, number = _skip(text, position), number + 1
+    return None
+
+
+def _skip(text: str, position: int) -> int:
+    """Return where the next token begins."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _once(pairs: list[tuple[str, object]], name: str) -> dict[str, object]:
+    """Return the object of (key, value) pairs, or raise if a key repeats."""
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FormatError("a key is given twice", where=name, found=twice)
+    return table
+
+
+def _refuse_constant(word: str, name: str) -> NoReturn:
+    raise FormatError("not a number of JSON", where=name, found=word)

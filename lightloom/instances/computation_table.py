@@ -1,0 +1,152 @@
+"""``[computation]`` of an instance file: a model to train, and on which GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from lightloom.core.errors import FormatError, InputError
+from lightloom.core.training import (
+    DEFAULT_GPU,
+    DEFAULT_OPTIMISER,
+    DEFAULT_PRECISION,
+    Training,
+)
+from lightloom.formats.flexflow_profile import read_flexflow_profile
+from lightloom.formats.onnx_graph import read_onnx
+from lightloom.formats.strict import convert
+from lightloom.instances.gpus import gpu_named
+from lightloom.instances.measured import with_measurements
+from lightloom.instances.roofline import Machine, roofline
+from lightloom.instances.workloads import layer_graph, model_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lightloom.core.computation import ComputationGraph
+    from lightloom.core.layer import LayerGraph
+
+__all__ = ["computation_graph", "read_computation"]
+
+MadeT = TypeVar("MadeT")
+
+_Count = Annotated[int, Meta(ge=1, le=2**40)]
+
+
+class _ComputationTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table as a person writes it: one of `model` and `onnx`."""
+
+    model: str | None = None
+    onnx: str | None = None
+    batch_size: _Count | None = None
+    gpu: str = DEFAULT_GPU
+    precision: str = DEFAULT_PRECISION
+    optimiser: str = DEFAULT_OPTIMISER
+    parameters: dict[str, int] = {}
+    profile: str | None = None
+
+
+def read_computation(table: dict[str, object], name: str, folder: Path) -> Training:
+    """Return the training of an instance table, every default filled in.
+
+    Parameters
+    ----------
+    table
+        ``[computation]``, decoded.
+    name
+        The instance, for messages.
+    folder
+        What paths are relative to.
+
+    Raises
+    ------
+    InputError
+        Unknown key; not one of a model and an ONNX file; anything that
+        `computation_graph` refuses, as the graph is made once to be sure of it.
+    """
+    where = f"{name}: computation"
+    raw = convert(table, _ComputationTable, where=where)
+    if (raw.model is None) == (raw.onnx is None):
+        what, allowed = "a computation is given in one way", "model, or onnx"
+        raise InputError(what, where=where, found=sorted(table), allowed=allowed)
+    if raw.onnx is not None and raw.batch_size is None:
+        what, fix = "an ONNX file does not say the batch", "set batch_size"
+        raise InputError(what, where=where, fix=fix)
+    if raw.onnx is not None and raw.parameters:
+        what = "an ONNX file has no shape parameters"
+        raise InputError(what, where=f"{where}.parameters", found=raw.parameters)
+    training = _filled(raw, where, folder)
+    _placed(lambda: computation_graph(training), where)
+    return training
+
+
+def computation_graph(training: Training) -> ComputationGraph:
+    """Return what a training computes in an iteration.
+
+    The times are those of the roofline model, or measured where there is a profile.
+
+    Raises
+    ------
+    InputError
+        An unknown model, shape parameter, GPU, precision or optimiser; a file that
+        cannot be read; a profile that lacks an operation.
+    """
+    machine = Machine(gpu_named(training.gpu), training.precision, training.optimiser)
+    graph = roofline(_layers(training), machine)
+    if training.profile is None:
+        return graph
+    return with_measurements(graph, read_flexflow_profile(training.profile))
+
+
+def _layers(training: Training) -> LayerGraph:
+    if training.onnx is not None:
+        return read_onnx(training.onnx, training.batch_size)
+    model = model_named(str(training.model))
+    return layer_graph(model, training.batch_size, training.parameters)
+
+
+def _filled(raw: _ComputationTable, where: str, folder: Path) -> Training:
+    """Return the training of a table, with the model's own batch and shapes."""
+    batch_size, parameters = raw.batch_size, raw.parameters
+    if raw.model is not None:
+        name = raw.model
+        model = _placed(lambda: model_named(name), where)
+        parameters = {**model.parameters, **raw.parameters}
+        batch_size = model.batch_size if batch_size is None else batch_size
+    paths = {
+        key: None if path is None else str((folder / path).resolve())
+        for key, path in (("onnx", raw.onnx), ("profile", raw.profile))
+    }
+    return Training(
+        batch_size=batch_size or 1,
+        gpu=raw.gpu,
+        precision=raw.precision,
+        optimiser=raw.optimiser,
+        model=raw.model,
+        onnx=paths["onnx"],
+        parameters=parameters,
+        profile=paths["profile"],
+    )
+
+
+def _placed(make: Callable[[], MadeT], where: str) -> MadeT:
+    """Return what `make` makes; what it refuses in the table is named with its place.
+
+    Files that are not right keep their own place.
+    """
+    try:
+        return make()
+    except FormatError:
+        raise
+    except InputError as problem:
+        place = f"{where}.{problem.where}" if problem.where else where
+        raise InputError(
+            problem.what,
+            where=place,
+            found=problem.found,
+            allowed=problem.allowed,
+            fix=problem.fix,
+        ) from None

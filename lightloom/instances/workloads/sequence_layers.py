@@ -1,0 +1,146 @@
+"""Layers on sequences: attention, normalisation, and the transformer's block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.core.layer import Cut
+from lightloom.instances.workloads.vector_layers import add, dense
+
+if TYPE_CHECKING:
+    from lightloom.instances.workloads.network import Network, Tensor
+
+__all__ = ["attention", "block", "joint_attention", "layer_norm", "tied_head"]
+
+
+def _refuse_heads(name: str, heads: int, channels: int) -> None:
+    """Raise if heads cannot share the channels equally."""
+    if heads < 1 or channels % heads:
+        what, allowed = "heads do not divide the channels", f"divisors of {channels}"
+        raise InputError(what, where=name, found=heads, allowed=allowed)
+
+
+def layer_norm(network: Network, name: str, source: Tensor) -> Tensor:
+    """Add a normalisation over the channels of each position."""
+    positions, channels = source.shape
+    return network.add(
+        name,
+        "normalisation",
+        (source,),
+        source.shape,
+        cuts=(Cut("spatial", positions),),
+        flops=5 * source.elements,
+        parameters=2 * channels,
+    )
+
+
+def attention(network: Network, name: str, source: Tensor, heads: int) -> Tensor:
+    """Add the attention of queries, keys and values that stand side by side.
+
+    `source` has three times the channels of the output. FLOPs are those of the two
+    products, of all positions with all, and the scores are kept for the backward
+    pass; the softmax between is memory traffic alone.
+
+    Raises
+    ------
+    InputError
+        If the heads cannot share the channels equally.
+    """
+    positions, tripled = source.shape
+    channels = tripled // 3
+    _refuse_heads(name, heads, channels)
+    return network.add(
+        name,
+        "attention",
+        (source,),
+        (positions, channels),
+        cuts=(Cut("channel", heads),),
+        flops=4 * positions * positions * channels,
+        scratch_elements=heads * positions * positions,
+    )
+
+
+def joint_attention(
+    network: Network, name: str, source: Tensor, memory: Tensor, heads: int
+) -> Tensor:
+    """Add attention with its four products with matrices, without bias, as one layer.
+
+    Queries come from `source`, keys and values from `memory`, which are as long. This
+    is the operator of FlexFlow, which reads three tensors.
+
+    Raises
+    ------
+    InputError
+        If the heads cannot share the channels equally.
+    """
+    positions, channels = source.shape
+    _refuse_heads(name, heads, channels)
+    products = 8 * positions * channels**2 + 4 * positions**2 * channels
+    return network.add(
+        name,
+        "attention",
+        (source, memory, memory),
+        source.shape,
+        cuts=(Cut("channel", heads, whole_input=True, divides_parameters=True),),
+        flops=products,
+        parameters=4 * channels**2,
+        scratch_elements=heads * positions * positions,
+        profile=f"MultiHeadAttention_{channels}{heads}",
+    )
+
+
+def block(
+    network: Network, name: str, source: Tensor, heads: int, *, norm_first: bool
+) -> Tensor:
+    """Add a block of the transformer: attention, then two dense layers, 4 times wide.
+
+    `norm_first` places the normalisations as GPT-2 and Megatron do, before the layers
+    and not after their sums; both have the same parameters and FLOPs.
+    """
+    channels = source.shape[-1]
+
+    def attended(tensor: Tensor) -> Tensor:
+        joint = dense(network, f"{name}.qkv", tensor, 3 * channels)
+        mixed = attention(network, f"{name}.attention", joint, heads)
+        return dense(network, f"{name}.projection", mixed, channels)
+
+    def widened(tensor: Tensor) -> Tensor:
+        wide = dense(network, f"{name}.widen", tensor, 4 * channels)
+        return dense(network, f"{name}.narrow", wide, channels)
+
+    tensor = source
+    for number, inner in enumerate((attended, widened), 1):
+        norm_name, add_name = f"{name}.norm-{number}", f"{name}.add-{number}"
+        if norm_first:
+            made = inner(layer_norm(network, norm_name, tensor))
+            tensor = add(network, add_name, tensor, made)
+        else:
+            summed = add(network, add_name, tensor, inner(tensor))
+            tensor = layer_norm(network, norm_name, summed)
+    return tensor
+
+
+def tied_head(
+    network: Network, name: str, source: Tensor, vocabulary: int, *, bias: bool
+) -> Tensor:
+    """Add the product with the transposed table of word embeddings.
+
+    Its matrix is the table's: it counts once, there, and has to be sent here where
+    the two are apart, which no edge says.
+    """
+    positions, channels = source.shape
+    own = vocabulary if bias else 0
+    return network.add(
+        name,
+        "dense",
+        (source,),
+        (positions, vocabulary),
+        cuts=(
+            Cut("channel", vocabulary, whole_input=True, divides_parameters=True),
+            Cut("spatial", positions),
+        ),
+        flops=2 * positions * channels * vocabulary,
+        parameters=own,
+        touched_parameters=vocabulary * channels + own,
+    )
