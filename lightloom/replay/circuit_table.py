@@ -108,7 +108,7 @@ def _check_columns(fabric: CircuitFabric, segment: Segment) -> None:
     """Raise if a segment lacks a column, or names a node outside the fabric."""
     circuits = segment.circuits
     where = f"plane {segment.plane}, segment {segment.index}"
-    for name in ("wavelengths", "route", "direction"):
+    for name in ("wavelengths", "route", "direction", "transceiver"):
         column = getattr(circuits, name)
         if name in fabric.circuit_columns and column is None:
             raise InputError(f"circuits without {name}", where=where)
@@ -144,31 +144,37 @@ def _check_rates(rate: IntArray, first: IntArray) -> None:
 
 def _joined(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> Circuits:
     """Return the circuits of all segments laid end to end."""
-    empty = np.empty(0, np.int64)
     all_circuits = [segment.circuits for segment in segments]
     ragged = {
         name: _joined_ragged([getattr(circuits, name) for circuits in all_circuits])
         for name in ("wavelengths", "route")
         if name in fabric.circuit_columns
     }
-    direction = None
-    if "direction" in fabric.circuit_columns:
-        ways = (circuits.direction for circuits in all_circuits)
-        direction = np.concatenate([empty, *(way for way in ways if way is not None)])
+    plain = {
+        name: _joined_plain([getattr(circuits, name) for circuits in all_circuits])
+        for name in ("direction", "transceiver")
+        if name in fabric.circuit_columns
+    }
     return Circuits(
-        np.concatenate([empty, *(circuits.src for circuits in all_circuits)]),
-        np.concatenate([empty, *(circuits.dst for circuits in all_circuits)]),
-        **ragged,
-        direction=direction,
+        _joined_plain([circuits.src for circuits in all_circuits]),
+        _joined_plain([circuits.dst for circuits in all_circuits]),
+        wavelengths=ragged.get("wavelengths"),
+        route=ragged.get("route"),
+        direction=plain.get("direction"),
+        transceiver=plain.get("transceiver"),
     )
+
+
+def _joined_plain(columns: list[IntArray]) -> IntArray:
+    """Return columns laid end to end."""
+    return np.concatenate([np.empty(0, np.int64), *columns])
 
 
 def _joined_ragged(columns: list[Ragged]) -> Ragged:
     """Return ragged columns laid end to end."""
-    empty = np.empty(0, np.int64)
     return Ragged.from_lengths(
-        np.concatenate([empty, *(column.lengths for column in columns)]),
-        np.concatenate([empty, *(column.values for column in columns)]),
+        _joined_plain([column.lengths for column in columns]),
+        _joined_plain([column.values for column in columns]),
     )
 
 
@@ -185,7 +191,8 @@ def _changed(
 ) -> IntArray:
     """Return pair keys whose light paths differ from those of the segment before.
 
-    A light path is one wavelength on one route, one way round. Those of a segment
+    A light path is one wavelength on one route, one way round, of one transceiver.
+    Which others hear it does not matter. Those of a segment
     count +1 and those of the one before it -1; a pair is unchanged where all cancel.
     """
     circuit, path = _light_paths(circuits)
@@ -215,9 +222,11 @@ def _light_paths(circuits: Circuits) -> tuple[IntArray, IntArray]:
         data, ends = circuits.route.values.tobytes(), circuits.route.offsets * 8
         bounds = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         route_id[:] = [ids.setdefault(data[a:b], len(ids)) for a, b in bounds]
-    if circuits.direction is not None:
-        _, way = np.unique(circuits.direction, return_inverse=True)
-        route_id = route_id * len(circuits) + way
+    for column in (circuits.direction, circuits.transceiver):
+        if column is not None:
+            _, route_id = np.unique(route_id, return_inverse=True)
+            _, way = np.unique(column, return_inverse=True)
+            route_id = route_id * len(circuits) + way
     if circuits.wavelengths is None:
         return np.arange(len(circuits), dtype=np.int64), route_id
     circuit = circuits.wavelengths.row_of_value

@@ -1,0 +1,209 @@
+"""Max-min fair shares of links, exact, kept up to date as flows come and go.
+
+A flow crosses links, each some number of times. Shares are max-min fair iff every flow
+has a *bottleneck*: a link that is full and on which no flow has a greater share. There
+is one such allocation in the rationals, so it may be computed from wherever a change
+begins. Flows on changed links are shared out anew and others held as they are; then
+whoever has lost its bottleneck joins in, and so does whoever has more of a full link
+than a flow that stops there, until nobody does.
+
+Shares are counted in a unit so small that almost all are whole numbers; the others are
+fractions. Nothing is rounded here.
+"""
+
+from __future__ import annotations
+
+import heapq
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Share: TypeAlias = int | Fraction
+Path: TypeAlias = tuple[tuple[int, int], ...]
+"""The links of a flow, each once, with how many times the flow crosses it."""
+
+UNITS_PER_BIT_PER_S = 232_792_560**6
+"""Six splits among up to 20 flows, one after another, stay whole numbers: integers of
+a few words are several times as fast as fractions."""
+
+
+class FairShares:
+    """Links, the flows on them, and the max-min fair share of each flow.
+
+    `shares` maps flows to their shares, in units of 1 / `UNITS_PER_BIT_PER_S` bit/s.
+    A change costs what lies within its reach: the flows whose shares it touches, and
+    the flows that share a link with those.
+    """
+
+    def __init__(self) -> None:
+        self.shares: dict[int, Share] = {}
+        self._capacity: dict[int, int] = {}
+        self._load: dict[int, Share] = {}
+        self._on_link: dict[int, dict[int, int]] = {}
+        self._path: dict[int, Path] = {}
+        self._bottleneck: dict[int, int] = {}
+
+    def set_capacity(self, link: int, bits_per_s: int) -> bool:
+        """Set the rate of a link, new or known; return whether flows may feel it.
+
+        Where it returns true, the link is to be among `touched` of the next `update`.
+        """
+        capacity = bits_per_s * UNITS_PER_BIT_PER_S
+        if link not in self._capacity:
+            self._load[link], self._on_link[link] = 0, {}
+            self._capacity[link] = capacity
+            return False
+        changed = self._capacity[link] != capacity
+        self._capacity[link] = capacity
+        return changed and bool(self._on_link[link])
+
+    def update(
+        self,
+        come: Mapping[int, Path],
+        gone: Iterable[int],
+        touched: Iterable[int] = (),
+    ) -> dict[int, Share]:
+        """Add and remove flows, and return the shares that changed.
+
+        Parameters
+        ----------
+        come
+            Paths of new flows; none is empty, and all links are known.
+        gone
+            Flows to forget.
+        touched
+            Links whose rate has changed, see `set_capacity`.
+        """
+        links = set(touched)
+        for flow in gone:
+            share = self.shares.pop(flow)
+            del self._bottleneck[flow]
+            for link, times in self._path.pop(flow):
+                self._load[link] -= share * times
+                del self._on_link[link][flow]
+                links.add(link)
+        for flow, path in come.items():
+            self._path[flow] = path
+            self.shares[flow], self._bottleneck[flow] = 0, -1
+            for link, times in path:
+                self._on_link[link][flow] = times
+                links.add(link)
+        free = {flow for link in links for flow in self._on_link[link]}
+        return self._settle(free) if free else {}
+
+    def _settle(self, free: set[int]) -> dict[int, Share]:
+        """Share out anew among `free`, and whoever must join them."""
+        while True:
+            filling = _Filling(self, free)
+            joining = filling.held_back(free)
+            if not joining:
+                break
+            free |= joining
+        changed = {}
+        for flow, share in filling.shares.items():
+            self._bottleneck[flow] = filling.bottleneck[flow]
+            if share != self.shares[flow]:
+                self.shares[flow] = changed[flow] = share
+        for link, left in filling.left.items():
+            self._load[link] = self._capacity[link] - left
+        return changed
+
+    # What a filling reads; it changes nothing.
+
+    def links_of(self, flow: int) -> Path:
+        """Return the links of a flow."""
+        return self._path[flow]
+
+    def flows_on(self, link: int) -> Mapping[int, int]:
+        """Return the flows on a link, with how many times each crosses it."""
+        return self._on_link[link]
+
+    def spare(self, link: int) -> Share:
+        """Return what the flows of a link leave of it."""
+        return self._capacity[link] - self._load[link]
+
+    def bottleneck(self, flow: int) -> int:
+        """Return the bottleneck of a flow, -1 for one that has no share yet."""
+        return self._bottleneck[flow]
+
+
+class _Filling:
+    """Shares of some flows, raised together until links are full; others stay."""
+
+    def __init__(self, held: FairShares, free: set[int]) -> None:
+        self.shares: dict[int, Share] = {}
+        self.bottleneck: dict[int, int] = {}
+        self.left: dict[int, Share] = {}
+        self._held = held
+        self._members: dict[int, list[int]] = {}
+        self._weight: dict[int, int] = {}
+        left, weight, members = self.left, self._weight, self._members
+        for flow in sorted(free):
+            share = held.shares[flow]
+            for link, times in held.links_of(flow):
+                if link not in weight:
+                    left[link] = held.spare(link)
+                    weight[link], members[link] = 0, []
+                left[link] += share * times
+                weight[link] += times
+                members[link].append(flow)
+        self._level: dict[int, Share] = {}
+        self._fill()
+
+    def _fill(self) -> None:
+        left, weight = self.left, self._weight
+        heap = [(_part(left[link], weight[link]), link) for link in weight]
+        heapq.heapify(heap)
+        while heap:
+            level, link = heapq.heappop(heap)
+            if not weight[link]:
+                continue
+            now = _part(left[link], weight[link])
+            if now > level:  # flows have stopped elsewhere: there is more for the rest
+                heapq.heappush(heap, (now, link))
+                continue
+            self._level[link] = level
+            for flow in self._members[link]:
+                if flow in self.shares:
+                    continue
+                self.shares[flow], self.bottleneck[flow] = level, link
+                for crossed, times in self._held.links_of(flow):
+                    left[crossed] -= level * times
+                    weight[crossed] -= times
+
+    def held_back(self, free: set[int]) -> set[int]:
+        """Return the flows that were held as they are and may not stay so.
+
+        Either someone stops at a link on which they have more, or the link that was
+        their bottleneck is none any more.
+        """
+        joining = set()
+        for link, members in self._members.items():
+            flows = self._held.flows_on(link)
+            if len(flows) == len(members):
+                continue
+            level = self._level.get(link)
+            most = max(self.shares[flow] for flow in members)
+            for flow in flows:
+                if flow in free:
+                    continue
+                share = self._held.shares[flow]
+                if (level is not None and share > level) or (
+                    self._held.bottleneck(flow) == link
+                    and (self.left[link] or most > share)
+                ):
+                    joining.add(flow)
+        return joining
+
+
+def _part(whole: Share, parts: int) -> Share:
+    """Return the exact quotient, as an integer where it is one."""
+    if isinstance(whole, int):
+        quotient, rest = divmod(whole, parts)
+        return Fraction(whole, parts) if rest else quotient
+    quotient_or_part = whole / parts
+    if quotient_or_part.denominator == 1:
+        return quotient_or_part.numerator
+    return quotient_or_part

@@ -1,0 +1,200 @@
+"""One device for all calls: transfers first, disjoint collectives together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective, Demand, Task
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.instance import Instance
+from lightloom.replay.workload import (
+    CallQueue,
+    ClosedFormCalls,
+    Launch,
+    ReplayedCalls,
+    ReplayedCollectives,
+    SharedLinks,
+    replay_iteration,
+)
+from lightloom.synth.synthesise import synthesise
+from tests.replay.workload.iterations import iteration, iterations
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.iteration import Iteration
+    from lightloom.core.schedule import Schedule
+    from lightloom.replay.workload.timeline import Spans
+
+FREE = Launch(0, 0)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A byte of a call lasts a picosecond; collectives are remembered."""
+
+    asked: list[Demand] = field(default_factory=list)
+
+    def transfers_ps(self, demand: Demand) -> int:
+        """Return the bytes of all transfers."""
+        self.asked.append(demand)
+        return sum(demand.bytes)
+
+    def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
+        """Return the bytes of the buffer."""
+        assert op == "all-reduce"
+        assert len(devices)
+        return size_bytes
+
+
+def spans(rows: Spans) -> list[tuple[int, int]]:
+    """Return (start, end) rows."""
+    return list(zip(rows.start_ps.tolist(), rows.end_ps.tolist(), strict=True))
+
+
+def test_transfers_go_before_collectives() -> None:
+    """Whatever waited longer; what is served is not interrupted."""
+    made = iteration(
+        4,
+        [(0, 0), (0, 5), (1, 0), (2, 0)],
+        # The ring of 10 is issued at 0 and served; at 5 a transfer and, from op 1,
+        # another ring are issued, at 0 a second ring on the same devices.
+        [(0, 4, 0), (0, 5, 0), (1, 2, 7), (1, 3, 2)],
+        [(10, [0, 1]), (4, [0, 1])],
+    )
+    timeline = replay_iteration(made, CallQueue(Plain()), FREE)
+    assert spans(timeline.collectives) == [(0, 10), (19, 23)]
+    assert spans(timeline.transfers)[2:] == [(10, 17), (17, 19)]
+
+
+def test_transfers_of_a_call_are_served_together_once_all_are_there() -> None:
+    """The call is issued with the last of its data, and costs are asked of all."""
+    made = iteration(
+        3,
+        [(0, 2), (1, 6), (2, 0), (2, 0)],
+        [(0, 2, 3), (1, 2, 4), (0, 3, 1)],
+        call=[5, 5, -1],
+    )
+    costs = Plain()
+    timeline = replay_iteration(made, CallQueue(costs), FREE)
+    assert spans(timeline.transfers) == [(6, 13), (6, 13), (2, 3)]
+    assert costs.asked == [
+        Demand.from_rows([(0, 2, 1)]),
+        Demand.from_rows([(0, 2, 3), (1, 2, 4)]),
+    ]
+
+
+GROUPS = [(5, [0, 1]), (9, [1, 2]), (4, [3]), (7, [0, 3]), (9, [0])]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        # Longest first: {1, 4, 2} are disjoint; then 3, which shares with 0; then 0.
+        ("together", [(16, 21), (0, 9), (0, 4), (9, 16), (0, 9)]),
+        ("one-by-one", [(0, 5), (5, 14), (14, 18), (18, 25), (25, 34)]),
+        ("last", [(36, 41), (41, 50), (50, 54), (54, 61), (61, 70)]),
+    ],
+)
+def test_collectives_that_share_nothing_go_together(
+    kind: str, expected: list[tuple[int, int]]
+) -> None:
+    """By maximal sets; or each alone, at once or behind the last transfer."""
+    links = [(0, row, 0) for row in range(3, 8)]
+    made = iteration(4, [(0, 0), (2, 35), (3, 0)], [(1, 2, 1), *links], GROUPS)
+    queue = CallQueue(Plain(), kind)  # type: ignore[arg-type]
+    timeline = replay_iteration(made, queue, FREE)
+    assert spans(timeline.collectives) == expected
+
+
+@given(iterations())
+@settings(max_examples=100, deadline=None)
+def test_a_queue_serves_one_thing_at_a_time(made: Iteration) -> None:
+    """No two calls overlap, and collectives that do share no device."""
+    timeline = replay_iteration(made, CallQueue(Plain()), FREE)
+    moves = np.flatnonzero(made.is_transfer)
+    served = sorted(
+        (int(timeline.transfers.start_ps[row]), int(timeline.transfers.end_ps[row]))
+        for row in moves
+    )
+    assert all(one[1] <= other[0] for one, other in pairwise(served))
+    rings = spans(timeline.collectives)
+    for row, (start, end) in enumerate(rings):
+        for begin, until in served:
+            assert end <= begin or until <= start
+        for other in range(row):
+            if rings[other][0] < end and start < rings[other][1]:
+                mine = set(made.collectives.devices[row].tolist())
+                assert mine.isdisjoint(made.collectives.devices[other].tolist())
+
+
+def test_a_call_that_waits_for_itself_is_an_error() -> None:
+    """Its second transfer needs what comes of the first."""
+    made = iteration(2, [(0, 0), (1, 0), (0, 1)], [(0, 1, 1), (1, 2, 1)], call=[0, 0])
+    with pytest.raises(InputError, match="the call of transfer 0 -> 1 of 1 bytes has"):
+        replay_iteration(made, CallQueue(Plain()), FREE)
+
+
+def test_closed_forms() -> None:
+    """A byte a picosecond, 3 ps of alpha: by hand."""
+    costs = ClosedFormCalls(alpha_ps=3, bits_per_s=8 * 10**12)
+    devices = np.arange(4)
+    assert costs.transfers_ps(Demand.from_rows([(0, 1, 5), (0, 2, 6), (3, 2, 7)])) == 16
+    assert costs.collective_ps("all-reduce", devices, 10) == 6 * (3 + 3)
+    assert costs.collective_ps("all-gather", devices, 10) == 3 * (3 + 3)
+    assert costs.collective_ps("all-to-all", devices, 10) == 3 + 9
+    assert costs.collective_ps("all-reduce", devices[:1], 10) == 0
+    with pytest.raises(InputError, match="no ring for this operation"):
+        costs.collective_ps("broadcast", devices, 10)
+
+
+def _schedules(asked: list[Task]) -> ReplayedCalls:
+    """Return calls by schedules on an ideal switch of four nodes."""
+    fabric = IdealSwitch(nodes=4)
+
+    def schedule_of(task: Task) -> Schedule:
+        asked.append(task)
+        algorithm = "ring" if isinstance(task, Collective) else "auto"
+        made = synthesise(Instance("call", fabric, task), algorithm).incumbent
+        assert made is not None
+        return made.schedule
+
+    return ReplayedCalls(schedule_of)
+
+
+def test_calls_take_the_time_of_their_schedules() -> None:
+    """Six steps of a ring of four; the same collective is asked for once."""
+    asked: list[Task] = []
+    costs = _schedules(asked)
+    made = iteration(
+        4,
+        [(0, 0)],
+        [(0, 1, 0), (1, 2, 0)],
+        [(4 * 300, [0, 1, 2, 3]), (4 * 300, [0, 1, 2, 3])],
+    )
+    timeline = replay_iteration(made, CallQueue(costs), FREE)
+    ring = 6 * (700_000 + 300 * 8 * 10**12 // (24 * 10**11))
+    assert spans(timeline.collectives) == [(0, ring), (ring, 2 * ring)]
+    assert asked == [Collective("all-reduce", (0, 1, 2, 3), 1200)]
+    fabric = IdealSwitch(nodes=4)
+    alone = SharedLinks(fabric, ReplayedCollectives(costs.schedule_of))
+    again = replay_iteration(made, alone, FREE)
+    assert spans(again.collectives) == spans(timeline.collectives)
+
+
+def test_schedules_of_something_else_are_refused() -> None:
+    """A collective of another size, and a demand of other bytes."""
+    asked: list[Task] = []
+    right = _schedules(asked).schedule_of
+    other = Collective("all-reduce", (0, 1, 2, 3), 8)
+    costs = ReplayedCalls(lambda _task: right(other))
+    with pytest.raises(InputError, match="allowed: all-reduce of 16 bytes, 4 ranks"):
+        costs.collective_ps("all-reduce", np.arange(4), 16)
+    with pytest.raises(InputError, match="another task than the call's demand"):
+        costs.transfers_ps(Demand.from_rows([(0, 1, 8)]))
