@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import GIB, KIB, MIB
+from lightloom.instances.clusters import cluster_sizes, clusters
 from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.instances.toml_file import read_instance
+from lightloom.instances.workloads import catalogue as model_catalogue
+from lightloom.instances.workloads import default_training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +35,8 @@ _GRIDS = {
     "256": (16, 16),
     "1024": (32, 32),
 }
+_MOST_IN_ALL_TO_ALL = 4096
+_NETWORKS = ((2, 2, 4), (4, 4, 8), (8, 8, 16), (32, 32, 64))
 _SIZES = {
     f"{count}{unit}": count * size
     for unit, size in (("KiB", KIB), ("MiB", MIB))
@@ -38,13 +45,19 @@ _SIZES = {
 
 
 def fabrics() -> dict[str, AnyFabric]:
-    """Return the named fabrics: the rack of the LUMORPH paper at several sizes."""
+    """Return the named fabrics: the LUMORPH rack, RAMP, SiPAC and their rivals."""
     named: dict[str, AnyFabric] = {
         f"lightpath-{size}": Lightpath(rows=rows, cols=cols)
         for size, (rows, cols) in _GRIDS.items()
     }
     for size, (rows, cols) in _GRIDS.items():
         named[f"ideal-switch-{size}"] = IdealSwitch(nodes=rows * cols)
+    for groups, racks, numbers in _NETWORKS:
+        network = Ramp(groups=groups, racks=racks, nodes_per_rack=numbers)
+        named[f"ramp-{network.node_count}"] = network
+    for nodes in cluster_sizes():
+        for kind, cluster in clusters(nodes).items():
+            named[f"{kind}-{nodes}"] = cluster
     return named
 
 
@@ -52,16 +65,19 @@ def named_instances() -> Iterator[Instance]:
     """Yield every named instance, fabric by fabric, task by task."""
     yield from _collective_instances()
     yield from _demand_instances()
+    yield from _computation_instances()
 
 
 def _collective_instances() -> Iterator[Instance]:
     """Yield collectives; a size that an operation cannot cut in blocks is left out."""
     for fabric_name, fabric in fabrics().items():
+        nodes = tuple(range(fabric.node_count))
         for op in collectives().values():
             for size_name, size_bytes in _SIZES.items():
                 if op.uses_blocks and size_bytes % fabric.node_count:
                     continue
-                nodes = tuple(range(fabric.node_count))
+                if op.chunks_per_rank and fabric.node_count > _MOST_IN_ALL_TO_ALL:
+                    continue
                 task = Collective(op.name, nodes, size_bytes)
                 yield Instance(f"{fabric_name}/{op.name}-{size_name}", fabric, task)
 
@@ -70,6 +86,7 @@ def demand_fabrics() -> dict[str, AnyFabric]:
     """Return the named fabrics of the SiP-ML paper, which serve demands."""
     return {
         "ocs-8": Ocs(nodes=8, switches=4, bits_per_second_per_node=10**12),
+        "electrical-cluster-16": ElectricalCluster(nodes=16),
         "ocs-16": Ocs(nodes=16, switches=16, bits_per_second_per_node=10**12),
         "ring-8": Ring(nodes=8, wavelengths=16, reach=7),
         "ring-16": Ring(nodes=16, wavelengths=8, directions=2, reach=8),
@@ -101,6 +118,16 @@ def _demand_instances() -> Iterator[Instance]:
             most = max(size for _, _, size in rows) // 10**6
             task = Demand.from_rows(rows)
             yield Instance(f"{fabric_name}/{pattern}-{most}MB", fabric, task)
+
+
+def _computation_instances() -> Iterator[Instance]:
+    """Yield models to train on fabrics of the SiP-ML paper, each at its own batch."""
+    for fabric_name in ("ideal-switch-16", "ocs-16", "ring-16"):
+        fabric = {**fabrics(), **demand_fabrics()}[fabric_name]
+        for model in model_catalogue().values():
+            task = default_training(model)
+            name = f"{fabric_name}/{model.name}-batch{task.batch_size}"
+            yield Instance(name, fabric, task)
 
 
 def load_instance(name: str) -> Instance:

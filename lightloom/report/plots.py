@@ -65,6 +65,8 @@ class Series:
         Line style; dashed for what is not ours.
     colour
         Index into `COLOURS`; by default the place among the series.
+    markers
+        Whether the points of a line are marked; those of a staircase are not.
     """
 
     label: str
@@ -72,6 +74,7 @@ class Series:
     y: Sequence[float]
     style: Literal["-", "--", ":"] = "-"
     colour: int | None = None
+    markers: bool = True
 
 
 @dataclass(frozen=True)
@@ -179,13 +182,15 @@ def _panel_inches(panel: Panel) -> float:
 def _draw_lines(axes: Axes, panel: Panel) -> None:
     for place, series in enumerate(panel.series):
         colour = place if series.colour is None else series.colour
+        marked = series.markers and len(series.x) <= _DENSE
         axes.plot(
             series.x,
             series.y,
             series.style,
             label=series.label,
             color=COLOURS[colour % len(COLOURS)],
-            marker=_MARKERS[colour % len(_MARKERS)] if len(series.x) <= _DENSE else "",
+            marker=_MARKERS[colour % len(_MARKERS)] if marked else "",
+            clip_on=series.markers,  # a staircase may run along an axis
             markersize=4,
             linewidth=1.4,
         )

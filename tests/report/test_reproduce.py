@@ -56,8 +56,8 @@ def silent(_: str) -> None:
 
 
 def test_the_catalogue_has_every_computable_figure() -> None:
-    """Six figures, each under its own name; unknown names suggest one."""
-    assert list(catalogue()) == [
+    """Six figures of the paper, each under its own name; unknown names suggest one."""
+    assert [name for name in catalogue() if name.startswith("lumorph")] == [
         *("lumorph-fig3", "lumorph-fig5", "lumorph-fig6"),
         *("lumorph-fig7", "lumorph-fig8a", "lumorph-fig8b"),
     ]

@@ -1,0 +1,286 @@
+"""SiPAC: wavelength-selective switches in the pattern of a BCube (Wu et al., 2023)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.instances.fabrics import FabricKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+
+_MOST_NODES = 2**20
+_NOT_ONE_SWITCH = -1
+
+
+class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """SiPAC(r, l): L = l + 1 levels of optical switches, r compute units on each.
+
+    A node's number in base r has L digits, the digit of level 0 being the last. The r
+    nodes that agree in all digits but that of level k share one switch of level k, on
+    which the digit is their port; so a node has (l + 1)(r - 1) others one hop away.
+
+    A node feeds one fibre into, and reads one fibre (an output bus) from, its switch
+    of every level, with the same wavelengths on each. The rings of a switch drop each
+    wavelength of each input on output buses; no bus may carry a wavelength twice. The
+    *shuffle* does so for all at once: wavelength w of input i leaves on bus
+    `output_bus` (i, w), a Latin square in which every two ports are joined by equally
+    many wavelengths and nobody waits for anybody.
+
+    All switches are tuned together, as one plane.
+
+    Attributes
+    ----------
+    radix
+        Ports of a switch, r.
+    level
+        Highest level, l: ``radix ** (level + 1)`` nodes.
+    wavelengths_per_peer
+        Wavelengths by which the shuffle joins two ports of a switch.
+    loopback
+        Whether the shuffle leads as many wavelengths back to their own node, where
+        they are lost, as in the 3 x 3 switch of the paper's Fig. 1b with 9 wavelengths.
+    bits_per_second_per_node
+        Rate of all wavelengths of all levels of a node together; each has its equal
+        share of it, rounded down to the bit per second.
+    switching
+        ``tunable``: rings drop any wavelengths on any buses, one wavelength also on
+        several (multicast); ``fixed``: switches hold the shuffle for good.
+    alpha_ps
+        Fixed cost of a transfer.
+    reconfiguration_ps
+        Time to leave one segment for the next.
+    initial_configuration_charged
+        Whether the first segment pays for its reconfiguration.
+    dark_while_reconfiguring
+        ``plane``: nothing is lit meanwhile; ``changed-circuits``: circuits that
+        stay as they are remain lit.
+    """
+
+    kind: Literal["sipac"] = "sipac"
+    radix: Annotated[int, Meta(ge=2, le=2**10)]
+    level: Annotated[int, Meta(ge=1, le=19)] = 1
+    wavelengths_per_peer: Annotated[int, Meta(ge=1, le=2**10)] = 1
+    loopback: bool = False
+    bits_per_second_per_node: Annotated[int, Meta(ge=1, le=10**15)] = 2_048_000_000_000
+    switching: Literal["tunable", "fixed"] = "tunable"
+    alpha_ps: Annotated[int, Meta(ge=0, le=10**15)] = 700_000
+    reconfiguration_ps: Annotated[int, Meta(ge=0, le=10**15)] = 25_000_000
+    initial_configuration_charged: bool = False
+    dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
+
+    def __post_init__(self) -> None:
+        if self.node_count > _MOST_NODES:
+            what = "too many nodes"
+            allowed = f"radix ** (level + 1) <= {_MOST_NODES}"
+            found = self.node_count
+            raise InputError(what, where="fabric", found=found, allowed=allowed)
+        if self.bits_per_second_per_wavelength < 1:
+            what = "a wavelength has less than a bit per second"
+            where = "fabric.bits_per_second_per_node"
+            allowed = f"at least {self.lasers_per_node}, one for each wavelength"
+            found = self.bits_per_second_per_node
+            raise InputError(what, where=where, found=found, allowed=allowed)
+
+    # -- size and cost -------------------------------------------------------
+
+    @property
+    def levels(self) -> int:
+        """Number of levels, L."""
+        return self.level + 1
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        count: int = self.radix**self.levels
+        return count
+
+    @property
+    def groups(self) -> int:
+        """Groups of wavelengths that the shuffle leads to different buses."""
+        return self.radix if self.loopback else self.radix - 1
+
+    @property
+    def wavelengths(self) -> int:
+        """Wavelengths of a fibre."""
+        return self.groups * self.wavelengths_per_peer
+
+    @property
+    def lasers_per_node(self) -> int:
+        """Wavelengths of all levels of a node."""
+        return self.levels * self.wavelengths
+
+    @property
+    def bits_per_second_per_wavelength(self) -> int:
+        """Rate of one wavelength."""
+        return self.bits_per_second_per_node // self.lasers_per_node
+
+    @property
+    def node_bits_per_s(self) -> int:
+        """Rate of a node with all its lasers on."""
+        return self.lasers_per_node * self.bits_per_second_per_wavelength
+
+    @property
+    def plane_count(self) -> int:
+        """One: all switches are tuned together."""
+        return 1
+
+    @property
+    def ports_per_node(self) -> int:
+        """Most nodes that a node can send to, and hear, at a time: all one hop away."""
+        return self.levels * (self.radix - 1)
+
+    @property
+    def circuit_columns(self) -> tuple[str, ...]:
+        """Wavelengths, and where rings can be tuned so that buses share one."""
+        tunable = self.switching == "tunable"
+        return ("wavelengths", "multicast") if tunable else ("wavelengths",)
+
+    def table(self) -> FabricTable:
+        """Return the fabric as its instance table."""
+        table: FabricTable = msgspec.to_builtins(self)
+        return table
+
+    # -- switches ------------------------------------------------------------
+
+    def level_of(self, src: IntArray, dst: IntArray) -> IntArray:
+        """Return the level on whose switch both nodes are; -1 if there is none."""
+        level = np.full(len(src), _NOT_ONE_SWITCH, dtype=np.int64)
+        differ = np.zeros(len(src), dtype=np.int64)
+        for number in range(self.levels):
+            apart = self.port(src, number) != self.port(dst, number)
+            level[apart] = number
+            differ += apart
+        level[differ != 1] = _NOT_ONE_SWITCH
+        return level
+
+    def port(self, node: IntArray, level: IntArray | int) -> IntArray:
+        """Return the ports of nodes on their switch of some level."""
+        port: IntArray = node // self.radix ** np.asarray(level) % self.radix
+        return port
+
+    def output_bus(self, port: IntArray, wavelength: IntArray) -> IntArray:
+        """Return the bus on which the shuffle drops a wavelength of an input port.
+
+        Groups are interleaved, as rings drop every so many wavelengths: w belongs to
+        group ``w mod groups``, and goes that many ports further round, one more where
+        no wavelength is led back.
+        """
+        group = wavelength % self.groups
+        bus: IntArray = (port + group + (not self.loopback)) % self.radix
+        return bus
+
+    def shuffled(self, src: int, dst: int) -> list[int]:
+        """Return the wavelengths by which the shuffle joins two nodes of a switch.
+
+        Raises
+        ------
+        ValueError
+            If no switch has them both.
+        """
+        level = int(self.level_of(np.array([src]), np.array([dst]))[0])
+        if level == _NOT_ONE_SWITCH:
+            message = f"no switch has nodes {src} and {dst}"
+            raise ValueError(message)
+        stride = self.radix**level
+        further = dst // stride % self.radix - src // stride % self.radix
+        group = (further - (not self.loopback)) % self.radix
+        return list(range(group, self.wavelengths, self.groups))
+
+    # -- circuits ------------------------------------------------------------
+
+    def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
+        """Yield circuits that no switch, ring or laser could make."""
+        wavelengths = circuits.wavelengths
+        assert wavelengths is not None
+        src, dst = circuits.src, circuits.dst
+        for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
+            yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
+        outside = (wavelengths.values < 0) | (wavelengths.values >= self.wavelengths)
+        for row in np.unique(wavelengths.row_of_value[outside]).tolist():
+            message = (
+                f"wavelengths {wavelengths[row].tolist()}, allowed 0 to"
+                f" {self.wavelengths - 1}"
+            )
+            yield CircuitFault("wavelength-range", row, message)
+        order = np.lexsort((wavelengths.values, wavelengths.row_of_value))
+        rows, values = wavelengths.row_of_value[order], wavelengths.values[order]
+        same = (rows[1:] == rows[:-1]) & (values[1:] == values[:-1])
+        for row in np.unique(rows[1:][same]).tolist():
+            message = f"wavelengths {wavelengths[row].tolist()} repeat"
+            yield CircuitFault("wavelength-range", row, message)
+        level = self.level_of(src, dst)
+        for row in np.flatnonzero(level == _NOT_ONE_SWITCH).tolist():
+            message = "the nodes differ in several digits: no switch has both"
+            yield CircuitFault("one-switch", row, message)
+        if self.switching == "fixed":
+            lit = wavelengths.row_of_value
+            known = ~outside & (level[lit] != _NOT_ONE_SWITCH)
+            lit, colour = lit[known], wavelengths.values[known]
+            bus = self.output_bus(self.port(src[lit], level[lit]), colour)
+            astray = bus != self.port(dst[lit], level[lit])
+            for row in np.unique(lit[astray]).tolist():
+                allowed = self.shuffled(int(src[row]), int(dst[row]))
+                message = (
+                    f"wavelengths {wavelengths[row].tolist()}, the shuffle joins the"
+                    f" nodes by {allowed}"
+                )
+                yield CircuitFault("shuffle", row, message)
+
+    # -- resources: lasers, then photodiodes -------------------------------------
+
+    def usage(self, circuits: Circuits) -> Usage:
+        """Return the lasers and photodiodes of well-formed circuits.
+
+        A photodiode is a wavelength of an output bus. A multicast circuit takes its
+        lasers once, for the first of its rows.
+        """
+        wavelengths = circuits.wavelengths
+        assert wavelengths is not None
+        lit, colour = wavelengths.row_of_value, wavelengths.values
+        level = self.level_of(circuits.src, circuits.dst)
+        ends = self.node_count * self.lasers_per_node
+        # One laser for each level on which a transmission is heard.
+        transmission = circuits.transmissions() * self.levels + level
+        _, sending = np.unique(transmission, return_index=True)
+        feeding = np.isin(lit, sending)
+        port = level[lit] * self.wavelengths + colour
+        laser = circuits.src[lit] * self.lasers_per_node + port
+        photodiode = ends + circuits.dst[lit] * self.lasers_per_node + port
+        circuit = np.concatenate([lit[feeding], lit])
+        resource = np.concatenate([laser[feeding], photodiode])
+        return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
+
+    def capacity(self, resources: IntArray) -> IntArray:
+        """Return one for everything."""
+        return np.ones(len(resources), dtype=np.int64)
+
+    def resource_rule(self, resource: int) -> str:
+        """Return ``lasers`` or ``photodiodes``."""
+        ends = self.node_count * self.lasers_per_node
+        return "lasers" if resource < ends else "photodiodes"
+
+    def resource_name(self, resource: int) -> str:
+        """Return the resource in words."""
+        ends = self.node_count * self.lasers_per_node
+        node, port = divmod(resource % ends, self.lasers_per_node)
+        level, wavelength = divmod(port, self.wavelengths)
+        name = self.resource_rule(resource)[:-1]
+        return f"{name} {wavelength} of node {node} at level {level}"
+
+    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
+        """Return the rate of each circuit: its wavelengths times the rate of one."""
+        assert circuits.wavelengths is not None
+        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+
+
+FABRIC = FabricKind("sipac", Sipac)

@@ -1,0 +1,1 @@
+"""Schedules for SiPAC: which algorithms fit its levels, and on which wavelengths."""

@@ -1,0 +1,181 @@
+"""Algorithms along the dimensions of a box: on real buffers, and in closed form."""
+
+from __future__ import annotations
+
+from math import gcd, prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import catalogue as collectives
+from lightloom.synth.algorithms import make_algorithm
+from lightloom.synth.algorithms.dimensions import Dimensions
+from tests.oracle.rank_buffers import execute, pairs, port_chunks
+
+shapes = st.lists(st.integers(1, 4), min_size=1, max_size=3).filter(
+    lambda shape: prod(shape) <= 24
+)
+RINGS = ("all-gather", "all-reduce", "reduce-scatter")
+
+
+def task_of(op: str, ranks: int, per_block: int, root: int | None = None) -> Collective:
+    """Return a collective of so many chunks a block."""
+    chunks = ranks * per_block
+    root = root if collectives()[op].rooted else None
+    return Collective(op, tuple(range(ranks)), 4 * chunks, chunks, root)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(collectives())), shapes, st.data())
+def test_levels_do_their_collective(
+    op: str, shape: list[int], data: st.DataObject
+) -> None:
+    """For any box, parts, chunks and root the buffers end as numpy would have them."""
+    ranks = prod(shape)
+    most = max(1, sum(size > 1 for size in shape))
+    parameters: dict[str, object] = {
+        "shape": shape,
+        "parts": data.draw(st.none() | st.integers(1, most)),
+    }
+    if op in ("broadcast", "reduce"):
+        parameters["through_blocks"] = data.draw(st.integers(0, 1))
+    root = data.draw(st.integers(0, ranks - 1))
+    task = task_of(op, ranks, data.draw(st.integers(1, 5)), root)
+    plan = make_algorithm("levels", parameters, op=op).plan(task, 3)
+    execute(plan)
+    box = Dimensions.of(shape, ranks)
+    for one in plan.rounds:
+        apart = sum(
+            box.digit(one.src, number) != box.digit(one.dst, number)
+            for number in range(len(box.sizes))
+        )
+        assert (apart == 1).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(RINGS), shapes, st.integers(0, 1), st.data())
+def test_torus_rings_do_their_collective(
+    op: str, shape: list[int], both_ways: int, data: st.DataObject
+) -> None:
+    """Likewise, and nobody talks to any but neighbours on a line of the torus."""
+    ranks = prod(shape)
+    most = max(1, sum(size > 1 for size in shape))
+    parts = data.draw(st.integers(1, most))
+    parameters = {"shape": shape, "parts": parts, "both_ways": both_ways}
+    task = task_of(op, ranks, data.draw(st.integers(1, 5)))
+    plan = make_algorithm("torus-rings", parameters).plan(task, 3)
+    execute(plan)
+    box = Dimensions.of(shape, ranks)
+    for one in plan.rounds:
+        hops = np.zeros(len(one.src), dtype=np.int64)
+        for number, size in enumerate(box.sizes):
+            ahead = (box.digit(one.dst, number) - box.digit(one.src, number)) % size
+            hops += np.minimum(ahead, size - ahead)
+        assert (hops == 1).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(RINGS), st.integers(1, 16), st.data())
+def test_parallel_rings_do_their_collective(
+    op: str, ranks: int, data: st.DataObject
+) -> None:
+    """For any rings, every transfer is one stride of one of them."""
+    rings = [p for p in range(1, max(2, ranks)) if gcd(p, ranks) == 1]
+    strides = data.draw(st.lists(st.sampled_from(rings), min_size=1, unique=True))
+    made = make_algorithm("parallel-rings", {"strides": strides})
+    plan = made.plan(task_of(op, ranks, data.draw(st.integers(1, 5))), 3)
+    execute(plan)
+    for one in plan.rounds:
+        assert set(((one.dst - one.src) % ranks).tolist()) <= set(strides)
+    assert len(plan.rounds) <= (ranks - 1) * (2 if op == "all-reduce" else 1)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 3, 3), (2, 2, 2, 2)])
+def test_levels_use_all_dimensions_in_every_round(shape: tuple[int, ...]) -> None:
+    """All-reduce on r^L ranks: 2 L rounds, in each of which all ports move alike.
+
+    In the s-th all-gather round a rank sends r^s of its N pieces of each part to each
+    peer of the part's dimension: (N - 1) pieces of every part over all rounds, which
+    is the least for each of the L levels.
+    """
+    size, levels = shape[0], len(shape)
+    ranks = size**levels
+    task = task_of("all-reduce", ranks, levels)
+    plan = make_algorithm("levels", {"shape": list(shape)}).plan(task, 3)
+    assert len(plan.rounds) == 2 * levels
+    for turn, one in enumerate(plan.rounds[levels:]):
+        moved = port_chunks(one).tolist()
+        assert moved == [size**turn] * (levels * (size - 1))
+        assert len(pairs(one)) == ranks * levels * (size - 1)
+    for down, up in zip(plan.rounds[:levels], plan.rounds[levels:][::-1], strict=True):
+        assert port_chunks(down).tolist() == port_chunks(up).tolist()
+
+
+def test_all_to_all_moves_a_block_once_for_each_digit() -> None:
+    """On 4 x 4 ranks each peer gets a quarter of a rank's parts, in both rounds."""
+    task = task_of("all-to-all", 16, 2)
+    plan = make_algorithm("levels", {"shape": [4, 4]}).plan(task, 3)
+    assert len(plan.rounds) == 2
+    for one in plan.rounds:
+        assert port_chunks(one).tolist() == [4] * 6  # of 32 chunks in 2 parts
+
+
+def test_broadcast_reaches_a_level_more_in_every_round() -> None:
+    """With one part the holders are 1, then 4; with two, both levels work at once."""
+    task = task_of("broadcast", 16, 1, 5)
+    plan = make_algorithm("levels", {"shape": [4, 4], "parts": 1}).plan(task, 3)
+    assert [len(set(one.src.tolist())) for one in plan.rounds] == [1, 4]
+    plan = make_algorithm("levels", {"shape": [4, 4]}).plan(task, 3)
+    assert [len(pairs(one)) for one in plan.rounds] == [6, 24]
+    assert [int(port_chunks(one).max()) for one in plan.rounds] == [8, 8]
+
+
+def test_the_hierarchical_ring_keeps_most_data_in_servers() -> None:
+    """2 servers of 8: 7 rounds inside, 2 between with an eighth of the data, 7."""
+    task = task_of("all-reduce", 16, 1)
+    plan = make_algorithm("torus-rings", {"shape": [2, 8]}).plan(task, 3)
+    servers = [set((abs(one.src // 8 - one.dst // 8)).tolist()) for one in plan.rounds]
+    assert servers == [{0}] * 7 + [{1}] * 2 + [{0}] * 7
+    moved = [port_chunks(one).tolist() for one in plan.rounds]
+    assert moved == [[2]] * 7 + [[1]] * 2 + [[2]] * 7
+
+
+def test_torus_rings_use_all_four_links() -> None:
+    """On 4 x 4 with both dimensions and both ways every round has 4 ports alike."""
+    task = task_of("all-reduce", 16, 4)
+    parameters = {"shape": [4, 4], "parts": 2, "both_ways": 1}
+    plan = make_algorithm("torus-rings", parameters).plan(task, 3)
+    assert len(plan.rounds) == 12
+    for one in plan.rounds:
+        moved = port_chunks(one).tolist()
+        assert len(moved) == 4
+        assert len(set(moved)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("levels", {"shape": [3, 4]}, r"product of the shape is 12.*16.*try"),
+        ("levels", {"shape": [4, 4], "parts": 3}, "2 dimensions.*at most 2 parts"),
+        ("levels", {"shape": [0, 4]}, "shape.*>= 1"),
+        ("torus-rings", {"shape": [16], "parts": 2}, "1 dimensions.*at most 1 parts"),
+        ("torus-rings", {"shape": [2, 7]}, r"product.*14.*try \[4, 4\]"),
+        ("parallel-rings", {"strides": [1, 2]}, "not rings through all of 16"),
+        ("parallel-rings", {"strides": [1, 17]}, "not rings through all of 16"),
+        ("parallel-rings", {"strides": []}, "not rings through all of 16"),
+    ],
+)
+def test_bad_parameters(name: str, parameters: dict[str, object], message: str) -> None:
+    """What does not fit the ranks is refused, with what would."""
+    with pytest.raises(InputError, match=message):
+        make_algorithm(name, parameters).plan(task_of("all-reduce", 16, 1), 3)
+
+
+def test_only_broadcast_and_reduce_go_through_blocks() -> None:
+    """Other collectives have blocks already."""
+    with pytest.raises(InputError, match="does not do all-gather"):
+        make_algorithm("levels", {"through_blocks": 1}, op="all-gather")
