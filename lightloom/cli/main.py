@@ -12,12 +12,15 @@ SUMMARIES = {
     "algorithms": "List the algorithms, what they serve and their parameters.",
     "synth": "Synthesise a schedule, verify it and write it to a file.",
     "verify": "Check a schedule file: every rule, and its lower bound.",
+    "conform": "Check a synthesiser of your own on generated tasks.",
     "replay": "Execute a schedule in time and say how long it takes.",
     "bound": "Print the lower bounds on the completion time of an instance.",
     "solve": "Solve an optimisation problem, by a solver.",
     "model": "Write an optimisation problem as a file that any solver reads.",
     "solvers": "List the solvers: which are here, and what they can do.",
     "reproduce": "Compute a figure of a paper and compare it with the paper.",
+    "ramp": "RAMP: check networks of any size, print a node's program.",
+    "bench": "Benchmark solvers and algorithms: run suites, report, compare.",
     "demo": "All-reduce on 256 GPUs: synthesise, verify, replay, compare.",
     "schema": "Print the JSON Schema of the schedule file.",
 }
@@ -29,9 +32,9 @@ lightloom = LazyGroup(
     help=(
         "Verified circuit schedules for optical interconnects.\n\n"
         "Data go to stdout and talk to stderr. Exit codes: 0 done; 1 the schedule "
-        "breaks a rule (verify); 2 the question or a file is wrong; 3 no answer "
-        "within the limits; 4 proven: no answer exists; 70 a defect of the program; "
-        "130 interrupted. LIGHTLOOM_DEBUG=1 adds tracebacks of defects."
+        "breaks a rule (verify), or the synthesiser does (conform); 2 the question or "
+        "a file is wrong; 3 no answer within the limits; 4 proven: no answer exists; "
+        "70 a defect of the program; 130 interrupted. LIGHTLOOM_DEBUG=1 adds tracebacks of defects."
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
     no_args_is_help=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import PacketFabric
 from lightloom.core.schedule import Algorithm, Schedule
-from lightloom.core.units import transmission_ps
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay import replay
 from lightloom.synth.weaving.light_paths import LightPaths
@@ -73,6 +74,20 @@ class Contest:
             return max(1, fabric.node_count - 1)
         return max(1, fabric.ports_per_node)
 
+    def rounds_of(self, size_bytes: int) -> Fraction | None:
+        """Return the rounds' fixed costs that data last at a node's full rate.
+
+        ``None`` where a round costs nothing, or nothing can be sent.
+        """
+        fabric = self.instance.fabric
+        fixed_ps = fabric.alpha_ps
+        if isinstance(fabric, PacketFabric):
+            fixed_ps += fabric.latency_ps
+        if not fixed_ps or not fabric.node_bits_per_s:
+            return None
+        size_ps = size_bytes * BITS_PER_BYTE * PS_PER_S
+        return Fraction(size_ps, fabric.node_bits_per_s * fixed_ps)
+
     def say(self, text: str) -> None:
         """Tell the user what is being done."""
         if self.progress is not None:
@@ -101,7 +116,10 @@ class Contest:
             [candidate.algorithm, *map(str, candidate.parameters.values())]
         )
         self.say(f"weaving {label}")
-        schedule = self._schedule(candidate, task, rounds)
+        self.enter_schedule(candidate, self._schedule(candidate, task, rounds))
+
+    def enter_schedule(self, candidate: Candidate, schedule: Schedule) -> None:
+        """Replay a candidate's schedule, and keep it if it is the best so far."""
         timeline = replay(schedule)
         entered = Candidate(
             candidate.algorithm,

@@ -10,6 +10,7 @@ from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
 from lightloom.validate import postcondition
+from lightloom.validate.distinct import distinct
 from lightloom.validate.moves import Moves, Ranges, expand, moves_of
 from lightloom.validate.values import NOTHING, Values
 
@@ -33,8 +34,13 @@ Rows = dict[int, tuple[int, int]]
 """Move -> (first chunk concerned, number of chunks concerned)."""
 
 
-def check(schedule: Schedule, collective: Collective) -> Iterator[Violation]:
+def check(
+    schedule: Schedule, collective: Collective, chunks: IntArray | None = None
+) -> Iterator[Violation]:
     """Yield what is wrong with the data of a schedule of a collective.
+
+    Where `chunks` are given, only they are followed, with all chunks that share their
+    fate.
 
     Rules ``source-holds-data``, ``reduce-into-nothing`` and ``write-conflict``;
     if none is broken, the rules of `lightloom.validate.postcondition`. Transfers
@@ -54,10 +60,7 @@ def check(schedule: Schedule, collective: Collective) -> Iterator[Violation]:
     ranks = collective.rank_count
     width = min(max(1, MOST_CELLS // ranks), moves.atom_count)
     memory = np.zeros((2, ranks * width), dtype=np.int32)
-    blocks = [
-        (lo, min(lo + width, moves.atom_count))
-        for lo in range(0, moves.atom_count, width)
-    ][::-1]
+    blocks = _spans(moves, width, chunks)[::-1]
     while blocks:
         lo, hi = blocks.pop()
         block = _Block(moves, lo, hi, ranks, memory)
@@ -79,6 +82,15 @@ def check(schedule: Schedule, collective: Collective) -> Iterator[Violation]:
     yield from flow.violations(moves, collective)
     if not flow:
         yield from verdicts
+
+
+def _spans(moves: Moves, width: int, chunks: IntArray | None) -> list[tuple[int, int]]:
+    """Return the atoms to follow, as ranges of at most `width`."""
+    if chunks is None:
+        starts = range(0, moves.atom_count, width)
+        return [(lo, min(lo + width, moves.atom_count)) for lo in starts]
+    atoms = distinct(np.searchsorted(moves.chunk_of_atom, chunks, side="right") - 1)
+    return [(atom, atom + 1) for atom in atoms.tolist()]
 
 
 class _Faults:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.validate.bounds.kind import BoundKind, Witness, WitnessError, node_of
-from lightloom.validate.bounds.obligations import obligations
+from lightloom.validate.bounds.obligations import obligations, spread_on
 from lightloom.validate.bounds.portions import can_carry, require_carrier
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     if not can_carry(fabric):
         return None
     needs = obligations(task, fabric.node_count)
-    sides = needs.spread()
+    sides = spread_on(fabric, needs)
     most = max(max(side) for side in sides)
     if not needs.spread_ps(fabric, most):
         return None
@@ -38,7 +38,8 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         message = f"direction {direction} is neither 0 (reach) nor 1 (hear)"
         raise WitnessError(message)
     needs = obligations(task, fabric.node_count)
-    return needs.spread_ps(fabric, needs.spread()[0 if direction == 0 else 1][node])
+    side = spread_on(fabric, needs)[0 if direction == 0 else 1]
+    return needs.spread_ps(fabric, side[node])
 
 
 BOUND = BoundKind("growth", _find, _prove)

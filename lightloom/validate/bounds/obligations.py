@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 from lightloom.validate.bounds.portions import fan_ps, reach_ps
@@ -46,6 +47,10 @@ class Obligations(Protocol):
         For collectives the node itself is counted; for demands it is not.
         """
 
+    @property
+    def least_spread(self) -> int:
+        """Return the least spread with which anything is sent."""
+
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
         """Return the least time for the portions that such a spread needs."""
 
@@ -62,8 +67,21 @@ def obligations(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
 
 def base_ps(fabric: AnyFabric, needs: Obligations) -> int:
     """Return what portions and configurations cost at least, with no data at all."""
-    most = max(max(side, default=0) for side in needs.spread())
+    most = max(max(side, default=0) for side in spread_on(fabric, needs))
     return needs.spread_ps(fabric, most)
+
+
+def spread_on(fabric: AnyFabric, needs: Obligations) -> tuple[list[int], list[int]]:
+    """Return what `Obligations.spread` does, as far as ports limit it.
+
+    Where a circuit may have several destinations, any number of nodes may listen to
+    one port, in one segment, so how many must be reached says only whether any must.
+    What a node must hear of still comes in through its own ports.
+    """
+    reach, hear = needs.spread()
+    if isinstance(fabric, CircuitFabric) and "multicast" in fabric.circuit_columns:
+        reach = [min(count, needs.least_spread) for count in reach]
+    return reach, hear
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +174,12 @@ class CollectiveNeeds:
         return self._by_node(self._sum(away, self.origin))
 
     def volume_bytes(self) -> int:
-        """Return the least bytes that all nodes together must send.
+        """Return the least bytes that all nodes together must receive.
 
         Without reduction, one message for each rank that must get a chunk. With: when
         the first rank has a chunk complete, the n - 1 others have had their
-        contributions join it, one message each; every other rank that must hold
-        it needs one more.
+        contributions join it, one message each, heard by one node at least; every other
+        rank that must hold it needs one more.
         """
         if self.reduces:
             messages = np.where(self.wanted >= 1, self.wanted - 1 + self._ranks - 1, 0)
@@ -227,9 +245,16 @@ class CollectiveNeeds:
             by_node.append(counts)
         return by_node[0], by_node[1]
 
+    @property
+    def least_spread(self) -> int:
+        """Two: the node itself, and another."""
+        return 2
+
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
         """Return the least time for data to reach so many nodes, forwarded or not."""
-        return reach_ps(fabric, spread)
+        everywhere = bool((self.wanted == self._ranks).any())
+        summed = self.reduces and everywhere and spread == self._ranks
+        return reach_ps(fabric, spread, summed=summed)
 
 
 @functools.lru_cache(maxsize=4)
@@ -288,6 +313,11 @@ class DemandNeeds:
         out = np.bincount(self.src, minlength=self.node_count)
         into = np.bincount(self.dst, minlength=self.node_count)
         return out.tolist(), into.tolist()
+
+    @property
+    def least_spread(self) -> int:
+        """One: another node."""
+        return 1
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
         """Return the least time for a node to serve so many others."""

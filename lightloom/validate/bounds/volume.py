@@ -1,8 +1,8 @@
 """Volume: all messages together keep some node busy.
 
 No witness is needed. Let V be the least bytes that the n nodes of a collective must
-send in all (`CollectiveNeeds.volume_bytes`). In a portion the busiest node receives at
-least the average, so the portions hold V / (n r) of data time one after another, and
+receive in all (`CollectiveNeeds.volume_bytes`). In a portion the busiest node receives
+at least the average, so the portions hold V / (n r) of data time one after another, and
 T >= (what portions and configurations cost) + ceil(V / (n r)). For an all-reduce of B
 bytes V = 2 (n - 1) B: gossip by one-way messages takes 2n - 2 of them.
 """

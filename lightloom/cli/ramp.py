@@ -1,0 +1,255 @@
+"""``lightloom ramp``: what only RAMP networks have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.streams import write_json, write_table, write_text
+from lightloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.instances.instance import Instance
+    from lightloom.synth.ramp.nic import Instruction, Program
+    from lightloom.validate.stream import StreamReport
+
+_OPERATION = (
+    "Operation: all-gather, all-reduce, all-to-all, barrier, broadcast, gather, reduce,"
+    " reduce-scatter or scatter.  [default: the instance's]"
+)
+
+
+@click.group("ramp", help=SUMMARIES["ramp"])
+def command() -> None:
+    """Group the commands."""
+
+
+@command.command(
+    "nic",
+    help="Print the program of one node's network interface: for each step and"
+    " transceiver the wavelength, the path (the group whose gate opens), the bytes and"
+    " the time slots. Takes closed forms for that node alone, at any size."
+    "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
+)
+@click.argument("instance")
+@click.option("--node", required=True, metavar="G,J,L", help="Group, rack, number.")
+@click.option("--op", "name", help=_OPERATION)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def nic(instance: str, node: str, name: str | None, *, as_json: bool) -> None:
+    """Print a node's program."""
+    from lightloom.synth.ramp.at_scale import node_program
+
+    fabric, question = _ramp(instance)
+    task = question.communication
+    wanted = _coordinates(fabric, node)
+    found = node_program(fabric, task, wanted, name)
+    if as_json:
+        write_json(_program_record(fabric, found, wanted))
+        return
+    _print_program(found)
+
+
+@command.command(
+    "check",
+    help="Check all steps of an operation as `lightloom verify` would, streaming: every"
+    " circuit and resource at any size; the data of every chunk up to 4096 nodes, of"
+    " sampled chunks above."
+    "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; its size of"
+    " buffer does not matter here. Ranks are numbered by the information map.",
+)
+@click.argument("instance")
+@click.option("--op", "name", help=_OPERATION)
+@click.option(
+    "--samples",
+    type=click.IntRange(2, 10_000),
+    default=8,
+    show_default=True,
+    help="Chunks to follow above 4096 nodes.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of their choice.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    instance: str,
+    name: str | None,
+    samples: int,
+    seed: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Check an operation at its full size."""
+    from lightloom.synth.ramp.at_scale import check_operation, operation
+
+    fabric, question = _ramp(instance)
+    task = question.communication
+    op = name or getattr(task, "op", None)
+    if op is None:
+        what, fix = "the instance has no operation", "give --op"
+        raise InputError(what, where=instance, fix=fix)
+    nodes = getattr(task, "nodes", range(fabric.node_count))
+    job = operation(fabric, op, nodes, getattr(task, "root", None))
+    with progress("ramp check") as tell:
+        tell(f"{op} on {len(nodes)} nodes")
+        report = check_operation(job, samples=samples, seed=seed)
+    if as_json:
+        write_json(_check_record(op, len(nodes), report))
+    else:
+        write_text(_check_text(op, len(nodes), report))
+    if not report.valid:
+        ctx.exit(1)
+
+
+def _ramp(name: str) -> tuple[Ramp, Instance]:
+    from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.instances.named import load_instance
+
+    question = load_instance(name)
+    if not isinstance(question.fabric, Ramp):
+        what = "the fabric is no RAMP network"
+        found = question.fabric.kind
+        raise InputError(what, where=f"{name}: fabric.kind", found=found)
+    return question.fabric, question
+
+
+def _coordinates(fabric: Ramp, text: str) -> tuple[int, int, int]:
+    """Return the coordinates in an option."""
+    parts = text.split(",")
+    names = ("group", "rack", "number")
+    limits = (fabric.groups, fabric.racks, fabric.nodes_per_rack)
+    allowed = ", ".join(
+        f"{name} 0 to {limit - 1}" for name, limit in zip(names, limits, strict=True)
+    )
+    try:
+        values = tuple(int(part) for part in parts)
+    except ValueError:
+        values = ()
+    if len(values) != 3:
+        what = "a node is three integers, group,rack,number"
+        raise InputError(what, where="--node", found=text, allowed=allowed)
+    for name, value, limit in zip(names, values, limits, strict=True):
+        if not 0 <= value < limit:
+            what = f"{name} outside the network"
+            raise InputError(what, where="--node", found=value, allowed=allowed)
+    return values[0], values[1], values[2]
+
+
+def _program_record(
+    fabric: Ramp, found: Program, node: tuple[int, int, int]
+) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "node": list(node),
+        "slot_ps": fabric.slot_ps,
+        "slot_bytes": fabric.slot_bytes,
+        "stages": msgspec.to_builtins(found.stages),
+        "instructions": msgspec.to_builtins(found.instructions),
+    }
+
+
+def _print_program(found: Program) -> None:
+    from lightloom.report.tables import Column, terminal_table
+
+    stages = (
+        Column("steps"),
+        Column("of RAMP", number=True),
+        Column("buffer"),
+        Column("then"),
+        Column("members", number=True),
+        Column("portion", number=True),
+    )
+    rows: list[Sequence[object]] = [
+        (
+            _steps(stage.first_step, stage.last_step),
+            stage.ramp_step or None,
+            stage.buffer_op,
+            stage.local_op,
+            stage.members,
+            stage.portion,
+        )
+        for stage in found.stages
+    ]
+    write_table(terminal_table(stages, rows))
+    columns = (
+        Column("steps"),
+        Column("direction"),
+        Column("transceiver", number=True),
+        Column("wavelength", number=True),
+        Column("path"),
+        Column("peer"),
+        Column("bytes", number=True),
+        Column("slots", number=True),
+    )
+    rows = [
+        (
+            _steps(line.first_step, line.last_step),
+            line.direction,
+            line.transceiver,
+            line.wavelength,
+            ",".join(map(str, line.path)),
+            _peers(line),
+            line.bytes,
+            line.slots,
+        )
+        for line in found.instructions
+    ]
+    write_table(terminal_table(columns, rows))
+
+
+def _steps(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _peers(line: Instruction) -> str:
+    first = ",".join(map(str, line.peers[0]))
+    more = len(line.peers) - 1
+    return f"{first} and {more} more" if more else first
+
+
+def _check_record(op: str, nodes: int, report: StreamReport) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "op": op,
+        "nodes": nodes,
+        "valid": report.valid,
+        "segments": report.segments,
+        "steps": report.steps,
+        "circuits": report.circuits,
+        "transfers": report.transfers,
+        "chunks": report.chunks,
+        "chunks_followed": report.followed,
+        "violations": msgspec.to_builtins(report.violations),
+    }
+
+
+def _check_text(op: str, nodes: int, report: StreamReport) -> str:
+    verdict = "valid" if report.valid else "INVALID"
+    every = report.followed == report.chunks
+    followed = "all" if every else f"{report.followed} sampled of"
+    # Of a larger all-to-all only what moves the followed chunks is streamed.
+    moved = "all" if every or op != "all-to-all" else "those of followed chunks"
+    lines = [
+        f"{op} on {nodes} nodes: {verdict}",
+        f"  {report.segments} segments with {report.circuits} circuits, all checked",
+        f"  {report.steps} steps with {report.transfers} transfers, {moved} checked",
+        f"  data followed: {followed} {report.chunks} chunks",
+    ]
+    lines += [
+        f"  {found.rule}: {found.resource}: {found.message}"
+        for found in report.violations
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,184 @@
+"""RAMP at any size: its nine operations, streamed through the checks of `validate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import catalogue, check_collective
+from lightloom.synth.chunking import choose_chunks
+from lightloom.synth.ramp.blocks import Blocks
+from lightloom.synth.ramp.items import SomeItems
+from lightloom.synth.ramp.nic import program, tree_program
+from lightloom.synth.ramp.stream import Job, stream
+from lightloom.synth.ramp.team import team_of
+from lightloom.synth.ramp.tree import grow
+from lightloom.synth.ramp.ways import EXCHANGE, OPS, TREE, strategies, ways
+from lightloom.validate.stream import check_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Segment, StepPart
+    from lightloom.core.task import Task
+    from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.synth.ramp.nic import Program
+    from lightloom.validate.stream import StreamReport
+
+BARRIER = "barrier"
+OPERATIONS = tuple(sorted((*OPS, BARRIER)))
+
+MOST_FOLLOWED_NODES = 4096
+"""Most nodes for which the data of every chunk are followed."""
+_MOST_CELLS = 2**24
+_MOST_ROWS = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One of the nine operations on some nodes.
+
+    A barrier is an all-reduce of one byte, by exchange. Ranks are members of the team,
+    in the order of the information map, so that blocks of a subgroup lie together.
+
+    Attributes
+    ----------
+    fabric
+        The network.
+    collective
+        What is done, a chunk for each block.
+    strategy
+        How: see `lightloom.synth.ramp.ways`.
+    """
+
+    fabric: Ramp
+    collective: Collective
+    strategy: str
+
+    def events(self, items: SomeItems | None) -> Iterator[Segment | StepPart]:
+        """Yield the segments and steps."""
+        if self.strategy == TREE:
+            (way,) = ways(self.fabric, self.collective, TREE)
+            yield from way.events()
+        else:
+            team = team_of(self.fabric, self.collective.nodes)
+            job = Job(team, self.collective, self.strategy == EXCHANGE)
+            yield from stream(job, items=items, most_rows=_MOST_ROWS)
+
+
+def operation(
+    fabric: Ramp, name: str, nodes: Sequence[int], root: int | None = None
+) -> Operation:
+    """Return an operation on some nodes; the root is `root`, or else the first node.
+
+    Raises
+    ------
+    InputError
+        No such operation, nodes that no steps serve, a root where there is none.
+    """
+    if name not in OPERATIONS:
+        what, allowed = "no such operation", ", ".join(OPERATIONS)
+        fix = nearest(name, OPERATIONS)
+        raise InputError(what, where="--op", found=name, allowed=allowed, fix=fix)
+    team = team_of(fabric, nodes)
+    order = tuple(team.nodes.tolist())
+    if name == BARRIER:
+        return Operation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
+    strategy = strategies(fabric, name)[0]
+    if not catalogue()[name].rooted:
+        root = None
+    elif root is None:
+        root = nodes[0]
+    task = Collective(name, order, 4 * len(order), len(order), root)
+    if strategy == TREE:
+        task = Collective(name, order, 2**20, 16, root)
+    return Operation(fabric, task, strategy)
+
+
+def check_operation(job: Operation, *, samples: int = 8, seed: int = 0) -> StreamReport:
+    """Return the report of `validate` on all segments and steps of an operation.
+
+    All circuits and their resources are checked at every size. The data of all chunks
+    are followed up to `MOST_FOLLOWED_NODES` nodes, or where chunks are few; above,
+    those of `samples` chunks, the first and the last among them, the others random.
+    An all-to-all of more nodes streams the transfers of the sampled items alone.
+    """
+    task = job.collective
+    ranks, random = task.rank_count, Random(seed)  # noqa: S311
+    cells = ranks * task.chunk_count
+    if ranks <= MOST_FOLLOWED_NODES or cells <= _MOST_CELLS:
+        return check_stream(job.fabric, task, job.events(None))
+    if task.op != "all-to-all":
+        drawn = _drawn(task.chunk_count, samples, random)
+        return check_stream(job.fabric, task, job.events(None), chunks=drawn)
+    blocks = Blocks.of(team_of(job.fabric, task.nodes), task)
+    pairs = _drawn(ranks * ranks, samples * ranks, random)
+    items = SomeItems.at_home(blocks, pairs // ranks, pairs % ranks)
+    chunks = np.sort(items.chunk)
+    return check_stream(job.fabric, task, job.events(items), chunks=chunks)
+
+
+def _drawn(count: int, samples: int, random: Random) -> IntArray:
+    """Return some of `count` numbers, sorted, the first and the last among them."""
+    drawn = random.sample(range(count), min(max(samples, 2), count))
+    return np.unique(np.array([0, count - 1, *drawn[2:]], dtype=np.int64))
+
+
+def node_program(
+    fabric: Ramp,
+    task: Task,
+    place: tuple[int, int, int],
+    name: str | None = None,
+) -> Program:
+    """Return the network program of the node at a place.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    task
+        A collective; its nodes and buffer are used also where `name` is another
+        operation. The strategy is the operation's usual one.
+    place
+        Group, rack and number of a node of the task.
+    name
+        One of `OPERATIONS`; by default the task's own.
+
+    Raises
+    ------
+    InputError
+        A demand; a node that takes no part; nodes that no steps serve; a buffer that
+        the operation cannot cut into blocks.
+    """
+    if not isinstance(task, Collective):
+        what = "a demand has no program: RAMP's operations are collectives"
+        raise InputError(what, where="task")
+    node = (place[0] * fabric.racks + place[1]) * fabric.nodes_per_rack + place[2]
+    if node not in task.nodes:
+        what = "the node takes no part in the collective"
+        raise InputError(what, where="--node", found=",".join(map(str, place)))
+    job = operation(fabric, name or task.op, task.nodes, task.root)
+    if job.strategy == EXCHANGE:
+        team = team_of(fabric, task.nodes)
+        return program(Job(team, job.collective, exchange=True), node)
+    sized = msgspec.structs.replace(
+        job.collective, buffer_bytes=task.buffer_bytes, chunks=None
+    )
+    check_collective(sized, fabric.node_count)
+    if job.strategy == TREE:
+        (way,) = ways(fabric, sized, TREE)
+        fanout, pieces = way.parameters["fanout"], way.parameters["pieces"]
+        assert isinstance(fanout, int)
+        assert isinstance(pieces, int)
+        start = sized.nodes[sized.root_rank]
+        tree = grow(fabric, sized.nodes, start, fanout)
+        return tree_program(tree, way.collective, pieces, node)
+    team = team_of(fabric, task.nodes)
+    return program(Job(team, choose_chunks(sized, len(team))), node)

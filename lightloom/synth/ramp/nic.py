@@ -1,0 +1,240 @@
+"""Network transcoder: what one node's interface does, step by step.
+
+RAMP paper, section 6.2: transceiver, wavelength, path and time slots of every circuit
+of a node, and the operations on its buffer (Table 8, corrected). One node's program
+takes closed forms for its own subgroups alone, never the whole schedule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from lightloom.synth.ramp.blocks import Blocks
+from lightloom.synth.ramp.phases import Content
+from lightloom.synth.ramp.stream import circuits, rows_of
+from lightloom.synth.ramp.transceivers import per_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.synth.ramp.phases import Phase
+    from lightloom.synth.ramp.stream import Job
+    from lightloom.synth.ramp.tree import Tree
+
+SEND, RECEIVE = "send", "receive"
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """One transceiver for one step, or for some steps in a row.
+
+    Attributes
+    ----------
+    first_step, last_step
+        Steps of the schedule.
+    ramp_step
+        Step of RAMP, 1 to 4; 0 for the tree of a broadcast.
+    direction
+        ``send`` or ``receive``.
+    transceiver, wavelength
+        What to tune.
+    path
+        Which gate of the transceiver to open: the group at the other end.
+    peers
+        (group, rack, number) of the nodes at the other end.
+    bytes
+        Data in each of the steps.
+    slots
+        Time slots for them.
+    """
+
+    first_step: int
+    last_step: int
+    ramp_step: int
+    direction: str
+    transceiver: int
+    wavelength: int
+    path: tuple[int, ...]
+    peers: tuple[tuple[int, int, int], ...]
+    bytes: int
+    slots: int
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """What happens to a node's buffer in one step, or in some steps in a row.
+
+    Attributes
+    ----------
+    first_step, last_step, ramp_step
+        As in `Instruction`.
+    buffer_op
+        Before sending: ``reshape`` cuts the buffer into a portion for each member of
+        the subgroup, ``copy`` makes room for theirs, ``identity`` leaves it.
+    local_op
+        After receiving: ``reduce`` adds, ``and`` joins flags (of an exchange),
+        ``reshape`` brings items in the order of their sources, ``identity`` leaves it.
+    members
+        Members of the subgroup.
+    portion
+        Which portion is this node's.
+    """
+
+    first_step: int
+    last_step: int
+    ramp_step: int
+    buffer_op: str
+    local_op: str
+    members: int
+    portion: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """All that one node does: stages, and the instructions in them."""
+
+    stages: tuple[Stage, ...]
+    instructions: tuple[Instruction, ...]
+
+
+_BUFFER_OP = {
+    Content.NARROW: "reshape",
+    Content.WIDEN: "copy",
+    Content.WHOLE: "identity",
+    Content.ITEMS: "reshape",
+    Content.OWN: "identity",
+}
+
+
+def program(job: Job, node: int) -> Program:
+    """Return the program of a node of the team.
+
+    Parameters
+    ----------
+    job
+        A collective by steps, or by exchange.
+    node
+        A node of its team.
+    """
+    team = job.team
+    member = int(np.flatnonzero(team.nodes == node)[0])
+    stages: list[Stage] = []
+    instructions: list[Instruction] = []
+    for index, phase in enumerate(job.phases(member)):
+        place = team.at(np.array([member], dtype=np.int64))
+        stages.append(
+            Stage(
+                first_step=index,
+                last_step=index,
+                ramp_step=phase.step,
+                buffer_op=_BUFFER_OP[phase.content],
+                local_op=_local_op(phase),
+                members=team.shape.members(phase.step),
+                portion=int(team.shape.portion(phase.step, place)[0]),
+            )
+        )
+        instructions += _instructions(job, phase, index, node)
+    return Program(tuple(stages), tuple(instructions))
+
+
+def tree_program(tree: Tree, task: Collective, pieces: int, node: int) -> Program:
+    """Return the program of a node in a broadcast by the tree."""
+    size = -(-task.buffer_bytes // pieces)
+    instructions: list[Instruction] = []
+    for number in np.flatnonzero(tree.feeder == node).tolist():
+        members = tree.node[tree.of_class == number]
+        instructions += _of_class(tree, number, size, pieces, SEND, members)
+    own = np.flatnonzero(tree.node == node)
+    for number in tree.of_class[own].tolist():
+        feeder = tree.feeder[[number]]
+        instructions += _of_class(tree, number, size, pieces, RECEIVE, feeder)
+    stage = Stage(0, pieces + tree.depth - 2, 0, "identity", "identity", 1, 0)
+    return Program((stage,), tuple(instructions))
+
+
+def _of_class(
+    tree: Tree, number: int, size: int, pieces: int, direction: str, ends: IntArray
+) -> Iterator[Instruction]:
+    """Yield what a node does for a class that it feeds or is in."""
+    fabric = tree.fabric
+    first = int(tree.level[number]) - 1
+    src = tree.feeder[[number]]
+    dst = tree.node[tree.of_class == number][:1]
+    each = -(-size // tree.transceivers)
+    groups = tuple(sorted(set(fabric.coordinates(ends)[0].tolist())))
+    for used in range(tree.transceivers):
+        yield Instruction(
+            first_step=first,
+            last_step=first + pieces - 1,
+            ramp_step=0,
+            direction=direction,
+            transceiver=int(tree.slot[number]) * tree.transceivers + used,
+            wavelength=int(fabric.wavelength(src, dst)[0]),
+            path=groups,
+            peers=_places(fabric, ends),
+            bytes=each,
+            slots=-(-each // fabric.slot_bytes),
+        )
+
+
+def _instructions(
+    job: Job, phase: Phase, index: int, node: int
+) -> Iterator[Instruction]:
+    """Yield the instructions of a node's pairs in one phase."""
+    fabric, team = job.team.fabric, job.team
+    count = per_pair(fabric.groups, team.shape, phase.step)
+    rows = circuits(team, phase)
+    assert rows.transceiver is not None
+    wavelength = fabric.wavelength(rows.src, rows.dst)
+    sizes = np.repeat(_pair_bytes(job, phase), count)
+    for row in range(len(rows)):
+        sends = rows.src[row] == node
+        other = (rows.dst if sends else rows.src)[[row]]
+        size = -(-int(sizes[row]) // count)
+        yield Instruction(
+            first_step=index,
+            last_step=index,
+            ramp_step=phase.step,
+            direction=SEND if sends else RECEIVE,
+            transceiver=int(rows.transceiver[row]),
+            wavelength=int(wavelength[row]),
+            path=(int(fabric.coordinates(other)[0][0]),),
+            peers=_places(fabric, other),
+            bytes=size,
+            slots=-(-size // fabric.slot_bytes),
+        )
+
+
+def _pair_bytes(job: Job, phase: Phase) -> IntArray:
+    """Return what each pair of a phase sends."""
+    task, team = job.collective, job.team
+    if phase.content is Content.ITEMS:
+        # Each of the others passes a d-th of what there is for its portion.
+        size = team.shape.members(phase.step)
+        return np.full(len(phase.src), task.buffer_bytes // size, dtype=np.int64)
+    src, dst, lo, hi = rows_of(Blocks.of(team, task), phase)
+    sizes = np.zeros(len(phase.src), dtype=np.int64)
+    # Rows come pair by pair, but pairs with nothing to send have none.
+    key, wanted = src * len(team) + dst, phase.src * len(team) + phase.dst
+    order = np.argsort(wanted, kind="stable")
+    place = order[np.searchsorted(wanted[order], key)]
+    np.add.at(sizes, place, (hi - lo) * task.chunk_bytes)
+    return sizes
+
+
+def _local_op(phase: Phase) -> str:
+    if phase.content is Content.WHOLE:
+        return "and"
+    if phase.content is Content.ITEMS:
+        return "reshape"
+    return "reduce" if phase.op.name == "REDUCE" else "identity"
+
+
+def _places(fabric: Ramp, nodes: IntArray) -> tuple[tuple[int, int, int], ...]:
+    group, rack, number = (column.tolist() for column in fabric.coordinates(nodes))
+    return tuple(zip(group, rack, number, strict=True))

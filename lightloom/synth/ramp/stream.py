@@ -1,0 +1,135 @@
+"""Streams: the segments and steps of a collective on RAMP, one after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.schedule import Segment, StepPart, Transfers
+from lightloom.synth.ramp.blocks import Blocks
+from lightloom.synth.ramp.items import AllItems
+from lightloom.synth.ramp.phases import Content, direct_phases, phases
+from lightloom.synth.ramp.transceivers import per_pair, transceivers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.synth.ramp.items import Rows, SomeItems
+    from lightloom.synth.ramp.phases import Phase
+    from lightloom.synth.ramp.team import Team
+
+Event: TypeAlias = Segment | StepPart
+
+NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A collective for a team.
+
+    Attributes
+    ----------
+    team
+        Who does it.
+    collective
+        What, its chunk count chosen.
+    exchange
+        See `lightloom.synth.ramp.phases.phases`.
+    direct
+        Of an all-to-all: whether nothing is forwarded.
+    """
+
+    team: Team
+    collective: Collective
+    exchange: bool = False
+    direct: bool = False
+
+    def phases(self, member: int | None = None) -> Iterator[Phase]:
+        """Yield the phases, of one member or all."""
+        if self.direct:
+            yield from direct_phases(self.team)
+            return
+        op, root = self.collective.op, self.root
+        yield from phases(self.team, op, root, exchange=self.exchange, member=member)
+
+    @property
+    def root(self) -> int:
+        """Member at the root, the first rank where the operation has none."""
+        node = self.collective.nodes[self.collective.root_rank]
+        return int(np.flatnonzero(self.team.nodes == node)[0])
+
+
+def stream(
+    job: Job, *, items: SomeItems | None = None, most_rows: int = NO_LIMIT
+) -> Iterator[Event]:
+    """Yield the segments, and the steps in them, in the order of a file.
+
+    Parameters
+    ----------
+    job
+        What is done.
+    items
+        Items of an all-to-all to follow; by default all.
+    most_rows
+        A step of an all-to-all comes in parts of about so many rows.
+
+    Notes
+    -----
+    Deterministic. Memory is that of the largest step.
+    """
+    blocks = Blocks.of(job.team, job.collective)
+    followed: AllItems | SomeItems = items or AllItems.at_home(blocks)
+    key, segment = None, -1
+    for index, phase in enumerate(job.phases()):
+        if phase.key != key:
+            key, segment = phase.key, segment + 1
+            yield Segment(0, segment, circuits(job.team, phase))
+        if phase.content is Content.ITEMS:
+            parts = followed.rows(phase, most_rows)
+            followed = followed.after(phase)
+        else:
+            parts = iter([rows_of(blocks, phase)])
+        for rows in parts:
+            yield StepPart(index, 0, segment, _transfers(job.team, phase, rows))
+
+
+def circuits(team: Team, phase: Phase) -> Circuits:
+    """Return the circuits of a phase: one for each pair and transceiver, by pair."""
+    src, dst = team.at(phase.src), team.at(phase.dst)
+    transceivers = team.fabric.groups
+    used = transceivers_of(transceivers, team.shape, phase.step, src, dst)
+    count = per_pair(transceivers, team.shape, phase.step)
+    return Circuits(
+        np.repeat(team.nodes[phase.src], count),
+        np.repeat(team.nodes[phase.dst], count),
+        transceiver=used.reshape(-1),
+    )
+
+
+def rows_of(blocks: Blocks, phase: Phase) -> Rows:
+    """Return what is sent in a phase: (source, destination, first chunk, end)."""
+    team = blocks.team
+    if phase.content is Content.WHOLE:
+        none = np.zeros(len(phase.src), dtype=np.int64)
+        return phase.src, phase.dst, none, none + blocks.chunks
+    own = phase.content is Content.OWN
+    width = 1 if own else team.width(phase.step)
+    lo, hi = blocks.runs(width)
+    narrow = own or phase.content is Content.NARROW
+    prefix = (phase.dst if narrow else phase.src) // width
+    first, end = lo.take(prefix), hi.take(prefix)
+    pair = first.row_of_value
+    src, dst = phase.src[pair], phase.dst[pair]
+    base = blocks.rank[src] * blocks.chunks if own else 0
+    return src, dst, base + first.values, base + end.values
+
+
+def _transfers(team: Team, phase: Phase, rows: Rows) -> Transfers:
+    src, dst, lo, hi = rows
+    op: IntArray = np.full(len(src), int(phase.op), dtype=np.int64)
+    return Transfers(team.nodes[src], team.nodes[dst], lo, hi, op)

@@ -1,0 +1,185 @@
+"""Teams: the nodes that do a collective together, and the steps they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.synth.ramp.shape import STEPS, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.synth.ramp.shape import Places
+
+
+@dataclass(frozen=True, eq=False)
+class Team:
+    """Nodes numbered by the information they take; member i is ``nodes[i]``.
+
+    The digits of i, in base `sizes`, are the portions of the active steps, the first
+    most significant: so members of a subgroup differ in the digit of their step, and
+    agree in all before.
+
+    Attributes
+    ----------
+    fabric
+        The network.
+    shape
+        The network, or the smaller one that the nodes form.
+    steps
+        Active steps, ascending.
+    nodes
+        Nodes of the fabric, shape (members,).
+    places
+        Where members are in `shape`.
+    """
+
+    fabric: Ramp
+    shape: Shape
+    steps: tuple[int, ...]
+    nodes: IntArray
+    places: Places
+    _member: IntArray
+    """Member at each number of `shape`, -1 where there is none."""
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self.nodes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Subgroup size of each active step."""
+        return tuple(self.shape.members(step) for step in self.steps)
+
+    def width(self, step: int) -> int:
+        """Return how many members share the digits up to that of `step`."""
+        width = len(self)
+        for active, size in zip(self.steps, self.sizes, strict=True):
+            if active <= step:
+                width //= size
+        return width
+
+    def at(self, members: IntArray) -> Places:
+        """Return the places of some members."""
+        group, rack, lam = self.places
+        return group[members], rack[members], lam[members]
+
+    @property
+    def fills_shape(self) -> bool:
+        """Whether there is a member at every place."""
+        return len(self) == self.shape.size
+
+    def member_at(self, places: Places) -> IntArray:
+        """Return the members at places, -1 where there is none."""
+        return self._member[self.shape.number_of(places)]
+
+    def peers(self, step: int, members: IntArray, offset: IntArray | int) -> IntArray:
+        """Return the peers of members: see `Shape.peer`."""
+        return self.member_at(self.shape.peer(step, self.at(members), offset))
+
+
+def team_of(fabric: Ramp, nodes: Sequence[int]) -> Team:
+    """Return the team of some nodes.
+
+    Nodes make a team if they are whole subgroups of their active steps and nothing
+    more: in the network itself, or in the smaller one of the groups, racks and numbers
+    that occur among them, which keeps all that makes the plans free of contention.
+
+    Raises
+    ------
+    InputError
+        If no choice of steps serves these nodes.
+    """
+    column = np.sort(np.array(nodes, dtype=np.int64))
+    for shape, places in _views(fabric, column):
+        team = team_in(fabric, shape, places, column)
+        if team is not None:
+            return team
+    raise _unserved(fabric, column)
+
+
+def _views(fabric: Ramp, nodes: IntArray) -> Iterator[tuple[Shape, Places]]:
+    """Yield the smaller networks that nodes may form, then the whole."""
+    places = fabric.coordinates(nodes)
+    found = [np.unique(column, return_inverse=True) for column in places]
+    x, racks, numbers = (len(values) for values, _ in found)
+    rounded = -(-numbers // x) * x
+    if racks <= x and rounded <= x * x:
+        group, rack, lam = (inverse for _, inverse in found)
+        yield Shape(x, racks, rounded), (group, rack, lam)
+    yield Shape(fabric.groups, fabric.racks, fabric.nodes_per_rack), places
+
+
+def team_in(fabric: Ramp, shape: Shape, places: Places, nodes: IntArray) -> Team | None:
+    """Return the team of nodes at places, or ``None`` if they are none."""
+    here = np.full(shape.size, -1, dtype=np.int64)
+    here[shape.number_of(places)] = np.arange(len(nodes))
+    steps = tuple(
+        step
+        for step in STEPS
+        if shape.members(step) > 1
+        and all(
+            (here[shape.number_of(shape.peer(step, places, offset))] >= 0).all()
+            for offset in range(1, shape.members(step))
+        )
+    )
+    rank = np.zeros(len(nodes), dtype=np.int64)
+    reached = 1
+    for step in steps:
+        rank = rank * shape.members(step) + shape.portion(step, places)
+        reached *= shape.members(step)
+    if reached != len(nodes):
+        return None
+    order = np.argsort(rank, kind="stable")
+    group, rack, lam = (column[order] for column in places)
+    member = np.full(shape.size, -1, dtype=np.int64)
+    member[shape.number_of((group, rack, lam))] = np.arange(len(nodes))
+    return Team(fabric, shape, steps, nodes[order], (group, rack, lam), member)
+
+
+def _unserved(fabric: Ramp, nodes: IntArray) -> InputError:
+    """Return the error for nodes that are no team, naming one of nearly their size."""
+    counts = [len(np.unique(column)) for column in fabric.coordinates(nodes)]
+    x, racks, numbers = counts
+    failed = "they are not whole subgroups of any steps"
+    if racks > x:
+        failed = f"they lie in {racks} racks of {x} groups, and racks may not be more"
+    elif numbers > x * x:
+        failed = f"they have {numbers} numbers in {x} groups, and {x * x} is the most"
+    elif numbers > 1 and numbers % x:
+        failed = f"they have {numbers} numbers in {x} groups, no multiple"
+    elif x * racks * numbers != len(nodes):
+        failed = f"they are {len(nodes)} of the {x * racks * numbers} at these places"
+    nearest = min(_boxes(fabric), key=lambda box: _distance(box, counts, len(nodes)))
+    return InputError(
+        f"no steps of RAMP serve these {len(nodes)} nodes: {failed}",
+        where="collective.nodes",
+        fix=(
+            f"nearest (groups, racks, numbers) that are: {nearest},"
+            f" {nearest[0] * nearest[1] * nearest[2]} nodes"
+        ),
+    )
+
+
+def _boxes(fabric: Ramp) -> Iterator[tuple[int, int, int]]:
+    """Yield counts of groups, racks and numbers of which all nodes make a team."""
+    for x in range(1, fabric.groups + 1):
+        for racks in range(1, min(x, fabric.racks) + 1):
+            most = min(x * x, fabric.nodes_per_rack)
+            for numbers in sorted({1, *range(x, most + 1, x)}):
+                yield x, racks, numbers
+
+
+def _distance(
+    box: tuple[int, int, int], counts: Sequence[int], size: int
+) -> tuple[int, int, tuple[int, int, int]]:
+    """Return how far a box is from what was asked: in places, then in size."""
+    x, racks, numbers = box
+    apart = sum(abs(a - b) for a, b in zip(box, counts, strict=True))
+    return apart, abs(x * racks * numbers - size), box

@@ -1,0 +1,175 @@
+"""Broadcast on RAMP: a pipelined tree of multicast circuits.
+
+A transceiver sends one wavelength to any number of groups at once, and all racks of a
+group hear it, so one circuit reaches all nodes of one number: their *class*. The root
+feeds a class; its members, and so on, each feed further classes, until every class has
+a feeder. The tree stays as it is while the buffer passes in pieces (RAMP paper, section
+6.1.5 and equation (1), corrected in ``docs/spec/errata.md``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.schedule import Op, Segment, StepPart, Transfers
+from lightloom.core.units import transmission_ps
+from lightloom.synth.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.ramp import Ramp
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Who feeds whom.
+
+    Attributes
+    ----------
+    fabric
+        The network.
+    fanout
+        Classes that a node feeds at most, each with so many transceivers less.
+    feeder
+        Node that feeds each class, shape (classes,).
+    level
+        How many hops each class is from the root, at least 1.
+    slot
+        Which of its feeder's classes each is, below `fanout`.
+    node, of_class
+        Every node but the root, and its class, sorted by class, then node.
+    """
+
+    fabric: Ramp
+    fanout: int
+    feeder: IntArray
+    level: IntArray
+    slot: IntArray
+    node: IntArray
+    of_class: IntArray
+
+    @property
+    def depth(self) -> int:
+        """Hops from the root to the last class."""
+        return int(self.level.max(initial=0))
+
+    @property
+    def transceivers(self) -> int:
+        """Transceivers that feed a class."""
+        return self.fabric.groups // self.fanout
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """How a broadcast is done.
+
+    Attributes
+    ----------
+    fanout
+        See `Tree`.
+    pieces
+        Pieces that the buffer passes in, k in the paper.
+    predicted_ps
+        Time of its steps.
+    """
+
+    fanout: int
+    pieces: int
+    predicted_ps: int
+
+
+def grow(fabric: Ramp, nodes: tuple[int, ...], root: int, fanout: int) -> Tree:
+    """Return the tree from a root to all other nodes, breadth first."""
+    others = np.array(sorted(set(nodes) - {root}), dtype=np.int64)
+    numbers = others % fabric.nodes_per_rack
+    # The root's own number comes first: its class is nearest to it in every sense.
+    order = np.lexsort((others, numbers, numbers != root % fabric.nodes_per_rack))
+    node, number = others[order], numbers[order]
+    fresh = np.ones(len(node), dtype=np.bool_)
+    fresh[1:] = number[1:] != number[:-1]
+    of_class = np.cumsum(fresh) - 1
+    count = int(fresh.sum())
+    # Nodes in the order in which the data reach them; each feeds `fanout` classes.
+    line = np.concatenate([np.array([root], dtype=np.int64), node])
+    place = np.arange(count, dtype=np.int64) // fanout
+    level = np.ones(count, dtype=np.int64)
+    for fed in np.flatnonzero(place > 0).tolist():
+        level[fed] = level[of_class[place[fed] - 1]] + 1
+    slot = np.arange(count, dtype=np.int64) % fanout
+    return Tree(fabric, fanout, line[place], level, slot, node, of_class)
+
+
+def best_pipeline(
+    fabric: Ramp, nodes: tuple[int, ...], root: int, size_bytes: int
+) -> Pipeline:
+    """Return the fastest of the pipelined trees, the least fanout among equals.
+
+    For depth h and rate r of a class, k pieces of m bytes take k + h - 1 steps, and
+    ``(k + h - 1) (alpha + m / (k r))`` is least near k = sqrt(m (h - 1) / (alpha r)).
+    """
+    best: Pipeline | None = None
+    fanout = 1
+    while fanout <= fabric.groups:
+        tree = grow(fabric, nodes, root, fanout)
+        rate = tree.transceivers * fabric.transceiver_bits_per_s
+        size_ps = transmission_ps(size_bytes, rate)
+        ideal = isqrt(size_ps * max(tree.depth - 1, 0) // max(fabric.alpha_ps, 1))
+        for near in (ideal, ideal + 1):
+            pieces = min(max(near, 1), size_bytes)
+            piece_ps = transmission_ps(-(-size_bytes // pieces), rate)
+            time_ps = (pieces + tree.depth - 1) * (fabric.alpha_ps + piece_ps)
+            if best is None or time_ps < best.predicted_ps:
+                best = Pipeline(fanout, pieces, time_ps)
+        fanout *= 2
+    assert best is not None
+    return best
+
+
+def tree_stream(
+    tree: Tree, collective: Collective, pieces: int
+) -> Iterator[Segment | StepPart]:
+    """Yield the one segment, and the steps in which the pieces pass.
+
+    Parameters
+    ----------
+    tree
+        Who feeds whom.
+    collective
+        A broadcast from the tree's root, its chunk count chosen.
+    pieces
+        Pieces of nearly equal size; those that are empty are left out.
+    """
+    if not len(tree.node):
+        return
+    yield Segment(0, 0, tree_circuits(tree))
+    cut = Partition(min(pieces, collective.chunk_count), collective.chunk_count)
+    src, level = tree.feeder[tree.of_class], tree.level[tree.of_class]
+    for step in range(cut.parts + tree.depth - 1):
+        piece = step - level + 1
+        moving = (piece >= 0) & (piece < cut.parts)
+        lo, hi = cut.boundary(piece[moving]), cut.boundary(piece[moving] + 1)
+        op = np.full(len(lo), int(Op.COPY), dtype=np.int64)
+        rows = Transfers(src[moving], tree.node[moving], lo, hi, op)
+        yield StepPart(step, 0, 0, rows)
+
+
+def tree_circuits(tree: Tree) -> Circuits:
+    """Return the circuits of a tree, a multicast circuit a class and transceiver."""
+    width = tree.transceivers
+    used = np.arange(width, dtype=np.int64)
+    row_class = np.repeat(tree.of_class, width)
+    each = np.tile(used, len(tree.node))
+    return Circuits(
+        tree.feeder[row_class],
+        np.repeat(tree.node, width),
+        transceiver=tree.slot[row_class] * width + each,
+        multicast=row_class * width + each,
+    )

@@ -1,0 +1,143 @@
+"""Ways to do a collective on RAMP, and the schedules they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
+from lightloom.instances.fabrics.ramp import ROUTE_AND_SWITCH
+from lightloom.synth.chunking import choose_chunks
+from lightloom.synth.ramp.stream import Job, stream
+from lightloom.synth.ramp.team import team_of
+from lightloom.synth.ramp.tree import best_pipeline, grow, tree_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.ramp import Ramp
+
+NAME = "ramp"
+STEPS, EXCHANGE, DIRECT, TREE = "steps", "exchange", "direct", "tree"
+OPS = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce-scatter",
+    "scatter",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way to do a collective: its parameters, and the events of its schedule.
+
+    Attributes
+    ----------
+    collective
+        With its chunk count.
+    parameters
+        What a schedule says of its algorithm.
+    """
+
+    fabric: Ramp
+    collective: Collective
+    parameters: dict[str, ParameterValue]
+
+    def events(self) -> Iterator[Segment | StepPart]:
+        """Yield segments and steps in the order of a file."""
+        task = self.collective
+        if self.parameters["strategy"] == TREE:
+            fanout, pieces = self.parameters["fanout"], self.parameters["pieces"]
+            assert isinstance(fanout, int)
+            assert isinstance(pieces, int)
+            root = task.nodes[task.root_rank]
+            tree = grow(self.fabric, task.nodes, root, fanout)
+            yield from tree_stream(tree, task, pieces)
+        else:
+            team = team_of(self.fabric, task.nodes)
+            strategy = self.parameters["strategy"]
+            job = Job(team, task, strategy == EXCHANGE, strategy == DIRECT)
+            yield from stream(job)
+
+    def schedule(self, seed: int) -> Schedule:
+        """Return the schedule, without footer."""
+        events = list(self.events())
+        return Schedule(
+            self.fabric.table(),
+            self.collective,
+            Algorithm(NAME, self.parameters, seed),
+            tuple(event for event in events if isinstance(event, Segment)),
+            tuple(event for event in events if isinstance(event, StepPart)),
+        )
+
+
+def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
+    """Return the strategies for an operation, the usual one first."""
+    if op == "all-reduce":
+        return (STEPS, EXCHANGE)
+    if op == "all-to-all":
+        return (STEPS, DIRECT)
+    if op == "broadcast" and fabric.subnet != ROUTE_AND_SWITCH:
+        return (TREE, STEPS)
+    return (STEPS,)
+
+
+def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterator[Way]:
+    """Yield the ways to do a collective, or the one of a strategy.
+
+    Where a strategy that needs whole subgroups has none among the nodes, and another
+    does not need them, that one is left out.
+
+    Raises
+    ------
+    InputError
+        An operation or strategy there is not; nodes that no steps serve.
+    """
+    if task.op not in OPS:
+        what = f"RAMP does not do {task.op}"
+        fix = nearest(task.op, OPS)
+        raise InputError(what, where="collective.op", allowed=", ".join(OPS), fix=fix)
+    known = strategies(fabric, task.op)
+    if strategy is not None and strategy not in known:
+        what = f"no such strategy for {task.op} on {fabric.subnet} subnets"
+        where, allowed = "algorithm.ramp.strategy", ", ".join(known)
+        raise InputError(what, where=where, found=strategy, allowed=allowed)
+    refused: InputError | None = None
+    made = 0
+    for name in known if strategy is None else (strategy,):
+        try:
+            way = _way(fabric, task, name)
+        except InputError as problem:
+            refused = refused or problem
+            continue
+        made += 1
+        yield way
+    if not made:
+        assert refused is not None
+        raise refused
+
+
+def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
+    if strategy == TREE:
+        root = task.nodes[task.root_rank]
+        best = best_pipeline(fabric, task.nodes, root, task.buffer_bytes)
+        chunked = choose_chunks(task, best.pieces)
+        return Way(
+            fabric,
+            chunked,
+            {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
+        )
+    team = team_of(fabric, task.nodes)
+    if strategy == DIRECT and not team.fills_shape:
+        what = "a direct all-to-all needs the same numbers in the same racks of groups"
+        found = f"{len(team)} nodes at {team.shape.size} places"
+        raise InputError(what, where="collective.nodes", found=found)
+    chunked = choose_chunks(task, 1 if strategy == EXCHANGE else task.rank_count)
+    return Way(fabric, chunked, {"strategy": strategy})

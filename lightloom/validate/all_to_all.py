@@ -1,0 +1,102 @@
+"""All-to-all, item by item: who had each chunk last, in one number a chunk.
+
+What `lightloom.validate.data` proves of any collective takes a cell for each chunk and
+rank. In an all-to-all every chunk has one owner before and one after, so following its
+last holder is enough, and fits millions of chunks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.schedule import Op
+from lightloom.core.violation import Violation
+from lightloom.validate.moves import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Transfers
+    from lightloom.core.task import Collective
+
+
+class Items:
+    """Some chunks of an all-to-all, and their last holders.
+
+    A schedule that it accepts is right about these chunks: each was always sent by who
+    held it when the step was released, never into one node twice in a step, and came
+    to whom it was for. It may refuse a right one, where an item goes several ways.
+
+    Parameters
+    ----------
+    collective
+        A sound all-to-all, its chunk count chosen.
+    chunks
+        Distinct chunk ids, sorted; all where ``None``.
+    """
+
+    def __init__(self, collective: Collective, chunks: IntArray | None) -> None:
+        self._nodes = np.array(collective.nodes, dtype=np.int64)
+        self._collective = collective
+        each = collective.chunk_count
+        if chunks is None:
+            chunks = np.arange(each * collective.rank_count, dtype=np.int64)
+        self.chunks = chunks
+        self._all = len(chunks) == each * collective.rank_count
+        self._holder = self._nodes[chunks // each].astype(np.int32)
+        self._next = self._holder.copy()
+        self._moved = np.full(len(chunks), -1, dtype=np.int32)
+        self._step = -1
+
+    def move(self, step: int, transfers: Transfers) -> Iterator[Violation]:
+        """Move items; parts of a step come one after another.
+
+        Rules ``source-holds-data``, ``write-conflict`` and ``reduce-into-nothing``.
+        """
+        if step != self._step:
+            self._holder[:] = self._next
+            self._step = step
+        lo, hi = transfers.chunk_lo, transfers.chunk_hi
+        if not self._all:
+            lo, hi = np.searchsorted(self.chunks, lo), np.searchsorted(self.chunks, hi)
+        row, item = expand(lo, hi)
+        src, dst = transfers.src[row], transfers.dst[row]
+        absent = self._holder[item] != src
+        yield from self._say("source-holds-data", transfers, row[absent], item[absent])
+        ordered = np.sort(item)
+        again = self._moved[item] == step
+        again |= np.isin(item, ordered[1:][ordered[1:] == ordered[:-1]])
+        yield from self._say("write-conflict", transfers, row[again], item[again])
+        reduced = transfers.op[row] == Op.REDUCE
+        yield from self._say(
+            "reduce-into-nothing", transfers, row[reduced], item[reduced]
+        )
+        self._moved[item] = step
+        self._next[item] = dst
+
+    def finish(self) -> Iterator[Violation]:
+        """Yield the items that did not reach whom they were for.
+
+        Rule ``post-condition-missing``.
+        """
+        each, ranks = self._collective.chunk_count, self._collective.rank_count
+        wanted = self._nodes[self.chunks % each // (each // ranks)]
+        for item in np.flatnonzero(self._next != wanted).tolist():
+            message = (
+                f"chunk {self.chunks[item]} is at node {self._next[item]}, and for node"
+                f" {wanted[item]}"
+            )
+            where = f"node {wanted[item]}"
+            yield Violation("post-condition-missing", None, where, message)
+
+    def _say(
+        self, rule: str, transfers: Transfers, row: IntArray, item: IntArray
+    ) -> Iterator[Violation]:
+        for each, at in zip(row.tolist(), item.tolist(), strict=True):
+            src, dst = transfers.src[each], transfers.dst[each]
+            message = f"chunk {self.chunks[at]}, last at node {self._holder[at]}"
+            where = f"row {each}, transfer {src} -> {dst}"
+            yield Violation(rule, self._step, where, message)

@@ -1,0 +1,150 @@
+"""``lightloom ramp``: checks at size, programs of nodes, and wrong questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.program import one_error, run, run_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FABRIC = """
+[fabric]
+kind = "ramp"
+groups = {}
+racks = {}
+nodes_per_rack = {}
+"""
+COLLECTIVE = """
+[collective]
+op = "all-gather"
+buffer_bytes = 9600
+"""
+OPERATIONS = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "barrier",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce-scatter",
+    "scatter",
+)
+
+
+def _instance(
+    folder: Path, sizes: tuple[int, int, int] = (4, 3, 8), more: str = ""
+) -> str:
+    path = folder / "ramp.toml"
+    path.write_text(FABRIC.format(*sizes) + COLLECTIVE + more)
+    return str(path)
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_check_of_every_operation(op: str, tmp_path: Path) -> None:
+    """The report counts what was checked, and finds nothing wrong."""
+    found = run_json("ramp", "check", _instance(tmp_path), "--op", op)
+    assert found["valid"]
+    assert found["violations"] == []
+    assert (found["op"], found["nodes"]) == (op, 96)
+    assert found["chunks_followed"] == found["chunks"] > 0
+    assert found["circuits"] >= 95
+
+
+def test_check_in_words(tmp_path: Path) -> None:
+    """By default the instance's own operation; what was followed is said."""
+    text = run("ramp", "check", _instance(tmp_path)).stdout
+    assert "all-gather on 96 nodes: valid" in text
+    assert "data followed: all 96 chunks" in text
+
+
+def test_program_of_a_node(tmp_path: Path) -> None:
+    """JSON has the slots; the table names each peer."""
+    arguments = ("ramp", "nic", _instance(tmp_path), "--node", "1,2,3")
+    found = run_json(*arguments)
+    assert found["node"] == [1, 2, 3]
+    assert found["slot_bytes"] == 950
+    assert [stage["ramp_step"] for stage in found["stages"]] == [4, 3, 2, 1]
+    lines = found["instructions"]
+    assert {line["direction"] for line in lines} == {"send", "receive"}
+    text = run(*arguments).stdout
+    for line in lines:
+        assert ",".join(map(str, line["peers"][0])) in text
+
+
+def test_a_schedule_goes_the_usual_way(tmp_path: Path) -> None:
+    """Synthesised, written, verified and replayed like any other."""
+    path = str(tmp_path / "made.jsonl")
+    made = run_json("synth", _instance(tmp_path), "-o", path)
+    assert run("verify", path).exit_code == 0
+    replayed = run_json("replay", path)
+    assert replayed["completion_time_ps"] == made["completion_time_ps"]
+
+
+def test_named_networks() -> None:
+    """The catalogue has networks up to that of the paper."""
+    names = run("instances", "--fabric", "ramp-65536", "--names").stdout.split()
+    assert "ramp-65536/all-reduce-1GiB" in names
+    assert run_json("ramp", "check", "ramp-16/all-reduce-1MiB")["valid"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nic", "X", "--node", "4,0,0"), "group 0 to 3, rack 0 to 2, number 0 to 7"),
+        (("nic", "X", "--node", "0,0,-1"), "number outside the network"),
+        (("nic", "X", "--node", "0,0"), "three integers"),
+        (("nic", "X", "--node", "a,b,c"), "three integers"),
+        (("nic", "X", "--node", "0,0,0", "--op", "scater"), "did you mean scatter"),
+        (("check", "X", "--op", "all-in"), "no such operation"),
+        (("check", "lightpath-4/all-reduce-64KiB"), "no RAMP network"),
+    ],
+)
+def test_wrong_questions(arguments: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    """One line that says what was found and what is allowed."""
+    instance = _instance(tmp_path)
+    given = [instance if part == "X" else part for part in arguments]
+    result = run("ramp", *given)
+    assert result.exit_code == 2
+    assert says in one_error(result)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ((14, 14, 64), "nearest (groups, racks, nodes_per_rack): (14, 14, 70)"),
+        ((4, 5, 8), "racks may not exceed groups, and 5 > 4"),
+        ((2, 2, 8), "nodes_per_rack / groups may not exceed groups, and 4 > 2"),
+        ((0, 1, 1), "fabric.groups"),
+    ],
+)
+def test_networks_that_cannot_be(
+    sizes: tuple[int, int, int], says: str, tmp_path: Path
+) -> None:
+    """The condition that fails, and the nearest network that meets it."""
+    path = _instance(tmp_path, sizes)
+    for command in (
+        ("ramp", "check", path),
+        ("ramp", "nic", path, "--node", "0,0,0"),
+        ("synth", path, "-o", str(tmp_path / "out.jsonl")),
+    ):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert says in one_error(result)
+
+
+def test_a_subset_that_no_steps_serve(tmp_path: Path) -> None:
+    """Told alike by all commands."""
+    path = _instance(tmp_path, more="nodes = [0, 1, 2]\n")
+    for command in (
+        ("ramp", "check", path),
+        ("ramp", "nic", path, "--node", "0,0,0"),
+        ("synth", path, "-o", str(tmp_path / "out.jsonl")),
+    ):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "no steps of RAMP serve these 3 nodes" in result.stderr

@@ -1,0 +1,221 @@
+"""The nine operations: verified in full on many networks, orders, roots and subsets."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
+from lightloom.instances.instance import Instance
+from lightloom.replay import replay
+from lightloom.synth.ramp.at_scale import OPERATIONS, check_operation, operation
+from lightloom.synth.ramp.ways import OPS, ways
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
+from tests.synth.ramp.networks import SHAPES, network
+
+if TYPE_CHECKING:
+    from lightloom.instances.fabrics.ramp import Ramp
+
+SUBNETS = ("broadcast-and-select", "route-and-broadcast", "route-and-switch")
+ROOTED = ("broadcast", "gather", "reduce", "scatter")
+
+
+def _verified(fabric: Ramp, task: Collective, strategy: str | None = None) -> list[int]:
+    """Return the times of all ways to do a collective, every one of them verified."""
+    times = []
+    for way in ways(fabric, task, strategy):
+        schedule = way.schedule(0)
+        assert verify(schedule).violations == ()
+        times.append(replay(schedule).completion_time_ps)
+    return times
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_streams_of_every_operation(op: str, sizes: tuple[int, int, int]) -> None:
+    """All circuits, resources and data hold, and nothing was left out."""
+    fabric = network(sizes)
+    report = check_operation(operation(fabric, op, range(fabric.node_count)))
+    assert report.violations == []
+    assert report.followed == report.chunks
+    if fabric.node_count > 1:
+        assert report.transfers >= fabric.node_count - 1
+
+
+@pytest.mark.parametrize("subnet", SUBNETS)
+@pytest.mark.parametrize("op", OPS)
+def test_every_way_on_every_subnet(op: str, subnet: str) -> None:
+    """Whole schedules verify behind couplers, gratings and switches."""
+    fabric = network((4, 3, 8), subnet=subnet)
+    nodes = tuple(range(fabric.node_count))
+    root = 50 if op in ROOTED else None
+    assert _verified(fabric, Collective(op, nodes, 96 * 40, None, root))
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_ranks_in_any_order(op: str) -> None:
+    """Blocks follow the ranks, whatever their order, and a buffer cut unevenly."""
+    fabric = network((3, 2, 6))
+    nodes = list(range(fabric.node_count))
+    Random(5).shuffle(nodes)  # noqa: S311
+    blocks = op not in ("all-reduce", "broadcast", "reduce")
+    size = 36 * 7 if blocks else 1001
+    _verified(fabric, Collective(op, tuple(nodes), size))
+
+
+# Node (g, j, lam) of (4, 3, 8) is 24 g + 8 j + lam.
+TEAMS = {
+    "a group each": (0, 24, 48, 72),
+    "one node": (17,),
+    "two groups of four": (5, 29),
+    "two groups, two racks": (5, 13, 53, 61),
+    "two groups, numbers by twos": (24, 27, 48, 51),
+    "three groups, three racks, six numbers": tuple(
+        24 * g + 8 * j + lam
+        for g in (0, 2, 3)
+        for j in range(3)
+        for lam in (0, 1, 3, 5, 6, 7)
+    ),
+    "a diagonal of step 2": (24 * 1 + 0, 24 * 2 + 1, 24 * 3 + 2, 3),
+}
+
+
+@pytest.mark.parametrize("team", TEAMS)
+@pytest.mark.parametrize("op", OPS)
+def test_subsets(op: str, team: str) -> None:
+    """Only the steps that are active for a subset are taken, and they serve it."""
+    fabric, nodes = network((4, 3, 8)), TEAMS[team]
+    root = nodes[-1] if op in ROOTED else None
+    _verified(fabric, Collective(op, nodes, 840 * len(nodes), None, root), "steps")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "says"),
+    [
+        ((0, 1, 2), "3 numbers in 1 groups, and 1 is the most"),
+        ((0, 8), "2 racks of 1 groups"),
+        ((0, 24, 48, 80), "they are 4 of the 8 at these places"),
+        ((0, 1, 2, 24, 25, 26), "3 numbers in 2 groups, no multiple"),
+        (tuple(range(95)), "they are 95 of the 96"),
+    ],
+)
+def test_subsets_that_no_steps_serve(nodes: tuple[int, ...], says: str) -> None:
+    """The condition that fails is named, and the nearest nodes that would do."""
+    task = Collective("all-gather", nodes, 4 * len(nodes))
+    with pytest.raises(InputError, match=says) as caught:
+        list(ways(network((4, 3, 8)), task))
+    assert "nearest (groups, racks, numbers)" in caught.value.fix
+
+
+def test_nearest_subset_is_served() -> None:
+    """What an error proposes is no empty promise."""
+    fabric = network((4, 3, 8))
+    with pytest.raises(InputError) as caught:
+        list(ways(fabric, Collective("all-reduce", tuple(range(95)), 4)))
+    assert "(4, 3, 8), 96 nodes" in caught.value.fix
+
+
+@pytest.mark.parametrize("nodes", [(0, 1, 2), (0, 8, 16, 40, 95), tuple(range(90))])
+@pytest.mark.parametrize("subnet", SUBNETS[:2])
+def test_a_broadcast_reaches_any_nodes(nodes: tuple[int, ...], subnet: str) -> None:
+    """The tree needs no subgroups."""
+    fabric = network((4, 3, 8), subnet=subnet)
+    for size in (1, 1000, 10**7):
+        (time_ps,) = _verified(fabric, Collective("broadcast", nodes, size), "tree")
+        assert time_ps > 0
+
+
+def test_auto_takes_the_fastest_way() -> None:
+    """An exchange for a byte, two sweeps for many; named strategies are obeyed."""
+    fabric = network((4, 4, 8))
+    nodes = tuple(range(fabric.node_count))
+    for size, best in ((1, "exchange"), (2**24, "steps")):
+        task = Collective("all-reduce", nodes, size)
+        instance = Instance("test", fabric, task)
+        found = synthesise(instance).incumbent
+        assert found is not None
+        assert found.schedule.algorithm.parameters == {"strategy": best}
+        assert len(found.compared) == 2
+        named = synthesise(instance, "ramp", {"strategy": "steps"}).incumbent
+        assert named is not None
+        assert named.schedule.algorithm.parameters == {"strategy": "steps"}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "says"),
+    [
+        ("ring", {}, "no such algorithm on RAMP"),
+        ("auto", {"strategy": "steps"}, "auto takes no parameters"),
+        ("ramp", {"strategy": "tree"}, "no such strategy for all-reduce"),
+        ("ramp", {"plan": "tree"}, "unknown key"),
+    ],
+)
+def test_unknown_algorithms_are_refused(
+    algorithm: str, parameters: dict[str, object], says: str
+) -> None:
+    """What there is not is named, with what there is."""
+    fabric = network((2, 2, 4))
+    instance = Instance("test", fabric, Collective("all-reduce", (0, 8), 64))
+    with pytest.raises(InputError, match=says):
+        synthesise(instance, algorithm, parameters)
+
+
+def test_direct_takes_over_for_large_buffers() -> None:
+    """One hop at the full rate, but many more steps, against four hops."""
+    fabric = network((4, 4, 8))
+    nodes = tuple(range(fabric.node_count))
+    for size, best in ((128 * 128, "steps"), (2**24, "direct")):
+        task = Collective("all-to-all", nodes, size)
+        found = synthesise(Instance("test", fabric, task)).incumbent
+        assert found is not None
+        assert found.schedule.algorithm.parameters == {"strategy": best}
+        direct = next(c for c in found.compared if c.parameters["strategy"] == "direct")
+        assert direct.reconfigurations == 4 * 8
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_direct_never_contends(sizes: tuple[int, int, int]) -> None:
+    """In all networks, and in the part of one of nine groups."""
+    for fabric in (network(sizes), network((9, 7, 18))):
+        nodes = [
+            int(fabric.node(np.array(g), np.array(j), np.array(lam)))
+            for g in range(sizes[0])
+            for j in range(sizes[1])
+            for lam in range(sizes[2])
+        ]
+        if len(nodes) > 100:
+            continue
+        task = Collective("all-to-all", tuple(nodes), 4 * len(nodes))
+        _verified(fabric, task, "direct")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ["reduce-scatter", "all-gather", "broadcast"])
+def test_the_network_of_the_paper(op: str) -> None:
+    """All 65,536 nodes: every circuit, and the data of sampled chunks."""
+    fabric = network((32, 32, 64))
+    job = operation(fabric, op, range(fabric.node_count))
+    report = check_operation(job, samples=2)
+    assert report.violations == []
+    assert report.circuits > 2 * 10**6
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_sampled_checks_follow_whole_chunks(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done above 4096 nodes, done on 54."""
+    monkeypatch.setattr("lightloom.synth.ramp.at_scale.MOST_FOLLOWED_NODES", 9)
+    monkeypatch.setattr("lightloom.synth.ramp.at_scale._MOST_CELLS", 54)
+    fabric = network((3, 3, 6))
+    report = check_operation(operation(fabric, op, range(54)), samples=4, seed=3)
+    assert report.violations == []
+    if op not in ("barrier", "all-to-all"):
+        assert report.followed == 4
+    if op == "all-to-all":
+        assert 200 <= report.followed <= 4 * 54
