@@ -1,0 +1,199 @@
+"""Comparing two results files: what changed, and what is noise."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from lightloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightloom.bench.row import Row
+
+__all__ = ["Change", "Comparison", "Measure", "Speed", "compare"]
+
+Measure: TypeAlias = Literal["cpu", "wall"]
+_Pair: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How the time of a solver on a problem changed.
+
+    Attributes
+    ----------
+    problem, solver
+        Who on what.
+    pairs
+        Questions that both files have timed answers to.
+    ratio
+        Geometric mean of the second file's seconds over the first's.
+    low, high
+        Its confidence interval; ``None`` with fewer than two pairs.
+    """
+
+    problem: str
+    solver: str
+    pairs: int
+    ratio: float
+    low: float | None
+    high: float | None
+
+    @property
+    def verdict(self) -> str:
+        """``faster``, ``slower``, ``no change shown`` or ``one pair``."""
+        if self.low is None or self.high is None:
+            return "one pair"
+        if self.low > 1:
+            return "slower"
+        return "faster" if self.high < 1 else "no change shown"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that a repetition would not change by itself.
+
+    Attributes
+    ----------
+    problem, instance, solver, seed
+        The run.
+    what
+        ``ending``, ``answer`` or ``bound``.
+    before, after
+        In the first and in the second file.
+    """
+
+    problem: str
+    instance: str
+    solver: str
+    seed: int
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results files beside each other.
+
+    Attributes
+    ----------
+    speeds, changes
+        In the order of the first file.
+    only_before, only_after
+        Questions that the other file lacks.
+    """
+
+    speeds: tuple[Speed, ...]
+    changes: tuple[Change, ...]
+    only_before: int
+    only_after: int
+
+
+def compare(
+    before: Sequence[Row],
+    after: Sequence[Row],
+    *,
+    measure: Measure = "cpu",
+    confidence: float = 0.95,
+) -> Comparison:
+    """Return how the second set of rows differs from the first.
+
+    Rows are paired by problem, instance, solver, parameters, limits and seed; versions
+    may differ, they are what is compared. Times are compared by their logarithms:
+    repetitions of a question are averaged, and the mean over questions gets the
+    interval of Student's t. An interval that holds 1 shows no change. Intervals are
+    about questions like these; a machine that was busier throughout the second sweep
+    looks like a change.
+
+    Parameters
+    ----------
+    before, after
+        Rows of the two files.
+    measure
+        ``cpu``: processor seconds, which other programs disturb least; or ``wall``.
+    confidence
+        Of each interval, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        The confidence is out of its domain, or no question is in both.
+    """
+    if not 0 < confidence < 1:
+        what, allowed = "no confidence", "between 0 and 1, for example 0.95"
+        raise InputError(what, found=confidence, allowed=allowed)
+    first, second = _paired(before), _paired(after)
+    both = [pair for pair in first if pair in second]
+    if not both:
+        raise InputError("the two files have no question in common")
+    logs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    changes: list[Change] = []
+    for pair in both:
+        changes += _changes(first[pair], second[pair])
+        start, end = (_log_seconds(side[pair], measure) for side in (first, second))
+        if start is not None and end is not None:
+            row = first[pair][0]
+            logs[row.problem, row.label].append(end - start)
+    return Comparison(
+        tuple(_speed(*who, found, confidence) for who, found in logs.items()),
+        tuple(changes),
+        len(first) - len(both),
+        len(second) - len(both),
+    )
+
+
+def _paired(rows: Iterable[Row]) -> dict[_Pair, list[Row]]:
+    """Return the repetitions of each question."""
+    pairs: dict[_Pair, list[Row]] = defaultdict(list)
+    for row in rows:
+        asked = [row.parameters, row.time_limit_s, row.memory_limit_bytes, row.seed]
+        told = json.dumps(asked, sort_keys=True)
+        pairs[row.problem, row.instance_sha256, row.solver, told].append(row)
+    return pairs
+
+
+def _log_seconds(rows: Sequence[Row], measure: Measure) -> float | None:
+    """Return the mean logarithm of the seconds of answered runs."""
+    found = [
+        row.finding.cpu_s if measure == "cpu" else row.finding.solve_s
+        for row in rows
+        if row.solved
+    ]
+    logs = [math.log(max(seconds, 1e-6)) for seconds in found if seconds is not None]
+    return math.fsum(logs) / len(logs) if logs else None
+
+
+def _speed(
+    problem: str, solver: str, logs: Sequence[float], confidence: float
+) -> Speed:
+    count, low, high = len(logs), None, None
+    mean = math.fsum(logs) / count
+    if count > 1:
+        from scipy.stats import t
+
+        variance = math.fsum((log - mean) ** 2 for log in logs) / (count - 1)
+        reach = float(t.ppf((1 + confidence) / 2, count - 1))
+        reach *= math.sqrt(variance / count)
+        low, high = math.exp(mean - reach), math.exp(mean + reach)
+    return Speed(problem, solver, count, math.exp(mean), low, high)
+
+
+def _changes(before: Sequence[Row], after: Sequence[Row]) -> list[Change]:
+    """Return what differs between the last repetitions of a question."""
+    old, new = before[-1], after[-1]
+    told = {
+        "ending": (str(old.finding.ending), str(new.finding.ending)),
+        "answer": (old.finding.answer, new.finding.answer),
+        "bound": (old.finding.bound_exact, new.finding.bound_exact),
+    }
+    return [
+        Change(old.problem, old.instance, old.label, old.seed, what, a or "-", b or "-")
+        for what, (a, b) in told.items()
+        if a != b
+    ]

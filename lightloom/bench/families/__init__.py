@@ -1,0 +1,90 @@
+"""Families of instances: one file each, found by walking this folder.
+
+A module offers its family as ``FAMILY``. Same parameters, same instance: what is
+random is drawn from the parameter ``draw``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.catalogue import walk
+from lightloom.core.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lightloom.instances.instance import Instance
+
+__all__ = ["Family", "catalogue", "member"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Instances of one kind, by their parameters.
+
+    Attributes
+    ----------
+    name
+        Name in the catalogue.
+    summary
+        What the instances are, in a line.
+    make
+        ``make(**parameters)`` returns an instance; every parameter is an integer or
+        a text. Deterministic. Raises `InputError` where parameters make no sense.
+    """
+
+    name: str
+    summary: str
+    make: Callable[..., Instance]
+
+
+@functools.cache
+def catalogue() -> dict[str, Family]:
+    """Return every family, by name."""
+    return walk(__name__, "FAMILY", Family)
+
+
+def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:
+    """Return the instance of a family that has these parameters.
+
+    Raises
+    ------
+    InputError
+        Unknown family or parameter (nearest names suggested), a missing one, one of
+        the wrong type, or parameters that make no sense together.
+    """
+    families = catalogue()
+    if name not in families:
+        what, allowed = "unknown family", ", ".join(families)
+        fix = nearest(name, families)
+        raise InputError(what, where=where, found=name, allowed=allowed, fix=fix)
+    family = families[name]
+    takes = inspect.signature(family.make).parameters
+    for key, value in parameters.items():
+        if key not in takes:
+            what, allowed = f"family {name} has no parameter {key!r}", ", ".join(takes)
+            raise InputError(
+                what, where=where, allowed=allowed, fix=nearest(key, takes)
+            )
+        kind = takes[key].annotation
+        if type(value).__name__ != kind:
+            what = f"parameter {key} of family {name} has the wrong type"
+            raise InputError(what, where=where, found=value, allowed=kind)
+    for key, taken in takes.items():
+        if taken.default is inspect.Parameter.empty and key not in parameters:
+            what = f"family {name} needs the parameter {key!r}"
+            raise InputError(what, where=where, allowed=", ".join(takes))
+    try:
+        return family.make(**parameters)
+    except InputError as problem:
+        raise InputError(
+            problem.what,
+            where=f"{where}: {name}",
+            found=problem.found,
+            allowed=problem.allowed,
+            fix=problem.fix,
+        ) from None

@@ -1,0 +1,118 @@
+"""Jobs: one question to one solver, and the key under which its row is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.bench.row import Ending, Finding, Row, label
+from lightloom.bench.versions import code_version
+from lightloom.core.task import Collective, Demand, Workload
+
+if TYPE_CHECKING:
+    from lightloom.bench.row import Machine, Parameter
+    from lightloom.instances.instance import Instance
+
+_KEY_LENGTH = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A run that is to be made; see `lightloom.bench.row.Row` for the fields."""
+
+    suite: str
+    problem: str
+    sense: str
+    unit: str
+    instance: Instance
+    instance_sha256: str
+    solver: str
+    parameters: dict[str, Parameter]
+    version: str | None
+    time_limit_s: float
+    memory_limit_bytes: int | None
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The hash of what decides the outcome."""
+        decisive = [
+            self.instance_sha256,
+            self.problem,
+            self.solver,
+            self.parameters,
+            self.version,
+            self.time_limit_s,
+            self.memory_limit_bytes,
+            self.seed,
+        ]
+        text = json.dumps(decisive, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:_KEY_LENGTH]
+
+    @property
+    def title(self) -> str:
+        """The job in a few words."""
+        solver = label(self.solver, self.parameters)
+        return f"{self.problem} {self.instance.name} by {solver}, seed {self.seed}"
+
+    def row(
+        self,
+        finding: Finding,
+        *,
+        peak_bytes: int | None,
+        wall_s: float,
+        started: str,
+        machine: Machine | None,
+    ) -> Row:
+        """Return the row of this job."""
+        return Row(
+            key=self.key,
+            suite=self.suite,
+            problem=self.problem,
+            sense=self.sense,
+            unit=self.unit,
+            instance=self.instance.name,
+            instance_sha256=self.instance_sha256,
+            size=size_of(self.instance),
+            solver=self.solver,
+            parameters=self.parameters,
+            version=self.version,
+            time_limit_s=self.time_limit_s,
+            memory_limit_bytes=self.memory_limit_bytes,
+            seed=self.seed,
+            finding=finding,
+            peak_bytes=peak_bytes,
+            wall_s=wall_s,
+            started=started,
+            lightloom=code_version(),
+            machine=machine,
+        )
+
+    def lost(self, detail: str, wall_s: float, started: str) -> Row:
+        """Return the row of this job where no worker came back with one."""
+        finding = Finding(ending=Ending.LOST, detail=detail)
+        return self.row(
+            finding, peak_bytes=None, wall_s=wall_s, started=started, machine=None
+        )
+
+
+def instance_hash(instance: Instance) -> str:
+    """Return the SHA-256 of what an instance asks, its name left out."""
+    asked = {**instance.table(), "requests": instance.requests}
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def size_of(instance: Instance) -> int:
+    """Return how many requests, pairs, operations, ranks or nodes an instance has."""
+    if instance.requests is not None:
+        return len(instance.requests)
+    if isinstance(instance.task, Demand):
+        return len(instance.task.src)
+    if isinstance(instance.task, Workload):
+        return len(instance.task.op)
+    if isinstance(instance.task, Collective):
+        return instance.task.rank_count
+    return instance.fabric.node_count

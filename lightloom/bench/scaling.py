@@ -1,0 +1,42 @@
+"""Scaling: seconds against the size of instances."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from lightloom.bench.curve import Curve, by_label
+from lightloom.bench.summary import geometric_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.bench.row import Row
+
+__all__ = ["scaling"]
+
+
+def scaling(rows: Sequence[Row]) -> list[Curve]:
+    """Return, for each solver, the geometric mean of its seconds at each size.
+
+    Answered runs alone: a line that ends early tells where answers end.
+
+    Parameters
+    ----------
+    rows
+        Of one problem.
+    """
+    curves = []
+    for label, group in by_label(rows).items():
+        seconds: dict[int, list[float]] = defaultdict(list)
+        for row in group:
+            if row.solved and row.finding.solve_s is not None:
+                seconds[row.size].append(row.finding.solve_s)
+        means = {size: geometric_mean(found) for size, found in seconds.items()}
+        points = sorted(
+            (size, mean) for size, mean in means.items() if mean is not None
+        )
+        if points:
+            sizes, times = zip(*points, strict=True)
+            curves.append(Curve(label, tuple(map(float, sizes)), times))
+    return curves

@@ -1,0 +1,215 @@
+"""Suites: which problems on which instances, by whom, within which limits."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import Meta
+
+from lightloom.bench import families
+from lightloom.bench.contestants import entrant
+from lightloom.bench.job import Job, instance_hash
+from lightloom.core.errors import FormatError, InputError, nearest
+from lightloom.core.units import MIB
+from lightloom.formats.strict import convert
+from lightloom.instances.named import load_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.instances.instance import Instance
+
+__all__ = ["Suite", "built_in_suites", "load_suite"]
+
+VERSION = 1
+_FOLDER = resources.files("lightloom.bench") / "suites"
+_Seconds = Annotated[float, Meta(gt=0, le=10**6)]
+_Mebibytes = Annotated[int, Meta(ge=1, le=2**30)]
+_Seed = Annotated[int, Meta(ge=0, le=2 * 10**9)]
+_SOURCES = ("family", "name", "file")
+
+
+class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[[study]]``: one problem, some instances, some solvers."""
+
+    problem: str
+    by: tuple[str | dict[str, Any], ...]
+    instances: tuple[dict[str, Any], ...]
+    seeds: tuple[_Seed, ...] | None = None
+    time_limit_s: _Seconds | None = None
+    memory_limit_mib: _Mebibytes | None = None
+
+
+class _SuiteTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    format: Literal["lightloom-suite"]
+    version: int
+    summary: str
+    study: tuple[dict[str, Any], ...]
+    seeds: tuple[_Seed, ...] = (0,)
+    time_limit_s: _Seconds = 60.0
+    memory_limit_mib: _Mebibytes | None = None
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite, its jobs in the order of the file.
+
+    Attributes
+    ----------
+    name
+        Name of a built-in suite, or the path of a file.
+    summary
+        What it is for, in a line.
+    jobs
+        No two of the same key.
+    """
+
+    name: str
+    summary: str
+    jobs: tuple[Job, ...]
+
+
+def built_in_suites() -> dict[str, str]:
+    """Return the built-in suites by name, each with its summary."""
+    files = sorted(_FOLDER.iterdir(), key=lambda file: file.name)
+    named = [file for file in files if file.name.endswith(".toml")]
+    return {
+        file.name.removesuffix(".toml"): _tables(file.read_text("utf-8"), file.name)[
+            "summary"
+        ]
+        for file in named
+    }
+
+
+def load_suite(name: str) -> Suite:
+    """Return a built-in suite, or the one in a TOML file.
+
+    Raises
+    ------
+    InputError
+        There is no such suite, or it names a key, problem, instance, family or
+        solver that there is not; the message says which and where.
+    FormatError
+        It was written for another version of lightloom.
+    """
+    if name.endswith(".toml") or Path(name).is_file():
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except OSError as problem:
+            what = f"cannot read the suite: {problem.strerror}"
+            raise InputError(what, where=name) from None
+        except UnicodeDecodeError as problem:
+            raise InputError(f"not a TOML file: {problem}", where=name) from None
+        return _suite(name, _tables(text, name), Path(name).parent)
+    known = built_in_suites()
+    if name not in known:
+        allowed = f"{', '.join(known)}, or a .toml file"
+        fix = nearest(name, known)
+        raise InputError("unknown suite", found=name, allowed=allowed, fix=fix)
+    text = (_FOLDER / f"{name}.toml").read_text("utf-8")
+    return _suite(name, _tables(text, name), Path())
+
+
+def _tables(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise InputError(f"not a TOML file: {problem}", where=where) from None
+
+
+def _suite(name: str, tables: dict[str, Any], folder: Path) -> Suite:
+    version = tables.get("version")
+    if isinstance(version, int) and version != VERSION:
+        what, allowed = "suite of another version", str(VERSION)
+        raise FormatError(
+            what, where=f"{name}: version", found=version, allowed=allowed
+        )
+    suite = convert(tables, _SuiteTable, where=name)
+    jobs: dict[str, Job] = {}
+    for place, table in enumerate(suite.study):
+        where = f"{name}: study[{place}]"
+        study = convert(table, _StudyTable, where=where)
+        for job in _jobs(name, suite, study, where, folder):
+            jobs.setdefault(job.key, job)
+    return Suite(name, suite.summary, tuple(jobs.values()))
+
+
+def _jobs(
+    name: str, suite: _SuiteTable, study: _StudyTable, where: str, folder: Path
+) -> Iterator[Job]:
+    """Yield the jobs of a study: instances, then solvers, then seeds."""
+    entrants = [
+        entrant(study.problem, by, f"{where}.by[{place}]")
+        for place, by in enumerate(study.by)
+    ]
+    memory = study.memory_limit_mib or suite.memory_limit_mib
+    for place, table in enumerate(study.instances):
+        for instance in _instances(table, f"{where}.instances[{place}]", folder):
+            digest = instance_hash(instance)
+            for one, seed in itertools.product(entrants, study.seeds or suite.seeds):
+                yield Job(
+                    suite=name,
+                    problem=study.problem,
+                    sense=one.sense,
+                    unit=one.unit,
+                    instance=instance,
+                    instance_sha256=digest,
+                    solver=one.solver,
+                    parameters=dict(one.parameters),
+                    version=one.version,
+                    time_limit_s=study.time_limit_s or suite.time_limit_s,
+                    memory_limit_bytes=memory and memory * MIB,
+                    seed=seed,
+                )
+
+
+def _instances(table: dict[str, Any], where: str, folder: Path) -> Iterator[Instance]:
+    """Yield the instances of a table: lists in it stand for each of their values."""
+    given = [key for key in _SOURCES if key in table]
+    if len(given) != 1:
+        what, allowed = "instances come from one place", " or ".join(_SOURCES)
+        raise InputError(what, where=where, found=given or None, allowed=allowed)
+    source = given[0]
+    if source != "family" and len(table) > 1:
+        others = ", ".join(sorted(set(table) - {source}))
+        what = f"{source} stands alone"
+        raise InputError(what, where=where, found=others, fix="use a family")
+    lists = {
+        key: value if isinstance(value, list) else [value]
+        for key, value in table.items()
+    }
+    for values in itertools.product(*lists.values()):
+        one = dict(zip(lists, values, strict=True))
+        found = one.pop(source)
+        if not isinstance(found, str):
+            raise InputError("not a text", where=f"{where}.{source}", found=found)
+        if source == "family":
+            yield families.member(found, cast("dict[str, object]", one), where)
+        else:
+            yield _named(found, source, where, folder)
+
+
+def _named(name: str, source: str, where: str, folder: Path) -> Instance:
+    """Return an instance of the catalogue, or of a file beside the suite."""
+    try:
+        if source == "file":
+            return load_instance(str(folder / name))
+        return load_instance(name)
+    except InputError as problem:
+        if problem.where:  # the file names itself
+            raise
+        raise InputError(
+            problem.what,
+            where=where,
+            found=problem.found,
+            allowed=problem.allowed,
+            fix=problem.fix,
+        ) from None

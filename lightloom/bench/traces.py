@@ -1,0 +1,69 @@
+"""Gap against time, from the traces of runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.bench.curve import Curve, by_label, stairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.bench.row import Row
+
+__all__ = ["gap_against_time"]
+
+_WIDEST = 1.0
+"""The gap of a run without an answer or a bound, and the most that any gap counts."""
+
+
+def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
+    """Return, for each solver, the mean gap of its runs as time goes on.
+
+    A run's gap is that between its own objective and its own bound, relative to the
+    objective; 1 before it has both, and 1 for good if it never has.
+
+    Parameters
+    ----------
+    rows
+        Of one problem.
+
+    Returns
+    -------
+    Staircases over seconds, all ending at the last event of anybody.
+    """
+    events = {
+        label: [_gaps(row) for row in group] for label, group in by_label(rows).items()
+    }
+    times = [at for runs in events.values() for run in runs for at, _ in run]
+    if not times:
+        return []
+    end = max(times)
+    return [_mean(label, runs, end) for label, runs in events.items()]
+
+
+def _gaps(row: Row) -> list[tuple[float, float]]:
+    """Return when the gap of a run became what."""
+    found = []
+    for at, objective, bound in row.finding.trace:
+        gap = _WIDEST
+        if objective is not None and bound is not None:
+            off = abs(objective - bound)
+            gap = (
+                min(_WIDEST, off / abs(objective)) if objective else _WIDEST * (off > 0)
+            )
+        found.append((max(at, 1e-6), gap))
+    return found
+
+
+def _mean(label: str, runs: list[list[tuple[float, float]]], end: float) -> Curve:
+    changes = sorted(
+        (at, place, gap) for place, run in enumerate(runs) for at, gap in run
+    )
+    gaps = [_WIDEST] * len(runs)
+    points: list[tuple[float, float]] = []
+    for at, place, gap in changes:
+        gaps[place] = gap
+        points.append((at, sum(gaps) / len(gaps)))
+    walked = stairs([*points, (end, points[-1][1] if points else _WIDEST)])
+    return Curve(label, tuple(x for x, _ in walked), tuple(y for _, y in walked))

@@ -1,0 +1,48 @@
+"""``lightloom bench``: suites of runs, their results, and what they show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.cli.lazy_group import LazyGroup
+from lightloom.cli.main import SUMMARIES
+
+if TYPE_CHECKING:
+    import click
+
+BENCH_SUMMARIES = {
+    "run": "Run what is missing of a suite, each run isolated and verified.",
+    "list": "List the built-in suites and the instance families.",
+    "report": "Tables and plots of a results file.",
+    "compare": "What changed between two results files, beyond noise.",
+}
+
+
+class _BenchGroup(LazyGroup):
+    """``lightloom bench smoke`` is short for ``lightloom bench run smoke``."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the arguments; a suite stands for running it."""
+        if args[0] not in self.summaries and _is_suite(args[0]):
+            args = ["run", *args]
+        return super().resolve_command(ctx, args)
+
+
+def _is_suite(name: str) -> bool:
+    from lightloom.bench.suite import built_in_suites
+
+    return name.endswith(".toml") or name in built_in_suites()
+
+
+command = _BenchGroup(
+    name="bench",
+    package="lightloom.cli.bench",
+    summaries=BENCH_SUMMARIES,
+    help=SUMMARIES["bench"]
+    + "\n\nA suite says which problems, on which instances, by whom, within which"
+    " limits. Results are one line a run, whatever became of it, and are only ever"
+    " appended to. `lightloom bench smoke` is short for `lightloom bench run smoke`.",
+    no_args_is_help=True,
+)

@@ -1,0 +1,124 @@
+"""Solvers that misbehave, named in suites as ``tests.bench.faulty:NAME``."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.synth.own import OwnAnswer, own_algorithm
+
+if TYPE_CHECKING:
+    from lightloom.instances.instance import Instance
+
+MARKER = "LIGHTLOOM_TEST_MARKER"
+"""Environment variable that names a file: it is there once a worker was killed."""
+
+
+def honest(instance: Instance, seed: int) -> OwnAnswer:
+    """Return our own answer."""
+    return own_algorithm("routing").solve(instance, seed)
+
+
+def tiny(instance: Instance, seed: int) -> OwnAnswer:
+    """Return something at once."""
+    del instance
+    return OwnAnswer(seed + 1, 1, (), None)
+
+
+def liar(instance: Instance, seed: int) -> OwnAnswer:
+    """Return our own schedule, and claim that it is better than it is."""
+    answer = honest(instance, seed)
+    value = answer.value - 1
+    return OwnAnswer(value, value, answer.detail, answer.schedule)
+
+
+def braggart(instance: Instance, seed: int) -> OwnAnswer:
+    """Claim an answer that nobody can look into, better than is possible."""
+    del instance, seed
+    return OwnAnswer(0, 0, (), None)
+
+
+def abort(instance: Instance, seed: int) -> OwnAnswer:
+    """Die of a signal."""
+    del instance, seed
+    os.abort()
+
+
+def segfault(instance: Instance, seed: int) -> OwnAnswer:
+    """Read where nothing is."""
+    del instance, seed
+    ctypes.string_at(0)
+    raise AssertionError
+
+
+def leave(instance: Instance, seed: int) -> OwnAnswer:
+    """End the process, with last words."""
+    del instance, seed
+    print("these are my last words", flush=True)  # noqa: T201
+    os._exit(3)
+
+
+def raises(instance: Instance, seed: int) -> OwnAnswer:
+    """Raise what nobody expects."""
+    del instance, seed
+    message = "nobody expects this"
+    raise LookupError(message)
+
+
+def hog(instance: Instance, seed: int) -> OwnAnswer:
+    """Take memory until somebody objects."""
+    del instance, seed
+    held = []
+    while True:
+        held.append(bytearray(os.urandom(2**20)) * 8)
+
+
+def sleeper(instance: Instance, seed: int) -> OwnAnswer:
+    """Take all the time there is."""
+    del instance, seed
+    time.sleep(600)
+    raise AssertionError
+
+
+def chatty(instance: Instance, seed: int) -> OwnAnswer:
+    """Print more than any pipe holds, then answer."""
+    print("x" * 2**21)  # noqa: T201
+    return tiny(instance, seed)
+
+
+def parent(instance: Instance, seed: int) -> OwnAnswer:
+    """Leave a process behind, in a group of its own, and tell its number."""
+    del instance, seed
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    child = subprocess.Popen(sleep, process_group=0)
+    return OwnAnswer(1, None, (str(child.pid),), None)
+
+
+def kills_its_worker(instance: Instance, seed: int) -> OwnAnswer:
+    """Kill the worker that this run belongs to, every time."""
+    del instance, seed
+    _kill_worker()
+    time.sleep(600)
+    raise AssertionError
+
+
+def kills_a_worker_once(instance: Instance, seed: int) -> OwnAnswer:
+    """Kill the worker that this run belongs to, unless that was done already."""
+    marker = Path(os.environ[MARKER])
+    if seed == 0 and not marker.exists():
+        marker.touch()
+        return kills_its_worker(instance, seed)
+    return tiny(instance, seed)
+
+
+def _kill_worker() -> None:
+    """Kill the parent of the nursery, which is our parent."""
+    status = Path(f"/proc/{os.getppid()}/status").read_text(encoding="ascii")
+    worker = next(line for line in status.splitlines() if line.startswith("PPid:"))
+    os.kill(int(worker.split()[1]), signal.SIGKILL)

@@ -1,0 +1,210 @@
+"""Sweeps: no row is lost, none is made twice, and workers may go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.bench import cluster
+from lightloom.bench.cluster import connected
+from lightloom.bench.results import ResultsFile, read_results
+from lightloom.bench.row import Ending
+from lightloom.bench.sweep import pending, sweep
+from lightloom.core.errors import InputError
+from tests.bench.faulty import MARKER
+from tests.bench.suites import forget_code_version, suite_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from distributed import Client
+
+    from lightloom.bench.job import Job
+
+# A worker that is killed leaves its sockets to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Two local workers."""
+    with connected(workers=2) as found:
+        yield found
+
+
+def tiny_jobs(folder: Path, count: int, solver: str = "tiny") -> tuple[Job, ...]:
+    """Return jobs that take no time."""
+    by = [f"tests.bench.faulty:{solver}"]
+    return suite_of(folder, by=by, seeds=list(range(count))).jobs
+
+
+def test_every_job_gets_a_row_and_none_a_second_one(
+    client: Client, tmp_path: Path
+) -> None:
+    """An interrupted sweep goes on where it stopped; the file says the same."""
+    jobs = tiny_jobs(tmp_path, 12)
+    path = tmp_path / "results.jsonl"
+    told: list[str] = []
+    with ResultsFile(path) as file:
+        sweep(jobs[:5], file, client, lambda row: told.append(row.key))
+    assert sorted(told) == sorted(job.key for job in jobs[:5])
+    with ResultsFile(path) as file:
+        rest = pending(jobs, file.rows)
+        assert rest == jobs[5:]
+        sweep(rest, file, client)
+    rows = read_results(path)
+    assert sorted(row.key for row in rows) == sorted(job.key for job in jobs)
+    assert pending(jobs, rows) == ()
+
+
+def test_a_killed_worker_loses_no_row(client: Client, tmp_path: Path) -> None:
+    """Its runs are given to others, while it is replaced."""
+    jobs = tiny_jobs(tmp_path, 24)
+    kill_in_the_middle(client, jobs, tmp_path / "results.jsonl", after=6)
+
+
+@pytest.mark.slow
+def test_a_thousand_runs_survive_a_killed_worker(
+    client: Client, tmp_path: Path
+) -> None:
+    """The same with a thousand runs and two workers, one killed twice."""
+    jobs = tiny_jobs(tmp_path, 1000)
+    kill_in_the_middle(client, jobs, tmp_path / "results.jsonl", after=300)
+
+
+def kill_in_the_middle(
+    client: Client, jobs: tuple[Job, ...], path: Path, after: int
+) -> None:
+    """Sweep, and kill a worker after some rows and again after twice as many."""
+    done = threading.Semaphore(0)
+    killed: list[int] = []
+
+    def kill() -> None:
+        for _ in range(2):
+            for _ in range(after):
+                done.acquire()
+            pids = client.run(os.getpid)
+            killed.append(pids[min(pids)])
+            os.kill(killed[-1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with ResultsFile(path) as file:
+        sweep(jobs, file, client, lambda _: done.release())
+    killer.join()
+    assert len(killed) == 2
+    rows = read_results(path)
+    assert sorted(row.key for row in rows) == sorted(job.key for job in jobs)
+    assert {row.finding.ending for row in rows} <= {Ending.OPTIMAL, Ending.ANSWER}
+
+
+@pytest.mark.slow
+def test_a_run_whose_worker_is_lost_is_given_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run that killed its worker is tried again and answers."""
+    monkeypatch.setenv(MARKER, str(tmp_path / "killed"))
+    jobs = tiny_jobs(tmp_path, 3, "kills_a_worker_once")
+    with (
+        connected(workers=1) as alone,
+        ResultsFile(tmp_path / "results.jsonl") as file,
+    ):
+        rows = sweep(jobs, file, alone)
+    assert (tmp_path / "killed").exists()
+    assert sorted(row.seed for row in rows) == [0, 1, 2]
+    assert all(row.solved for row in rows)
+
+
+@pytest.mark.slow
+def test_a_run_that_loses_every_worker_is_a_row(tmp_path: Path) -> None:
+    """It is told, and asked again by the next sweep."""
+    import dask
+
+    jobs = tiny_jobs(tmp_path, 1, "kills_its_worker")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        connected(workers=1) as alone,
+        ResultsFile(tmp_path / "results.jsonl") as file,
+    ):
+        (row,) = sweep(jobs, file, alone)
+    assert row.finding.ending is Ending.LOST
+    assert pending(jobs, read_results(tmp_path / "results.jsonl")) == jobs
+
+
+def test_an_existing_cluster_is_used(client: Client, tmp_path: Path) -> None:
+    """An address is enough; its workers run the same code."""
+    forget_code_version()
+    client.run(forget_code_version)
+    jobs = tiny_jobs(tmp_path, 3)
+    with (
+        connected(client.scheduler.address) as again,
+        ResultsFile(tmp_path / "results.jsonl") as file,
+    ):
+        assert len(sweep(jobs, file, again)) == 3
+
+
+def test_workers_of_another_version_are_refused(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of one sweep are made by one code."""
+    forget_code_version()
+    client.run(forget_code_version)
+    here = {**cluster.worker_versions(), "lightloom": "0.0.0+other"}
+    monkeypatch.setattr(cluster, "worker_versions", worker_versions_there)
+    with connected(client.scheduler.address):
+        pass
+    monkeypatch.setattr("tests.bench.test_sweep.HERE", here)
+    with (
+        pytest.raises(InputError, match="another version of lightloom"),
+        connected(client.scheduler.address),
+    ):
+        pass
+
+
+HERE: dict[str, str | None] | None = None
+
+
+def worker_versions_there() -> dict[str, str | None]:
+    """Return the true versions at the workers, and what the test says here."""
+    from lightloom.bench.versions import worker_versions
+
+    return HERE or worker_versions()
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:{port}", "nonsense:{port}"])
+def test_a_scheduler_that_does_not_answer_is_told_in_time(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port where nobody listens, and no address at all."""
+    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    start = time.monotonic()
+    with (
+        pytest.raises(InputError, match="scheduler"),
+        connected(address.format(port=port)),
+    ):
+        pass
+    assert time.monotonic() - start < 30
+
+
+def test_a_scheduler_that_is_no_scheduler_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Something listens there, and says nothing."""
+    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        with (
+            pytest.raises(InputError, match="does not answer"),
+            connected(f"tcp://127.0.0.1:{port}"),
+        ):
+            pass
