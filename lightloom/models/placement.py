@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from graphlib import TopologicalSorter
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pyomo.environ as pyo
 from pyomo.common.gc_manager import PauseGC
 
-from lightloom.core.columns import IntArray, column
+from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.placement import Placement
 from lightloom.core.task import Workload
 from lightloom.models import ModelSize, Problem
 from lightloom.models.linear import difference, total, weighted
@@ -38,43 +39,6 @@ class PlacementQuestion:
 
     workload: Workload
     unit_ps: int
-
-
-@dataclass(frozen=True, eq=False)
-class PlacementAnswer:
-    """Where and when each operation runs.
-
-    Attributes
-    ----------
-    workload
-        What is placed.
-    device
-        Shape (operations,).
-    start_ps
-        Shape (operations,), from 0.
-    """
-
-    workload: Workload
-    device: IntArray
-    start_ps: IntArray
-
-    @property
-    def end_ps(self) -> IntArray:
-        """When each operation ends."""
-        return self.start_ps + column(self.workload.duration_ps)
-
-    @property
-    def degrees(self) -> tuple[int, int]:
-        """Most other devices that one device sends to, and that one receives from.
-
-        The distance limits each of the two; a device with one transceiver for both
-        may have twice as many partners.
-        """
-        ends = (column(self.workload.src), column(self.workload.dst))
-        edges = zip(*(self.device[end].tolist() for end in ends), strict=True)
-        links = sorted({(src, dst) for src, dst in edges if src != dst})
-        out, into = Counter(src for src, _ in links), Counter(dst for _, dst in links)
-        return max(out.values(), default=0), max(into.values(), default=0)
 
 
 def build(instance: Instance, *, pinned: bool = False) -> Model:
@@ -263,7 +227,7 @@ def _unordered(workload: Workload) -> list[tuple[int, int]]:
     ]
 
 
-def decode(model: Model) -> PlacementAnswer:
+def decode(model: Model) -> Placement:
     """Return the placement that the values of a model's variables stand for."""
     question = model.question
     device = [0] * len(question.workload.op)
@@ -271,16 +235,16 @@ def decode(model: Model) -> PlacementAnswer:
         if round(variable.value or 0):
             device[op] = place
     start = (round(variable.value or 0) for variable in model.start.values())
-    return PlacementAnswer(
+    return Placement(
         question.workload,
         column(device),
         column(time * question.unit_ps for time in start),
     )
 
 
-def objective(answer: PlacementAnswer) -> Fraction:
+def objective(answer: Placement) -> Fraction:
     """Return the makespan in picoseconds."""
-    return Fraction(int(answer.end_ps.max(initial=0)))
+    return Fraction(answer.makespan_ps)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:

@@ -24,7 +24,7 @@ from tests.agree.small_workloads import (
 from tests.models.available import INTEGER_SOLVERS
 
 if TYPE_CHECKING:
-    from lightloom.models.placement import PlacementAnswer
+    from lightloom.core.placement import Placement
 
 DIAMOND = Workload(
     ("read", "left", "right", "join"),
@@ -39,7 +39,7 @@ DIAMOND = Workload(
 """An operation in front of two, and one behind them, on three devices."""
 
 
-def _checked(answer: PlacementAnswer) -> int:
+def _checked(answer: Placement) -> int:
     """Return the makespan, after asserting every rule of the placement."""
     workload = answer.workload
     device = tuple(answer.device.tolist())

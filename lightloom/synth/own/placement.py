@@ -1,0 +1,60 @@
+"""Operations on a ring of devices, by list placement and moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.certificate import ObjectiveCertificate
+from lightloom.core.errors import InputError
+from lightloom.core.task import Workload
+from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.synth.placement.graph import op_graph
+from lightloom.synth.placement.place import place_operations
+from lightloom.synth.placement.witnesses import best_witness, refuse_unplaceable
+from lightloom.validate.placement_question import (
+    OBJECTIVE,
+    PlacementQuestion,
+    placement_witness,
+)
+
+if TYPE_CHECKING:
+    from lightloom.instances.instance import Instance
+
+
+def solve(instance: Instance, seed: int) -> OwnAnswer:
+    """Return the makespan of a placement, with the path or crowd that bounds it."""
+    workload = _question(instance)
+    plan = place_operations(workload, seed=seed)
+    placement = plan.placement
+    used = len(set(placement.device.tolist()))
+    out, into = placement.degrees
+    detail = (
+        f"made by {plan.method}",
+        f"bound by {plan.witness}",
+        f"{used} of {workload.devices} devices used",
+        f"a device sends to {out} others at most, and receives from {into}",
+    )
+    return OwnAnswer(placement.makespan_ps, plan.bound_ps, detail, None)
+
+
+def bounds(instance: Instance, seed: int) -> ProblemBounds:
+    """Return the longest path, or the operations that are most crowded."""
+    del seed
+    workload = _question(instance)
+    graph = op_graph(workload)
+    refuse_unplaceable(graph)
+    bound_ps, witness = best_witness(graph)
+    kind, told = placement_witness(witness)
+    certificate = ObjectiveCertificate(OBJECTIVE, kind, bound_ps, None, told)
+    return ProblemBounds(PlacementQuestion(workload), (certificate,))
+
+
+def _question(instance: Instance) -> Workload:
+    workload = instance.task
+    if not isinstance(workload, Workload):
+        what, fix = "operations are placed, nothing else", "give a [workload]"
+        raise InputError(what, where=instance.name, fix=fix)
+    return workload
+
+
+OWN = OwnAlgorithm("placement", "ps", solve, bounds)
