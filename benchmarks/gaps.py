@@ -1,7 +1,7 @@
-"""How far `auto` is from its lower bound, over collectives and sizes.
+"""How far `auto` is from its lower bound, over collectives, sizes and tiles.
 
-``python benchmarks/gaps.py [TILES]``: one of the named LIGHTPATH racks, 256 by default.
-Completion times do not depend on the machine.
+``python benchmarks/gaps.py [TILES ...]``: named LIGHTPATH racks, 16, 64 and 256 by
+default; 1024 takes an hour. Completion times do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 from lightloom.core.task import Collective
-from lightloom.core.units import GIB, KIB, MIB, format_bytes
+from lightloom.core.units import KIB, format_bytes
 from lightloom.instances.collectives import catalogue
 from lightloom.instances.instance import Instance
 from lightloom.instances.named import fabrics
 from lightloom.synth.synthesise import synthesise
 
-SIZES = (KIB, 16 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, GIB)
+SIZES = tuple(4**power * KIB for power in range(11))
+TILES = ("16", "64", "256")
 
 
 def cell(tiles: str, op: str, size_bytes: int) -> str:
@@ -35,15 +36,16 @@ def cell(tiles: str, op: str, size_bytes: int) -> str:
 
 
 def main() -> None:
-    """Synthesise every cell and print the table."""
-    tiles = sys.argv[1] if len(sys.argv) > 1 else "256"
-    table = Table(title=f"auto on {tiles} tiles: us (certified gap in %)")
-    table.add_column("collective")
-    for size_bytes in SIZES:
-        table.add_column(format_bytes(size_bytes), justify="right")
-    for op in catalogue():
-        table.add_row(op, *(cell(tiles, op, size_bytes) for size_bytes in SIZES))
-    Console(width=120).print(table)
+    """Synthesise every cell and print a table for each rack."""
+    console = Console(width=240)
+    for tiles in sys.argv[1:] or TILES:
+        table = Table(title=f"auto on {tiles} tiles: us (certified gap in %)")
+        table.add_column("collective")
+        for size_bytes in SIZES:
+            table.add_column(format_bytes(size_bytes), justify="right")
+        for op in catalogue():
+            table.add_row(op, *(cell(tiles, op, size_bytes) for size_bytes in SIZES))
+        console.print(table)
 
 
 if __name__ == "__main__":

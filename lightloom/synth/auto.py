@@ -14,6 +14,7 @@ from lightloom.synth.candidate import Candidate
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.demand import EDGE_COLOURING, GREEDY, demand_traffic
 from lightloom.synth.search_space import baselines, proposals
+from lightloom.synth.shapes import shaped_proposals
 from lightloom.synth.weaving.mapping import GIVEN, mapped_traffic, mappings, reordered
 
 if TYPE_CHECKING:
@@ -62,7 +63,15 @@ def search(contest: Contest, algorithm: str, parameters: dict[str, object]) -> N
         if parameters:
             what = "auto takes no parameters"
             raise InputError(what, where="parameters", found=sorted(parameters))
-        proposed = proposals(task.op, task.rank_count, contest.ports)
+        proposed = (
+            *shaped_proposals(contest.instance.fabric, task),
+            *proposals(
+                task.op,
+                task.rank_count,
+                contest.ports,
+                contest.rounds_of(task.buffer_bytes),
+            ),
+        )
     entrants = list(_predicted(contest, task, proposed))
     always = {(name, GIVEN) for name in baselines(task.op)}
     queue = [(entrant.least_ps, place) for place, entrant in enumerate(entrants)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from math import isqrt, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
 Proposal: TypeAlias = tuple[str, dict[str, object]]
 """Name of an algorithm and its parameters."""
@@ -14,10 +16,14 @@ Proposal: TypeAlias = tuple[str, dict[str, object]]
 _MOST_ORDERS = 24
 _MOST_FACTORISATIONS = 64
 _MOST_PEER_COUNTS = 32
+_MOST_PIECES = 256
+_PIPELINED = dict.fromkeys(("broadcast", "reduce"), ("spanning-tree", "disjoint-trees"))
 _PIPELINES = (1, 4, 16, 32, 64, 96, 128, 192, 256)
 
 
-def proposals(op: str, ranks: int, ports: int) -> Iterator[Proposal]:
+def proposals(
+    op: str, ranks: int, ports: int, rounds_of_data: Fraction | None = None
+) -> Iterator[Proposal]:
     """Yield the algorithms worth comparing for an operation, best guesses first.
 
     Parameters
@@ -28,8 +34,14 @@ def proposals(op: str, ranks: int, ports: int) -> Iterator[Proposal]:
         Number of ranks.
     ports
         Peers a rank can drive at once.
+    rounds_of_data
+        How many times as long as the fixed cost of a round the whole buffer takes
+        at the full rate of a rank: what the best length of a pipeline depends on.
+        ``None`` where a round costs nothing.
     """
     yield from _SPACES[op](ranks, ports)
+    for name in _PIPELINED.get(op, ()):
+        yield from _pipelined(name, ranks, ports, rounds_of_data)
 
 
 def baselines(op: str) -> tuple[str, ...]:
@@ -42,6 +54,7 @@ _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
+    yield from _fixed_digraphs(ranks, ports)
     for factors in _factorisations(ranks, ports + 1):
         for exchanged in _subsets(factors):
             scattered = _without(factors, exchanged)
@@ -53,6 +66,7 @@ def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _scatter_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
+    yield from _fixed_digraphs(ranks, ports)
     yield "direct", {}
     for factors in _factorisations(ranks, ports + 1):
         for order in _orders(factors):
@@ -71,9 +85,62 @@ def _ring_family(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "direct", {}
+    yield from _fixed_digraphs(ranks, ports)
     for radix in sorted({2, 3, 4, 5, 8, ports + 1, _root(ranks)}):
         if 2 <= radix < ranks:
             yield "bruck", {"radices": _covering(ranks, radix)}
+
+
+def _fixed_digraphs(ranks: int, ports: int) -> Iterator[Proposal]:
+    """Yield Kautz digraphs and circulants for few rounds, as far as ports allow.
+
+    Of the Kautz ones that with all ports, and the fewest for each number of rounds.
+    """
+    for degree in _depth_degrees(ranks, ports, most_rounds=3):
+        yield "fixed-digraph", {"degree": degree}
+    for digits in (2, 3):
+        radices = _least_radices(ranks, digits)
+        if sum(radix - 1 for radix in radices) <= ports and min(radices) > 1:
+            yield "fixed-digraph", {"radices": radices}
+
+
+def _least_radices(ranks: int, digits: int) -> list[int]:
+    """Return so many nearly equal radices with a product of `ranks` or more."""
+    radices = [1] * digits
+    while prod(radices) < ranks:
+        radices[radices.index(min(radices))] += 1
+    return radices
+
+
+def _pipelined(
+    name: str, ranks: int, ports: int, rounds_of_data: Fraction | None
+) -> Iterator[Proposal]:
+    """Yield a family of pipelines: few pieces, and near the best number of them.
+
+    P + D - 1 rounds of P pieces, D deep, cost (P + D - 1) (1 + R / P) rounds where
+    the buffer lasts R of them: least at P = sqrt((D - 1) R).
+    """
+    for degree in _depth_degrees(ranks, ports, most_rounds=4):
+        pieces = {1, 2}
+        if rounds_of_data is not None:
+            for depth in (1, 2, 3, 4):
+                best = isqrt(int(depth * rounds_of_data))
+                pieces |= {best, best + 1}
+        for count in sorted(pieces):
+            if 1 <= count <= _MOST_PIECES:
+                yield name, {"ports": degree, "pieces": count}
+
+
+def _depth_degrees(ranks: int, ports: int, most_rounds: int) -> list[int]:
+    """Return `ports`, and the least degrees with which so many rounds suffice."""
+    most = max(1, min(ports, ranks - 1))
+    degrees = {most}
+    for rounds in range(1, most_rounds + 1):
+        degree = 1
+        while sum(degree**length for length in range(rounds + 1)) < ranks:
+            degree += 1
+        degrees.add(min(degree, most))
+    return sorted(degrees, reverse=True)
 
 
 def _tree_family(ranks: int, ports: int) -> Iterator[Proposal]:
@@ -91,6 +158,8 @@ def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "direct", {}
+    for degree in _depth_degrees(ranks, ports, most_rounds=4):
+        yield "spanning-tree", {"ports": degree}
     yield from _tree_family(ranks, ports)
 
 

@@ -17,16 +17,17 @@ from tests.oracle.rank_buffers import execute, port_chunks
 _OFFERED = [
     (entry.name, op) for entry in catalogue().values() for op in sorted(entry.ops)
 ]
+_TREES = ("disjoint-trees", "spanning-tree")
 
 
 def _parameters(data: st.DataObject, name: str, op: str) -> dict[str, object]:
     """Return some parameters that go with any number of ranks."""
     parameters: dict[str, object] = {}
-    if name in ("multiport", "tree", "scatter-gather"):
+    if name in ("multiport", "tree", "scatter-gather", *_TREES):
         parameters["ports"] = data.draw(st.none() | st.integers(1, 8))
     if name == "multiport":
         parameters["signed"] = data.draw(st.integers(0, 1))
-    if name == "double-binary-tree":
+    if name == "double-binary-tree" or name in _TREES:
         parameters["pieces"] = data.draw(st.integers(1, 5))
     if name in ("radices", "lumorph-2", "lumorph-4") and op == "all-reduce":
         parameters["near_first"] = data.draw(st.integers(0, 1))

@@ -34,9 +34,19 @@ def test_a_lane_within_a_larger_one_is_absorbed() -> None:
     """Rounds that drain a pipeline keep the circuits of the full ones."""
     full = _round((0, 1, 5, 0), (1, 2, 5, 0), (2, 3, 5, 0))
     drained = _round((2, 3, 4, 0))
-    traffic = lane_traffic([drained, full])
-    assert [round_.lanes for round_ in traffic.rounds] == [(1,), (1,)]
+    turned = _round((0, 3, 4, 0))
+    traffic = lane_traffic([drained, full, turned])
+    assert [round_.lanes for round_ in traffic.rounds] == [(1,), (1,), (2,)]
     assert traffic.lane_of_row[0].tolist() == [1]
+
+
+def test_pairs_of_a_port_that_never_conflict_are_one_lane() -> None:
+    """A tree's rounds use different pairs, but one permutation holds them all."""
+    traffic = lane_traffic([_round((0, 1, 5, 0)), _round((1, 2, 3, 0), (3, 0, 4, 0))])
+    assert len(traffic.lanes) == 1
+    assert traffic.lanes[0].src.tolist() == [0, 1, 3]
+    assert traffic.lanes[0].dst.tolist() == [1, 2, 0]
+    assert [round_.size_bytes for round_ in traffic.rounds] == [(5,), (4,)]
 
 
 def test_a_lane_that_only_overlaps_is_kept() -> None:

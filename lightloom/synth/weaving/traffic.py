@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.schedule import FluidTransfers, Transfers
+from lightloom.validate.distinct import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,10 +91,12 @@ def plan_traffic(plan: Plan, nodes: Sequence[int]) -> tuple[TrafficRound, ...]:
 def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
     """Return the rounds as lanes; equal lanes of different rounds become one.
 
-    Every port of a round is a lane. A lane whose pairs are all pairs of a larger
-    lane becomes that one, so that rounds that fill and drain a pipeline share
-    their circuits.
+    Every port of a round is a lane. Where the pairs that a port has in all rounds
+    together are still a partial permutation, they are one lane: the port's
+    circuits can stay. A lane whose pairs are all pairs of a larger lane becomes that
+    one, so that rounds that fill and drain a pipeline share their circuits.
     """
+    steady = _steady_lanes(rounds)
     found: dict[bytes, int] = {}
     lanes: list[Lane] = []
     uses: list[list[tuple[int, int]]] = []  # per round: (lane, bytes) by port
@@ -106,6 +110,7 @@ def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
             ports.tolist(), np.split(order, starts[1:]), strict=True
         ):
             lane, size_bytes = _lane(round_, members)
+            lane = steady.get(port, lane)
             index = found.setdefault(lane.key(), len(lanes))
             if index == len(lanes):
                 lanes.append(lane)
@@ -119,6 +124,33 @@ def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
         tuple(_lane_round(used, kept) for used in uses),
         tuple(kept[row] for row in rows),
     )
+
+
+def _steady_lanes(rounds: Sequence[TrafficRound]) -> dict[int, Lane]:
+    """Return the lane of each port whose pairs never conflict over all rounds.
+
+    Only where all ports are so: else a configuration for all rounds has no room.
+    """
+    if len(rounds) <= 1:
+        return {}
+    src, dst, port = (
+        np.concatenate(columns)
+        for columns in zip(
+            *((one.transfers.src, one.transfers.dst, one.port) for one in rounds),
+            strict=True,
+        )
+    )
+    width = 1 + int(max(src.max(initial=0), dst.max(initial=0)))
+    pairs = distinct((port * width + src) * width + dst)
+    port, src, dst = pairs // width**2, pairs // width % width, pairs % width
+    for end in (src, dst):
+        if len(distinct(port * width + end)) < len(pairs):
+            return {}
+    first = np.flatnonzero(np.diff(port, prepend=-1))
+    return {
+        int(port[start]): Lane(src[start:end], dst[start:end])
+        for start, end in pairwise([*first.tolist(), len(port)])
+    }
 
 
 def _lane(round_: TrafficRound, members: IntArray) -> tuple[Lane, int]:

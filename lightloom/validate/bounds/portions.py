@@ -18,7 +18,15 @@ from __future__ import annotations
 from lightloom.core.fabric import CircuitFabric, PacketFabric
 from lightloom.validate.bounds.kind import WitnessError
 
-__all__ = ["can_carry", "fan_ps", "reach_ps", "require_carrier"]
+__all__ = [
+    "can_carry",
+    "fan_ps",
+    "fixed_ps",
+    "least_portions",
+    "narrow_ports",
+    "reach_ps",
+    "require_carrier",
+]
 
 
 def can_carry(fabric: CircuitFabric | PacketFabric) -> bool:
@@ -35,7 +43,43 @@ def require_carrier(fabric: CircuitFabric | PacketFabric) -> None:
         raise WitnessError(message)
 
 
-def reach_ps(fabric: CircuitFabric | PacketFabric, reach: int) -> int:
+def narrow_ports(fabric: CircuitFabric | PacketFabric) -> int | None:
+    """Return k where portions do not overlap and a circuit has one destination.
+
+    Then a node sends to at most k others in a portion. Else ``None``.
+    """
+    if not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
+        return None
+    return None if "multicast" in fabric.circuit_columns else fabric.ports_per_node
+
+
+def fixed_ps(fabric: CircuitFabric, portions: int, segments: int) -> int:
+    """Return what portions in so many segments of one plane cost without data."""
+    moving_ps = portions * fabric.alpha_ps
+    between_ps = (segments - 1) * _between_segments_ps(fabric)
+    return _first_configuration_ps(fabric) + moving_ps + between_ps
+
+
+def summed_in_two(ports: int) -> int:
+    """Return the most ranks that can all have the sum of all in 2 portions, 1 segment.
+
+    Let every rank start with its own value of a chunk and end with the sum of all n,
+    each once, and let A(v) be how many values v adds to its own in the first portion,
+    0 if it takes a copy instead. Take a rank v for which A = A(v) is largest. A copy in
+    the second portion brings it at most 1 + A values, as does no A but 0 with a copy
+    in the first; otherwise it adds what it is sent by nodes j among its k
+    neighbours. If v has added j before, then j's own value must be gone from j,
+    which only a copy of a single value does; there are at most A such j. The others are
+    at most k - A, and bring at most 1 + A values each. So
+
+        n <= (1 + A) + A + (k - A) (1 + A)  for some A from 0 to k.
+    """
+    return max(1 + 2 * a + (ports - a) * (1 + a) for a in {ports // 2, -(-ports // 2)})
+
+
+def reach_ps(
+    fabric: CircuitFabric | PacketFabric, reach: int, *, summed: bool = False
+) -> int:
     """Return the least time for the portions that take one node's data to `reach`.
 
     A node has at most k ports, so in one segment it talks to at most k others. In p
@@ -45,6 +89,9 @@ def reach_ps(fabric: CircuitFabric | PacketFabric, reach: int) -> int:
     more. M is log-concave, so equal p_i are best: for each m the least P is
     found, and the cheapest pair (P, m) is the bound. With time reversed the same
     holds for the nodes that can contribute to one node. `reach` counts the node.
+
+    With `summed`, that many nodes all need the sum of what they have: then two
+    portions of one segment are not enough where `summed_in_two` is less.
     """
     if reach <= 1:
         return 0
@@ -59,7 +106,9 @@ def reach_ps(fabric: CircuitFabric | PacketFabric, reach: int) -> int:
     segments = 0
     while True:
         segments += 1
-        portions = _least_portions(ports, segments, reach)
+        portions = least_portions(ports, segments, reach)
+        if summed and (segments, portions) == (1, 2) and reach > summed_in_two(ports):
+            portions = 3
         cost_ps = portions * fabric.alpha_ps + (segments - 1) * between_ps
         best = cost_ps if best is None else min(best, cost_ps)
         if portions == segments:  # one portion each: more segments only cost more
@@ -95,8 +144,8 @@ def _between_segments_ps(fabric: CircuitFabric) -> int:
     return fabric.reconfiguration_ps if dark else 0
 
 
-def _least_portions(ports: int, segments: int, reach: int) -> int:
-    """Return the least number of portions in `segments` segments, one each or more."""
+def least_portions(ports: int, segments: int, reach: int) -> int:
+    """Return the least portions in `segments` segments, one each or more, to reach."""
     low, high = segments, segments
     while _growth(ports, segments, high) < reach:
         low, high = high + 1, 2 * high

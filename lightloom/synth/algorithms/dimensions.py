@@ -1,0 +1,150 @@
+"""Ranks as points of a box: digits, lines, and which pieces lie where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.core.columns import IntArray
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """A box of ranks, numbered row by row: the last dimension runs fastest.
+
+    Attributes
+    ----------
+    sizes
+        Size of each dimension, 2 or more.
+    """
+
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, shape: Sequence[int], ranks: int, *, fix: str = "") -> Dimensions:
+        """Return the box of a shape, without its dimensions of one.
+
+        Raises
+        ------
+        InputError
+            If the product of the shape is not the number of ranks.
+        """
+        if prod(shape) != ranks:
+            raise InputError(
+                f"the product of the shape is {prod(shape)}, for {ranks} ranks",
+                where="algorithm.shape",
+                found=list(shape),
+                allowed=f"factors of {ranks} whose product is {ranks}",
+                fix=fix,
+            )
+        return cls(tuple(size for size in shape if size > 1))
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return prod(self.sizes)
+
+    def stride(self, dimension: int) -> int:
+        """Return how far apart neighbours along a dimension are."""
+        return prod(self.sizes[dimension + 1 :])
+
+    def digit(self, rank: IntArray, dimension: int) -> IntArray:
+        """Return where ranks are along a dimension."""
+        return rank // self.stride(dimension) % self.sizes[dimension]
+
+    def moved(self, rank: IntArray, dimension: int, by: IntArray | int) -> IntArray:
+        """Return the ranks so many places further round along a dimension."""
+        here = self.digit(rank, dimension)
+        there = (here + by) % self.sizes[dimension]
+        place: IntArray = rank + (there - here) * self.stride(dimension)
+        return place
+
+    def corner(self, rank: IntArray, free: Sequence[int]) -> IntArray:
+        """Return the ranks with their digits along some dimensions set to 0."""
+        for dimension in free:
+            rank = rank - self.digit(rank, dimension) * self.stride(dimension)
+        return rank
+
+    def inside(self, free: Sequence[int]) -> IntArray:
+        """Return what to add to a corner for all ranks that differ in `free` only.
+
+        Ascending, beginning with 0.
+        """
+        found = np.zeros(1, dtype=np.int64)
+        for dimension in sorted(free):
+            along = np.arange(self.sizes[dimension]) * self.stride(dimension)
+            found = (found[:, None] + along).reshape(-1)
+        return found
+
+    def order(self, first: int) -> tuple[int, ...]:
+        """Return all dimensions, beginning with one and going round."""
+        count = len(self.sizes)
+        return tuple((first + turn) % count for turn in range(count))
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Where a part's piece for each rank lies in a buffer of ranks * parts pieces.
+
+    Attributes
+    ----------
+    box
+        The ranks.
+    part, parts
+        Which part of how many.
+    order
+        Order in which dimensions are gathered.
+    blocks
+        ``True``: rank i's piece is in block i, as the operation says. ``False``:
+        pieces are laid out so that all that a rank has gathered is one range.
+    """
+
+    box: Dimensions
+    part: int
+    parts: int
+    order: tuple[int, ...]
+    blocks: bool
+
+    def ranges(self, rank: IntArray, free: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """Return the pieces of all ranks that differ from these along `free` only.
+
+        Parameters
+        ----------
+        rank
+            Shape (ranks,).
+        free
+            The first of `order`, in any number; any dimensions where `blocks`.
+
+        Returns
+        -------
+        First pieces, shape (ranks, ranges), and the lengths of the ranges, shape
+        (ranges,).
+        """
+        if not self.blocks:
+            size = prod(self.box.sizes[dimension] for dimension in free)
+            place = self._place(rank) // size * size
+            first = (self.part * self.box.ranks + place)[:, None]
+            return first, np.full(1, size, dtype=np.int64)
+        corner, inside = self.box.corner(rank, free), self.box.inside(free)
+        if self.parts > 1:
+            first = (corner[:, None] + inside) * self.parts + self.part
+            return first, np.ones(len(inside), dtype=np.int64)
+        begins = np.flatnonzero(np.diff(inside, prepend=-2) != 1)
+        lengths = np.diff(begins, append=len(inside))
+        return corner[:, None] + inside[begins], lengths
+
+    def _place(self, rank: IntArray) -> IntArray:
+        """Return the place of ranks when the first gathered dimension runs fastest."""
+        place, stride = np.zeros_like(rank), 1
+        for dimension in self.order:
+            place = place + self.box.digit(rank, dimension) * stride
+            stride *= self.box.sizes[dimension]
+        return place

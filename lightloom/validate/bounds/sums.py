@@ -1,0 +1,114 @@
+"""Sums: where portions are few, an all-reduce sends more than twice its buffer.
+
+For all-reduce of B bytes among n ranks on one plane; no witness is needed. Consider
+one segment, in which a rank has at most k neighbours that it hears from and k that it
+speaks to.
+
+One portion: every rank hears from the n - 1 others directly, (n - 1) B bytes.
+
+Two portions, more than k + 1 ranks. For one chunk let A(v) be the number of values that
+rank v adds in the first portion, and c(v) and f(v) how many in the second, from those
+that it has heard from before and from others. A copy in the second portion would
+bring k + 1 values at most, so the second portion adds. As shown for `summed_in_two`,
+what comes from those heard before is a single value each; so
+
+    n  <=  1 + A(v) + c(v) + sum over its f(v) others j of (1 + A(j)),
+
+and the largest A there is, a, satisfies n <= 1 + 2a + (k - a)(1 + a). Sum this over all
+ranks, once with A(j) <= a, once counting each j for the at most k ranks that it speaks
+to; for A, c and f on average over ranks,
+
+    n - 1 <= A + c + (1 + a) f,        n - 1 <= (k + 1) A + c + f.
+
+Weighing the first with k and the second with a gives, for the messages per rank,
+
+    A + c + f  >=  (n - 1) (a + k) / ((k + 1)(1 + a) - 1).
+
+Three portions, or several segments: 2 (n - 1) / n, see `volume`. As portions last at
+least as long as they do for the average rank, the data time is messages times B / r.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lightloom.core.task import Collective
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.validate.bounds.kind import BoundKind, Witness, WitnessError, no_keys
+from lightloom.validate.bounds.portions import (
+    can_carry,
+    fixed_ps,
+    least_portions,
+    narrow_ports,
+    require_carrier,
+    summed_in_two,
+)
+from lightloom.validate.bounds.stream import narrow
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+_ENOUGH = 3
+
+
+def _find(fabric: AnyFabric, task: Task) -> Witness | None:
+    if not isinstance(task, Collective) or task.op != "all-reduce":
+        return None
+    if not can_carry(fabric) or narrow_ports(fabric) is None:
+        return None
+    return {} if task.rank_count > 1 and task.buffer_bytes else None
+
+
+def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+    require_carrier(fabric)
+    no_keys(witness)
+    ports = narrow_ports(fabric)
+    if ports is None or not isinstance(task, Collective) or task.op != "all-reduce":
+        message = "the kind sums is about all-reduce on one plane"
+        raise WitnessError(message)
+    ranks = task.rank_count
+    if ranks == 1:
+        return 0
+    size_bits = task.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    times: list[int] = []
+
+    def add(portions: int, segments: int, messages: Fraction) -> None:
+        data_ps = messages * size_bits / fabric.node_bits_per_s
+        rounded_ps = -(-data_ps.numerator // data_ps.denominator)
+        times.append(fixed_ps(narrow(fabric), portions, segments) + rounded_ps)
+
+    least = least_portions(ports, 1, ranks)
+    for portions in range(least, _ENOUGH):
+        messages = least_messages(ports, ranks, portions)
+        if messages is not None:
+            add(portions, 1, messages)
+    plenty = Fraction(2 * (ranks - 1), ranks)
+    add(max(least, _ENOUGH), 1, plenty)
+    segments = 1
+    while least_portions(ports, segments, ranks) > segments:
+        segments += 1
+        add(least_portions(ports, segments, ranks), segments, plenty)
+    return min(times)
+
+
+def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
+    """Return the least messages per rank in 1 or 2 portions of one segment.
+
+    ``None`` if so few cannot do it at all.
+    """
+    if portions == 1:
+        return Fraction(ranks - 1) if ranks <= ports + 1 else None
+    if ranks <= ports + 1:
+        return Fraction(2 * (ranks - 1), ranks)
+    if ranks > summed_in_two(ports):
+        return None
+    # From its maximum on, what a allows falls.
+    most = -(-ports // 2)
+    while 1 + 2 * (most + 1) + (ports - most - 1) * (2 + most) >= ranks:
+        most += 1
+    return Fraction((ranks - 1) * (most + ports), (ports + 1) * (1 + most) - 1)
+
+
+BOUND = BoundKind("sums", _find, _prove)

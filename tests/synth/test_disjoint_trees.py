@@ -1,0 +1,73 @@
+"""Disjoint and spanning trees: shape, length of the pipeline, one configuration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.task import Collective
+from lightloom.core.units import KIB, MIB
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import Instance
+from lightloom.synth.algorithms import make_algorithm
+from lightloom.synth.algorithms.disjoint_trees import tree_arcs
+from lightloom.synth.synthesise import synthesise
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 200), st.integers(1, 20))
+def test_trees_span_and_are_disjoint(ranks: int, ports: int) -> None:
+    """Each tree reaches everyone once; no pair occurs twice, no rank overspends."""
+    arcs = tree_arcs(ranks, ports)
+    count = min(ports, ranks - 1)
+    pairs = arcs.parent * ranks + arcs.child
+    assert len(set(pairs.tolist())) == len(pairs)
+    assert int(np.bincount(arcs.parent).max()) <= count
+    assert 1 <= len(arcs.tree_depths) <= count
+    assert int(arcs.port.max()) < count
+    for tree, height in enumerate(arcs.tree_depths.tolist()):
+        rows = np.flatnonzero(arcs.tree == tree)
+        assert sorted(arcs.child[rows].tolist()) == list(range(1, ranks))
+        depth = dict(
+            zip(arcs.child[rows].tolist(), arcs.depth[rows].tolist(), strict=True)
+        )
+        assert max(depth.values()) == height
+        for row in rows.tolist():
+            above = int(arcs.parent[row])
+            assert arcs.depth[row] == (depth[above] if above else 0) + 1
+
+
+@pytest.mark.parametrize(
+    ("ranks", "depths"),
+    [(16, [2] * 15), (64, [3] * 16), (128, [3] * 16), (256, [3] * 15 + [4])],
+)
+def test_as_many_flat_trees_as_ports(ranks: int, depths: list[int]) -> None:
+    """All 16 ports are used on the racks people have, with trees three deep."""
+    assert sorted(tree_arcs(ranks, 16).tree_depths.tolist()) == depths
+
+
+@pytest.mark.parametrize("op", ["broadcast", "reduce"])
+def test_pipeline_on_one_configuration(op: str) -> None:
+    """Pieces + depth - 1 steps, all on one segment; 4 MiB last that many shares."""
+    task = Collective(op, tuple(range(64)), 4 * MIB)
+    rack = Instance("test", Lightpath(rows=8, cols=8), task)
+    found = synthesise(rack, "disjoint-trees", {"pieces": 6})
+    assert found.incumbent is not None
+    assert found.objective is not None
+    schedule = found.incumbent.schedule
+    assert len(schedule.segments) == 1
+    assert schedule.step_count == 8
+    data_ps = found.objective - 3_700_000 - 8 * 700_000
+    assert data_ps == pytest.approx(8 / 6 * 4 * MIB * 8 / 2.4, rel=0.01)
+
+
+def test_spanning_tree_of_two_rounds() -> None:
+    """273 ranks are 1 + 16 + 256; the whole buffer takes one laser twice."""
+    task = Collective("scatter", tuple(range(273)), 273, 273)
+    assert len(make_algorithm("spanning-tree", {}).plan(task, 16).rounds) == 2
+    task = Collective("broadcast", tuple(range(64)), 15 * KIB)
+    rack = Instance("test", Lightpath(rows=8, cols=8), task)
+    found = synthesise(rack, "spanning-tree", {"ports": 16})
+    assert found.objective == 3_700_000 + 2 * (700_000 + 819_200)
