@@ -9,10 +9,8 @@ import msgspec
 
 from lightloom import __version__
 from lightloom.core.certificate import stored
-from lightloom.core.schedule import Footer
-from lightloom.replay import replay
-from lightloom.validate.bounds import lower_bound
 from lightloom.validate.objectives import catalogue
+from lightloom.validate.seal import seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,20 +37,11 @@ def signed(
         Bounds on other objectives that measure it, one each; their values are
         recomputed from the schedule.
     """
-    completion_time_ps = replay(schedule).completion_time_ps
-    certificate = lower_bound(instance.fabric, schedule.task)
-    if certificate is not None:
-        certificate = msgspec.structs.replace(certificate, value=completion_time_ps)
-    footer = Footer(
-        len(schedule.segments),
-        schedule.step_count,
-        schedule.circuit_count,
-        schedule.transfer_count,
-        completion_time_ps,
-        certificate,
-        tuple(_valued(bound, schedule, instance) for bound in objectives),
-    )
-    return replace(schedule, footer=footer, written_by=f"lightloom {__version__}")
+    sealed = seal(schedule)
+    assert sealed.footer is not None
+    valued = tuple(_valued(bound, schedule, instance) for bound in objectives)
+    footer = replace(sealed.footer, objectives=valued)
+    return replace(sealed, footer=footer, written_by=f"lightloom {__version__}")
 
 
 def _valued(

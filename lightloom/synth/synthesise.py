@@ -9,12 +9,15 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.task import Collective
+from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.auto import AUTO, search, search_demand
 from lightloom.synth.candidate import Candidate, Contest
 from lightloom.synth.fabrics import catalogue
+from lightloom.synth.own import catalogue as problems
 from lightloom.synth.sign import signed
 from lightloom.synth.weaving.mapping import GIVEN
+from lightloom.validate import task as task_rules
 from lightloom.validate.bounds import lower_bound
 
 if TYPE_CHECKING:
@@ -85,11 +88,13 @@ def synthesise(
         allowed = ", ".join(ROUTERS)
         raise InputError("unknown router", found=router, allowed=allowed)
     task, fabric = instance.communication, instance.fabric
+    _refuse_unsound(instance)
     own = catalogue().get(fabric.kind)
     circuits = isinstance(fabric, CircuitFabric)
     if own is None and circuits and not isinstance(fabric, Lightpath):
         what = f"no algorithm weaves circuits for the fabric {fabric.kind!r}"
-        fix = f"use `lightloom solve --problem {fabric.kind}`"
+        solved = fabric.kind in problems()
+        fix = f"use `lightloom solve --problem {fabric.kind}`" if solved else ""
         raise InputError(what, where=f"{instance.name}: fabric.kind", fix=fix)
     contest = Contest(instance, seed=seed, router=router, progress=progress)
     if own is not None:
@@ -115,6 +120,16 @@ def synthesise(
         limit=None,
         provenance=None,
     )
+
+
+def _refuse_unsound(instance: Instance) -> None:
+    """Raise if the task is none, or not one for the fabric's nodes."""
+    task, nodes = instance.communication, instance.fabric.node_count
+    if isinstance(task, Collective):
+        check_collective(task, nodes, f"{instance.name}: collective")
+        return
+    for fault in task_rules.check(task, nodes):
+        raise InputError(fault.message, where=f"{instance.name}: {fault.resource}")
 
 
 def _enter_all(contest: Contest, schedules: Iterable[Schedule]) -> None:

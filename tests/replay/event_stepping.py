@@ -5,23 +5,50 @@ Slow and plain, and shares nothing with the program but the records.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from tests.replay.naive_rates import light_paths
 
 if TYPE_CHECKING:
-    from lightloom.core.circuit import Circuits
+    from collections import Counter
+
     from lightloom.core.schedule import Schedule
-    from tests.replay.plane_fabric import PlaneFabric
+    from tests.replay.naive_rates import Path
 
 Key = tuple[int, int, int, int, int]
+
+
+class Timed(Protocol):
+    """What a fabric's times are made of."""
+
+    @property
+    def alpha_ps(self) -> int:
+        """Fixed cost of a transfer."""
+
+    @property
+    def reconfiguration_ps(self) -> int:
+        """Time from one segment to the next."""
+
+    @property
+    def initial_configuration_charged(self) -> bool:
+        """Whether the first segment pays for it."""
+
+    @property
+    def dark_while_reconfiguring(self) -> str:
+        """What is dark meanwhile."""
+
+    @property
+    def bits_per_s(self) -> int:
+        """Rate of a light path."""
 
 
 @dataclass
 class Simulation:
     """Everything that happens, found by asking again and again what may start."""
 
-    fabric: PlaneFabric
+    fabric: Timed
     schedule: Schedule
     times: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """(part, row) to (start, end)."""
@@ -108,15 +135,5 @@ class Simulation:
         self.times[part, row] = (self.now, self.now + lasts)
         return True
 
-    def _paths(
-        self, place: tuple[int, int], src: int, dst: int
-    ) -> Counter[tuple[int, tuple[int, ...]]]:
-        circuits: Circuits = self.circuits[place]
-        assert circuits.wavelengths is not None
-        assert circuits.route is not None
-        return Counter(
-            (int(wavelength), tuple(circuits.route[row].tolist()))
-            for row in range(len(circuits))
-            if (int(circuits.src[row]), int(circuits.dst[row])) == (src, dst)
-            for wavelength in circuits.wavelengths[row]
-        )
+    def _paths(self, place: tuple[int, int], src: int, dst: int) -> Counter[Path]:
+        return light_paths(self.circuits[place], src, dst)

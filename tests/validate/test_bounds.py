@@ -28,7 +28,7 @@ from lightloom.validate.bounds import (
 )
 from lightloom.validate.bounds.obligations import obligations
 from lightloom.validate.bounds.portions import fan_ps, reach_ps
-from tests.validate.gossip import gossip, served, star
+from lightloom.validate.strategies import schedules
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
@@ -48,24 +48,24 @@ def _bounds_hold(made: Schedule) -> None:
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.integers(0, 10**9), st.sampled_from(COPYING))
-def test_no_copying_schedule_beats_a_bound(seed: int, op: str) -> None:
+@given(schedules(names=COPYING))
+def test_no_copying_schedule_beats_a_bound(made: Schedule) -> None:
     """Random gossip on random fabrics takes at least every bound."""
-    _bounds_hold(gossip(seed, op))
+    _bounds_hold(made)
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 10**9), st.sampled_from(REDUCING))
-def test_no_reducing_schedule_beats_a_bound(seed: int, op: str) -> None:
+@given(schedules(names=REDUCING))
+def test_no_reducing_schedule_beats_a_bound(made: Schedule) -> None:
     """Reductions at a hub take at least every bound."""
-    _bounds_hold(star(seed, op))
+    _bounds_hold(made)
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 10**9))
-def test_no_fluid_schedule_beats_a_bound(seed: int) -> None:
+@given(schedules(names=["demand"]))
+def test_no_fluid_schedule_beats_a_bound(made: Schedule) -> None:
     """Fluid demands served at random take at least every bound."""
-    _bounds_hold(served(seed))
+    _bounds_hold(made)
 
 
 def test_all_reduce_of_64_mib_on_the_rack() -> None:

@@ -12,9 +12,20 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.validate.routing import check_cut, congestion_of
-from tests.validate.gossip import route_by_row
 
 GRID = Lightpath(rows=4, cols=4)
+
+
+def route_by_row(src: int, dst: int, cols: int) -> list[int]:
+    """Return the route along the row first, then along the column."""
+    route, here = [src], src
+    while here % cols != dst % cols:
+        here += 1 if here % cols < dst % cols else -1
+        route.append(here)
+    while here != dst:
+        here += cols if here < dst else -cols
+        route.append(here)
+    return route
 
 
 def test_all_to_all_on_four_by_four() -> None:

@@ -1,0 +1,154 @@
+"""``lightloom conform``: whether somebody's synthesiser keeps its promises."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.failure import INVALID
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.streams import write_json, write_text
+
+if TYPE_CHECKING:
+    from lightloom.validate import ConformanceReport
+    from lightloom.validate.conformance.report import Example
+
+
+@click.command(
+    "conform",
+    help=SUMMARIES["conform"]
+    + "\n\nSYNTHESISER is a function fn(instance, seed) that returns a schedule, as"
+    " module:function. It runs in a process of its own, on generated tasks and on"
+    " tasks that make no sense. Exit code 0 if every property holds, 1 with a small"
+    " failing example of each that does not, 2 if there is no such function.",
+)
+@click.argument("synthesiser")
+@click.option(
+    "--fabric",
+    "kinds",
+    metavar="KIND",
+    multiple=True,
+    help="Kind of fabric to draw from; repeatable; default: all.",
+)
+@click.option(
+    "--task",
+    "tasks",
+    metavar="NAME",
+    multiple=True,
+    help="Collective to draw, or demand; repeatable; default: all.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(1, 10**6),
+    default=100,
+    show_default=True,
+    help="Examples to try.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the examples.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one call.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    synthesiser: str,
+    kinds: tuple[str, ...],
+    tasks: tuple[str, ...],
+    examples: int,
+    seed: int,
+    time_limit: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Check a synthesiser and say what was found."""
+    from lightloom.validate import check_synthesiser
+
+    with progress("conform") as tell:
+        report = check_synthesiser(
+            synthesiser,
+            kinds=kinds or None,
+            tasks=tasks or None,
+            examples=examples,
+            seed=seed,
+            limit_s=time_limit,
+            progress=tell,
+        )
+    if as_json:
+        write_json(_record(report))
+    else:
+        write_text(_text(report))
+    ctx.exit(0 if report.conforms else INVALID)
+
+
+def _record(report: ConformanceReport) -> dict[str, object]:
+    """Return a report as its documented JSON object."""
+    return {
+        "synthesiser": report.subject,
+        "conforms": report.conforms,
+        "seed": report.seed,
+        "examples": report.examples,
+        "refused": report.refused,
+        "cut_short": report.cut_short,
+        "properties": [
+            {
+                "name": result.name,
+                "statement": result.statement,
+                "passed": result.passed,
+                "failed": result.failed,
+                "example": _example(result.example),
+            }
+            for result in report.properties
+        ],
+    }
+
+
+def _example(example: Example | None) -> dict[str, object] | None:
+    if example is None:
+        return None
+    return {
+        "message": example.message,
+        "seed": example.seed,
+        "instance": example.instance,
+    }
+
+
+def _text(report: ConformanceReport) -> str:
+    """Return a report for people: a line a property, three a failing one."""
+    word = "conforms" if report.conforms else "does not conform"
+    tried = f"{report.examples} examples, {report.refused} refused"
+    lines = [f"{report.subject}: {word}; {tried}"]
+    if report.cut_short:
+        lines.append("  stopped early: too many calls timed out")
+    if not report.of("answers").passed and not report.of("answers").failed:
+        lines.append("  it refused every task; name what it does by --fabric, --task")
+    for result in report.properties:
+        count = f"{result.passed} passed, {result.failed} failed"
+        if not result.passed + result.failed:
+            count = "not asked"
+        lines.append(f"  {result.name}: {count} ({result.statement})")
+        if result.example is not None:
+            lines.append(f"    {result.example.message}")
+            lines.append(
+                f"    seed {result.example.seed} on {_compact(result.example)}"
+            )
+    return "\n".join(lines)
+
+
+def _compact(example: Example) -> str:
+    """Return the instance of an example on one line."""
+    return json.dumps(example.instance, ensure_ascii=False)

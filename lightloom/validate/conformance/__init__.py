@@ -1,0 +1,1 @@
+"""Conformance: whether somebody's synthesiser keeps what a synthesiser promises."""

@@ -1,0 +1,118 @@
+"""Our own synthesisers pass the suite that we offer to others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import check_collective
+from lightloom.instances.toml_file import check_demand_rows
+from lightloom.synth.algorithms import catalogue
+from lightloom.synth.auto import AUTO
+from lightloom.synth.own import own_algorithm
+from lightloom.synth.sign import signed
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import check_synthesiser
+
+if TYPE_CHECKING:
+    from lightloom.core.schedule import Schedule
+    from lightloom.instances.instance import Instance
+    from lightloom.validate import ConformanceReport
+
+WOVEN = ("ideal-switch", "lightpath")
+PACKETS = (
+    "bcube",
+    "electrical-cluster",
+    "fat-tree",
+    "superpod",
+    "topoopt",
+    "torus",
+)
+
+
+def _as_read(instance: Instance) -> None:
+    """Refuse what an instance file may not say."""
+    task, count = instance.communication, instance.fabric.node_count
+    if isinstance(task, Collective):
+        check_collective(task, count)
+        return
+    columns = (task.src, task.dst, task.bytes)
+    if len({len(column) for column in columns}) > 1 or not all(task.bytes):
+        message = "no such demand"
+        raise ValueError(message)
+    check_demand_rows(list(zip(*columns, strict=True)), count, "demand")
+
+
+def _check(
+    algorithm: str,
+    kinds: tuple[str, ...],
+    examples: int,
+    tasks: tuple[str, ...] | None = None,
+) -> ConformanceReport:
+    def make(instance: Instance, seed: int) -> Schedule:
+        outcome = synthesise(instance, algorithm, seed=seed)
+        assert outcome.incumbent is not None
+        return outcome.incumbent.schedule
+
+    report = check_synthesiser(
+        make, kinds=kinds, tasks=tasks, examples=examples, limit_s=60
+    )
+    failed = [result for result in report.properties if result.failed]
+    assert failed == []
+    return report
+
+
+@pytest.mark.parametrize("kind", [*WOVEN, *PACKETS])
+def test_auto_conforms(kind: str) -> None:
+    """It answers every collective and every demand."""
+    report = _check(AUTO, (kind,), 12)
+    assert report.conforms
+    assert report.refused == 0
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_every_algorithm_conforms(name: str) -> None:
+    """It answers what it offers to do, and refuses numbers of ranks that do not fit."""
+    assert _check(name, WOVEN, 20, catalogue()[name].ops).conforms
+
+
+@pytest.mark.parametrize("kind", ["ramp", "sipac"])
+def test_synthesisers_of_fabrics_conform(kind: str) -> None:
+    """Those that make whole schedules for a kind of fabric."""
+    assert _check(AUTO, (kind,), 20).conforms
+
+
+OWN = {
+    "ocs": ("ocs", ("demand",)),
+    "ring": ("ring", ("demand",)),
+    "rounds": ("lightpath", tuple(sorted(collectives()))),
+}
+"""Problem -> kind of fabric and tasks, where answers are schedules."""
+
+
+@pytest.mark.parametrize("problem", OWN)
+def test_answers_of_problems_conform(problem: str) -> None:
+    """Schedules of our own algorithms behind `solve`, signed with their bounds.
+
+    The problems ask for one configuration; that there is none is no answer to ours.
+    """
+    algorithm = own_algorithm(problem)
+
+    def make(instance: Instance, seed: int) -> Schedule:
+        """Answer the problem."""
+        _as_read(instance)
+        try:
+            answer = algorithm.solve(instance, seed)
+        except InfeasibleError as refusal:
+            raise InputError(refusal.what) from None
+        assert answer.schedule is not None
+        return signed(answer.schedule(), instance, answer.certificates)
+
+    kind, tasks = OWN[problem]
+    report = check_synthesiser(make, kinds=[kind], tasks=tasks, examples=40, limit_s=60)
+    assert [result for result in report.properties if result.failed] == []
+    assert report.conforms
