@@ -52,21 +52,19 @@ def demand_of(instance: Instance) -> Demand:
     Raises
     ------
     InputError
-        If the task is no demand, or asks for nothing.
+        If the task is no demand.
     """
     task = instance.task
     if not isinstance(task, Demand):
         what = "the model serves a traffic matrix"
         raise InputError(what, where=instance.name, fix="give a [demand]")
-    if not task.src:
-        what = "the demand is empty: there is no slowest pair"
-        raise InputError(what, where=f"{instance.name}: demand")
     return task
 
 
 def bottleneck(circuits: Mapping[Pair, int], sizes: Mapping[Pair, int]) -> Fraction:
-    """Return the least circuits a byte of all pairs, exactly."""
-    return min(Fraction(circuits.get(pair, 0), size) for pair, size in sizes.items())
+    """Return the least circuits a byte of all pairs, exactly; 0 where there is none."""
+    ratios = (Fraction(circuits.get(pair, 0), size) for pair, size in sizes.items())
+    return min(ratios, default=Fraction(0))
 
 
 def levels(sizes: Sequence[int], most: int) -> list[Fraction]:
@@ -98,6 +96,8 @@ def maximise_slowest(
 ) -> None:
     """State that every pair has a circuit, and that the slowest has as many as can be.
 
+    Where there is no pair, nothing is stated and the objective is 0.
+
     Parameters
     ----------
     model
@@ -120,6 +120,9 @@ def maximise_slowest(
         allowed, where = ", ".join(Statement), "statement"
         what = "unknown variant"
         raise InputError(what, where=where, found=statement, allowed=allowed)
+    if not sizes:
+        model.objective = pyo.Objective(expr=0, sense=pyo.maximize)
+        return
     if statement == Statement.RATIO:
         _maximise_ratio(model, circuits, sizes, most)
         return

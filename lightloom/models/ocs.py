@@ -87,7 +87,7 @@ def build(
     Raises
     ------
     InputError
-        If the instance is of another problem, the demand empty, or a variant unknown.
+        If the instance is of another problem, or a variant unknown.
     InfeasibleError
         If a node has more partners than there are switches, naming row or column.
 
@@ -128,7 +128,7 @@ def build(
             fabric.switches,
             statement,
         )
-        if pinned:
+        if pinned and sizes:
             name, (_, node) = max(
                 ((name, key) for name in sorted(ends) for key in sorted(ends[name])),
                 key=lambda found: len(ends[found[0]][found[1]]),
@@ -195,6 +195,8 @@ def _joined(fabric: Ocs, pair: Pair) -> Pair:
 def _refuse_crowd(fabric: Ocs, demand: Demand, name: str) -> None:
     """Raise if a node has more partners than switches: someone would go without."""
     pairs = list(zip(demand.src, demand.dst, strict=True))
+    if not pairs:
+        return
     sides = [
         ("row", "sends to", Counter(src for src, _ in pairs)),
         ("column", "receives from", Counter(dst for _, dst in pairs)),

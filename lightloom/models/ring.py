@@ -89,7 +89,7 @@ def build(
     Raises
     ------
     InputError
-        If the instance is of another problem, the demand empty, or a variant unknown.
+        If the instance is of another problem, or a variant unknown.
     InfeasibleError
         If a pair is out of reach, a node has more partners than lasers, or more pairs
         must cross a span than there are wavelengths; which one is named.
@@ -128,7 +128,7 @@ def build(
             model.add_component(name, limit)
         most = fabric.ports_per_node
         maximise_slowest(model, of_pair, sizes, most, statement)
-        if pinned:
+        if pinned and sizes:
             crossed = rivals["span"]
             d, s, _ = max(sorted(crossed), key=lambda key: len(crossed[key]))
             put_in_order(model, [crossed[d, s, w] for w in colours])
@@ -210,6 +210,8 @@ def _refuse_crowd(
     fabric: Ring, demand: Demand, ways: dict[Pair, list[Way]], name: str
 ) -> None:
     """Raise if more pairs need something than there are wavelengths for."""
+    if not ways:
+        return
     lasers = fabric.ports_per_node
     for side, does, nodes in (
         ("row", "sends to", demand.src),

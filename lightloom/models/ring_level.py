@@ -90,7 +90,8 @@ def _pins(
         return []
     pins: list[tuple[int, int, int, int]] = []
     for i, j, d in crossing[max(loads, key=lambda key: loads[key])]:
-        pins += ((i, j, d, len(pins) + extra) for extra in range(counts[i, j]))
+        taken = len(pins)
+        pins += [(i, j, d, taken + extra) for extra in range(counts[i, j])]
     return pins
 
 

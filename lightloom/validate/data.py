@@ -10,6 +10,7 @@ from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
 from lightloom.validate import postcondition
+from lightloom.validate.cells import DenseCells, SparseCells
 from lightloom.validate.distinct import distinct
 from lightloom.validate.moves import Moves, Ranges, expand, moves_of
 from lightloom.validate.values import NOTHING, Values
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2**24
 """Most (rank, atom) cells that are tracked at a time."""
+CELLS_A_WRITE = 4
+"""With more cells than this for each write, only those that are touched are tracked."""
+MOST_LOAD = 2**22
+"""Most writes and conditions of the atoms whose touched cells are tracked at a time."""
 MOST_ELEMENTS = 2**20
 """Most (destination, atom) writes of one step that are expanded at a time."""
 MOST_VALUE_BYTES = 2**28
@@ -51,16 +56,22 @@ def check(
     that agree with the first row of the file (one copy, or the reduces).
 
     Atoms do not touch each other, so they are executed in blocks: time
-    O((writes + cells) log) and a few hundred MB at most, whatever the schedule,
-    unless the distinct values of a single atom are larger.
+    O((writes + conditions) log), where a write is of one atom, and a few hundred MB
+    at most, whatever the schedule, unless the values of a single atom are larger.
     """
     moves = moves_of(schedule, collective)
     flow = _Faults()
     verdicts: list[Violation] = []
     ranks = collective.rank_count
-    width = min(max(1, MOST_CELLS // ranks), moves.atom_count)
-    memory = np.zeros((2, ranks * width), dtype=np.int32)
-    blocks = _spans(moves, width, chunks)[::-1]
+    load = _load(moves)
+    cells = ranks * moves.atom_count
+    memory = None
+    if chunks is None and cells > max(MOST_CELLS, CELLS_A_WRITE * int(load.sum())):
+        blocks = _loads(load)[::-1]
+    else:
+        width = min(max(1, MOST_CELLS // ranks), moves.atom_count)
+        memory = np.zeros((2, ranks * width), dtype=np.int32)
+        blocks = _spans(moves, width, chunks)[::-1]
     while blocks:
         lo, hi = blocks.pop()
         block = _Block(moves, lo, hi, ranks, memory)
@@ -71,7 +82,7 @@ def check(
         flow.merge(block.faults)
         if not flow:
             verdicts += postcondition.check(
-                block.state,
+                block.cells,
                 block.values,
                 collective,
                 moves,
@@ -91,6 +102,22 @@ def _spans(moves: Moves, width: int, chunks: IntArray | None) -> list[tuple[int,
         return [(lo, min(lo + width, moves.atom_count)) for lo in starts]
     atoms = distinct(np.searchsorted(moves.chunk_of_atom, chunks, side="right") - 1)
     return [(atom, atom + 1) for atom in atoms.tolist()]
+
+
+def _load(moves: Moves) -> IntArray:
+    """Return how often each atom is written, held at first or due in the end."""
+    change = np.zeros(moves.atom_count + 1, dtype=np.int64)
+    for rows in (moves, moves.initial, moves.final):
+        change += np.bincount(rows.lo, minlength=len(change))
+        change -= np.bincount(rows.hi, minlength=len(change))
+    return np.cumsum(change)[:-1]
+
+
+def _loads(load: IntArray) -> list[tuple[int, int]]:
+    """Return all atoms as ranges of about `MOST_LOAD` each."""
+    number = (np.cumsum(load) - load) // MOST_LOAD
+    cuts = (np.flatnonzero(np.diff(number)) + 1).tolist()
+    return list(zip([0, *cuts], [*cuts, len(load)], strict=True))
 
 
 class _Faults:
@@ -141,22 +168,29 @@ class _Faults:
 class _Block:
     """The execution of all steps on a block of atoms."""
 
+    cells: DenseCells | SparseCells
+
     def __init__(
-        self, moves: Moves, lo: int, hi: int, ranks: int, memory: npt.NDArray[np.int32]
+        self,
+        moves: Moves,
+        lo: int,
+        hi: int,
+        ranks: int,
+        memory: npt.NDArray[np.int32] | None,
     ) -> None:
         self.moves, self.lo, self.hi = moves, lo, hi
         self.values = Values(ranks)
         self.faults = _Faults()
-        cells = ranks * (hi - lo)
-        self._cells, self._writer = memory[0, :cells], memory[1, :cells]
-        self._cells[:] = NOTHING
-        self.state = self._cells.reshape(ranks, hi - lo)
+        if memory is None:
+            self.cells = SparseCells(hi - lo, self._touched())
+        else:
+            self.cells = DenseCells(ranks, hi - lo, memory)
 
     def run(self) -> bool:
         """Execute; return False, half done, where it must be divided."""
         moves, lo, hi = self.moves, self.lo, self.hi
         self._start(moves.initial)
-        rows = np.flatnonzero((moves.lo < hi) & (moves.hi > lo))
+        rows = self._inside(moves)
         step = moves.step[rows]
         bounds = np.flatnonzero(np.diff(step)) + 1
         starts = np.concatenate([[0], bounds]).astype(np.int64)
@@ -175,38 +209,54 @@ class _Block:
                 return False
         return True
 
+    def _inside(self, ranges: Moves | Ranges) -> IntArray:
+        """Return the rows that concern atoms of the block."""
+        return np.flatnonzero((ranges.lo < self.hi) & (ranges.hi > self.lo))
+
+    def _touched(self) -> list[tuple[IntArray, IntArray]]:
+        """Return (ranks, atoms) that hold something at some time, or must."""
+        found = []
+        moves = self.moves
+        every: tuple[Moves | Ranges, ...] = (moves, moves.initial, moves.final)
+        for ranges in every:
+            rank = ranges.dst if isinstance(ranges, Moves) else ranges.rank
+            rows = self._inside(ranges)
+            lo = np.maximum(ranges.lo[rows], self.lo) - self.lo
+            within, atom = expand(lo, np.minimum(ranges.hi[rows], self.hi) - self.lo)
+            found.append((rank[rows][within], atom))
+        return found
+
     def _start(self, initial: Ranges) -> None:
-        inside = np.flatnonzero((initial.lo < self.hi) & (initial.hi > self.lo))
-        for row in inside.tolist():
+        for row in self._inside(initial).tolist():
             rank = int(initial.rank[row])
             a = max(int(initial.lo[row]), self.lo) - self.lo
             b = min(int(initial.hi[row]), self.hi) - self.lo
-            self.state[rank, a:b] = self.values.intern(1 << rank)
+            self.cells.fill(rank, a, b, self.values.intern(1 << rank))
 
     def _step(self, rows: IntArray, lo: IntArray, hi: IntArray) -> None:
-        moves, width = self.moves, self.hi - self.lo
+        moves, cells = self.moves, self.cells
         within, atom = expand(lo, hi)
         move = rows[within]
-        value = self._cells[moves.src[move] * width + atom].astype(np.int64)
+        value = cells[moves.src[move], atom].astype(np.int64)
         if (value == NOTHING).any():
             absent = value == NOTHING
             self._report(self.faults.missing, move[absent], atom[absent])
             move, atom, value = move[~absent], atom[~absent], value[~absent]
-        cell = moves.dst[move] * width + atom
+        cell = cells.cell(moves.dst[move], atom)
         number = np.arange(len(cell))
-        self._writer[cell] = number
-        if (self._writer[cell] != number).any():
+        cells.writer[cell] = number
+        if (cells.writer[cell] != number).any():
             order = np.argsort(cell, kind="stable")
             move, atom = move[order], atom[order]
             kept = self._settle(move, cell[order], atom)
             move, atom = move[kept], atom[kept]
             cell, value = cell[order][kept], value[order][kept]
         reduce = moves.op[move] == Op.REDUCE
-        targets, found = cell[reduce], self._cells[cell[reduce]].astype(np.int64)
+        targets, found = cell[reduce], cells.ids[cell[reduce]].astype(np.int64)
         if (found == NOTHING).any():
             empty = found == NOTHING
             self._report(self.faults.nothing, move[reduce][empty], atom[reduce][empty])
-        self._cells[cell[~reduce]] = value[~reduce]
+        cells.ids[cell[~reduce]] = value[~reduce]
         self._reduce(targets, value[reduce])
 
     def _settle(self, move: IntArray, cell: IntArray, atom: IntArray) -> IntArray:
@@ -232,8 +282,8 @@ class _Block:
             value[right - 1] = self.values.add_columns(value[right - 1], value[right])
             cell, value = cell[~odd], value[~odd]
         if len(cell):
-            found = self._cells[cell].astype(np.int64)
-            self._cells[cell] = self.values.add_columns(found, value)
+            found = self.cells.ids[cell].astype(np.int64)
+            self.cells.ids[cell] = self.values.add_columns(found, value)
 
     def _report(self, rows: Rows, move: IntArray, atom: IntArray) -> None:
         chunk = self.moves.chunk_of_atom[atom + self.lo].tolist()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.validate.cells import DenseCells, SparseCells
     from lightloom.validate.moves import Moves
     from lightloom.validate.values import Values
 
@@ -23,7 +24,7 @@ _SHOWN = 4
 
 
 def check(
-    state: npt.NDArray[np.int32],
+    state: npt.NDArray[np.int32] | DenseCells | SparseCells,
     values: Values,
     collective: Collective,
     moves: Moves,
@@ -41,7 +42,7 @@ def check(
     Parameters
     ----------
     state
-        Value ids, shape (ranks, atom_hi - atom_lo).
+        Value ids by rank and atom, the latter from 0 to ``atom_hi - atom_lo``.
     values
         What the ids mean.
     collective, moves

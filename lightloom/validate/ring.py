@@ -1,4 +1,4 @@
-"""Rings: what no wavelengths can beat, by crowded spans, long circuits or one node."""
+"""Rings: what no wavelengths can beat: spans, long circuits, a node, or prices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from lightloom.core.errors import InputError
+from lightloom.validate.dearest_lap import dearest_lap
 from lightloom.validate.ocs import exact_ratio
 from lightloom.validate.witness import NotProvenError
 
@@ -20,6 +21,7 @@ __all__ = [
     "CrowdedNode",
     "CrowdedSpans",
     "LongCircuits",
+    "PricedPairs",
     "RingWitness",
     "check_ring_witness",
 ]
@@ -95,7 +97,28 @@ class CrowdedNode:
         )
 
 
-RingWitness: TypeAlias = CrowdedSpans | LongCircuits | CrowdedNode
+@dataclass(frozen=True)
+class PricedPairs:
+    """A witness: prices of circuits, of which a wavelength can hold only so much.
+
+    Attributes
+    ----------
+    ratio
+        Circuits a byte that the slowest pair cannot exceed.
+    prices
+        Of a circuit of each pair, in the order of the demand, not negative.
+    """
+
+    ratio: Fraction
+    prices: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return what is crowded, in words."""
+        priced = sum(price > 0 for price in self.prices)
+        return f"wavelengths, by prices of {priced} pairs"
+
+
+RingWitness: TypeAlias = CrowdedSpans | LongCircuits | CrowdedNode | PricedPairs
 _Way: TypeAlias = tuple[int, int, int]
 
 
@@ -111,7 +134,9 @@ def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> No
     - of room for long circuits: those of one wavelength in one direction do not
       overlap, so at most floor(N / h) of them have h spans or more. Counted are pairs
       that have no other way within reach than long ones in the named directions;
-    - of the lasers, or photodiodes, of a node.
+    - of the lasers, or photodiodes, of a node;
+    - of W times what the circuits of one wavelength can cost in each direction, which
+      do not overlap, where a circuit costs the price of its pair.
 
     Parameters
     ----------
@@ -132,7 +157,8 @@ def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> No
 
     Notes
     -----
-    Integers alone; O(pairs + nodes + named spans). About one configuration of the ring.
+    Integers alone; O(pairs + nodes + named spans), and with prices as often as pairs
+    cross the span that fewest cross. About one configuration of the ring.
     """
     where = "ring witness"
     top, bottom = exact_ratio(witness.ratio, where)
@@ -140,6 +166,8 @@ def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> No
         room = _room_on_spans(fabric, witness, where)
     elif isinstance(witness, LongCircuits):
         room = _room_for_long(fabric, witness, where)
+    elif isinstance(witness, PricedPairs):
+        room = _room_at_prices(fabric, demand, witness, where)
     else:
         room = _room_at_node(fabric, witness, where)
     taken, named = 0, _named_before(fabric, witness)
@@ -148,7 +176,10 @@ def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> No
         if not ways:
             place = f"demand, row {row}"
             raise InputError("a pair is out of reach", where=place, found=pair)
-        least = min(_takes(fabric, witness, named, way) for way in ways)
+        if isinstance(witness, PricedPairs):
+            least = witness.prices[row]
+        else:
+            least = min(_takes(fabric, witness, named, way) for way in ways)
         taken += least * (top * demand.bytes[row] // bottom + 1)
     if taken <= room:
         what = f"more than the ratio takes {taken}, which fits"
@@ -175,7 +206,10 @@ def _named_before(fabric: Ring, witness: RingWitness) -> list[list[int]]:
 
 
 def _takes(
-    fabric: Ring, witness: RingWitness, named: list[list[int]], way: _Way
+    fabric: Ring,
+    witness: CrowdedSpans | LongCircuits | CrowdedNode,
+    named: list[list[int]],
+    way: _Way,
 ) -> int:
     """Return how much a circuit takes of what the witness is about."""
     direction, first, hops = way
@@ -222,3 +256,18 @@ def _room_at_node(fabric: Ring, witness: CrowdedNode, where: str) -> int:
             "no such node", where=where, found=witness.node, allowed=allowed
         )
     return fabric.ports_per_node
+
+
+def _room_at_prices(
+    fabric: Ring, demand: Demand, witness: PricedPairs, where: str
+) -> int:
+    prices = witness.prices
+    if len(prices) != len(demand.src) or min(prices, default=0) < 0:
+        allowed = f"{len(demand.src)} prices, none negative"
+        raise InputError("no prices", where=where, found=len(prices), allowed=allowed)
+    arcs: list[list[tuple[int, int, int]]] = [[] for _ in range(fabric.directions)]
+    pairs = zip(demand.src, demand.dst, strict=True)
+    for pair, price in zip(pairs, prices, strict=True):
+        for direction, first, hops in _ways(fabric, pair):
+            arcs[direction].append((first, hops, price))
+    return fabric.wavelengths * sum(dearest_lap(each, fabric.nodes) for each in arcs)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lightloom.instances.collectives import op_of
 from lightloom.validate.bounds.kind import WitnessError
 from lightloom.validate.bounds.obligations import CollectiveNeeds, obligations
+from lightloom.validate.direct_sends import direct_sends
 from lightloom.validate.distinct import distinct
 from lightloom.validate.witness import keys, node_mask, number
 
@@ -58,7 +59,7 @@ def prove_rounds(
     witness
         ``receive``, ``send``: a ``node``. ``growth``: a ``node`` and a ``direction``,
         0 for what it must reach, 1 for what it must hear of. ``volume``: nothing.
-        ``cut``: a set ``nodes``.
+        ``cut``, ``direct``: a set ``nodes``.
 
     Raises
     ------
@@ -172,12 +173,43 @@ def _cut(question: _Question, witness: StoredWitness) -> RoundProof:
     return RoundProof(-(-chunks // max(lanes, 1)), reason)
 
 
+def _direct(question: _Question, witness: StoredWitness) -> RoundProof:
+    """Return how long a node set's traffic takes where one round forwards nothing.
+
+    Without reduction nothing is forwarded in the first round, so what starts outside
+    the set crosses into it then, a circuit for each chunk and node. With reduction it
+    is the last round: what a node sends there for the first time goes to all who must
+    hold it. In other rounds a node receives, and sends, a chunk a laser.
+    """
+    keys(witness, "nodes")
+    fabric, needs = question.fabric, question.needs
+    inside = node_mask(witness, "nodes", fabric.node_count)
+    tail, head = fabric.edges()
+    crosses = inside[tail] & ~inside[head]
+    if not needs.reduces:
+        crosses = inside[head] & ~inside[tail]
+    waveguides = int(fabric.edge_waveguides(tail[crosses], head[crosses]).sum())
+    members = needs.members()
+    within, beyond = int((members & inside).sum()), int((members & ~inside).sum())
+    sends = direct_sends(needs, inside)
+    chunks, lasers = question.chunks(sends.size_bytes), fabric.lasers
+    at_once = within * lasers // sends.circuits
+    if sends.crossings:
+        border = min(waveguides, within, beyond) * lasers
+        at_once = min(at_once, border // sends.crossings)
+    left = max(chunks - at_once, 0)
+    rounds = bool(chunks) - (-left // max(within * lasers, 1))
+    reason = f"{chunks} chunks, {at_once} at most in the round that forwards nothing"
+    return RoundProof(rounds, reason)
+
+
 _PROOFS: dict[str, Callable[[_Question, StoredWitness], RoundProof]] = {
     "receive": _receive,
     "send": _send,
     "growth": _growth,
     "volume": _volume,
     "cut": _cut,
+    "direct": _direct,
 }
 KINDS = tuple(_PROOFS)
 """Every kind of argument."""

@@ -180,12 +180,6 @@ REFUSED: list[tuple[str, Callable[[], Instance], type[Exception], str]] = [
         "row and column 0: node 0 talks to 3 others",
     ),
     (
-        "empty",
-        lambda: Instance("x", _switches(4, 2), Demand((), (), ())),
-        InputError,
-        "the demand is empty",
-    ),
-    (
         "ring",
         lambda: Instance("x", Ring(nodes=3, wavelengths=1), Demand((0,), (1,), (1,))),
         InputError,

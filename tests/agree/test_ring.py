@@ -147,13 +147,10 @@ def test_what_cannot_be_is_named_before_solving(
 
 
 def test_other_problems_are_refused() -> None:
-    """A switch is no ring, and an empty demand has no slowest pair."""
+    """A switch is no ring."""
     switch = Ocs(nodes=3, switches=1, bits_per_second_per_node=8)
     with pytest.raises(InputError, match=r"fabric\.kind"):
         build(Instance("x", switch, THREE))
-    ring = Ring(nodes=3, wavelengths=3)
-    with pytest.raises(InputError, match="the demand is empty"):
-        build(Instance("x", ring, Demand((), (), ())))
 
 
 @pytest.mark.parametrize("name", FABRICS)

@@ -10,7 +10,7 @@ import pytest
 from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Limit, Outcome, Reason
-from lightloom.core.task import Demand
+from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.colouring import build_colouring
@@ -18,6 +18,7 @@ from lightloom.replay import replay
 from lightloom.solvers import SolveOptions
 from lightloom.synth.exact import fewest_rounds as exact
 from lightloom.synth.exact.fewest_rounds import fewest_rounds
+from lightloom.synth.exact.round_bounds import RoundBound, round_bounds
 from lightloom.validate import verify
 from tests.models.collectives_on_grids import fewest_by_search, grid
 
@@ -25,9 +26,20 @@ if TYPE_CHECKING:
     from lightloom.models.linear import Model
 
 ABOVE_THE_BOUND = grid(1, 6, "all-gather", lasers=3, nodes=(5, 0, 1, 3))
-"""One round would do for lasers and cuts, but no wavelengths fit together."""
+"""One round would do for lasers, but no wavelengths fit together."""
 
 
+@pytest.fixture
+def _lasers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the bound that what a tile receives proves, and no better one."""
+
+    def receive(fabric: Lightpath, collective: Collective) -> RoundBound:
+        return round_bounds(fabric, collective)[0]
+
+    monkeypatch.setattr(exact, "round_bound", receive)
+
+
+@pytest.mark.usefixtures("_lasers_alone")
 def test_infeasible_horizons_prove_an_optimum_above_the_bound() -> None:
     """On a line every simple route is a candidate, so the solver's no is a proof."""
     outcome = fewest_rounds(ABOVE_THE_BOUND)
@@ -69,6 +81,7 @@ def test_too_short_a_horizon_needs_no_solver(monkeypatch: pytest.MonkeyPatch) ->
     assert "must receive 3 chunks with 2 photodiodes" in outcome.detail[0]
 
 
+@pytest.mark.usefixtures("_lasers_alone")
 def test_an_infeasible_horizon_above_the_bound() -> None:
     """The solver's no is passed on, with the certified bound beside it."""
     outcome = fewest_rounds(ABOVE_THE_BOUND, horizon=1)

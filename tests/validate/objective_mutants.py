@@ -53,6 +53,13 @@ LONG: Claim = {
     "witness": {"hops": 2, "directions": [0, 1]},
 }
 
+PRICES: Claim = {
+    **NODE,
+    "kind": "priced-pairs",
+    "bound": (3, 250),
+    "witness": {"prices": [1, 1, 1]},
+}
+
 
 def carrying(base: Schedule, objective: str, *claims: Claim) -> Schedule:
     """Return a schedule with certificates of one objective in its footer."""
@@ -98,6 +105,7 @@ TRUE: tuple[tuple[str, bool, Callable[[], Schedule]], ...] = (
         lambda: rounds(kind="growth", witness={"node": 1, "direction": 1}),
     ),
     ("cut of rounds", True, lambda: rounds(kind="cut", witness={"nodes": [1]})),
+    ("direct", True, lambda: rounds(kind="direct", witness={"nodes": [1]})),
     ("edge lengths", False, congestion),
     ("cut", False, lambda: congestion(CUT)),
     ("saturated port", True, switches),
@@ -105,6 +113,7 @@ TRUE: tuple[tuple[str, bool, Callable[[], Schedule]], ...] = (
     ("crowded node", False, ring),
     ("crowded spans", False, lambda: ring(SPANS)),
     ("long circuits", False, lambda: ring(LONG)),
+    ("priced pairs", False, lambda: ring(PRICES)),
 )
 """Name, whether it proves optimality, and the schedule."""
 
@@ -169,7 +178,13 @@ MUTANTS: tuple[Mutant, ...] = (
         _WITNESS,
         lambda: ring(LONG, witness={"hops": 2, "directions": [0, 0]}),
     ),
+    ("price too few", _WITNESS, lambda: ring(PRICES, witness={"prices": [1, 1]})),
     ("rounds not proven", _BOUND, lambda: rounds(bound=2)),
+    (
+        "direct not proven",
+        _BOUND,
+        lambda: rounds(kind="direct", bound=2, witness={"nodes": [1]}),
+    ),
     ("rounds in parts", _BOUND, lambda: rounds(bound=(1, 2))),
     ("congestion not proven", _BOUND, lambda: congestion(bound=2)),
     ("cut not proven", _BOUND, lambda: congestion(CUT, bound=2)),
@@ -184,6 +199,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ("fraction of nothing", _BOUND, lambda: switches(bound=(1, 0))),
     ("ring node with room", _BOUND, lambda: ring(bound=(1, 1000))),
     ("ring spans with room", _BOUND, lambda: ring(SPANS, bound=(1, 1000))),
+    ("prices with room", _BOUND, lambda: ring(PRICES, bound=(1, 1000))),
     ("ring with room for long", _BOUND, lambda: ring(LONG, bound=(1, 1000))),
     ("another number of rounds", _VALUE, lambda: rounds(bound=0, value=0)),
     ("no value", _VALUE, lambda: rounds(value=None)),

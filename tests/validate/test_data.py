@@ -174,9 +174,15 @@ def test_blocks_do_not_matter(seed: int, op: str) -> None:
     task = Collective(op, nodes, 12, 12)
     rows = _random_rows(rng, task, op_of(task).chunk_total(task))
     whole = sorted(data.check(_schedule(task, rows), task), key=repr)
-    limits = [("MOST_CELLS", 8), ("MOST_ELEMENTS", 3), ("MOST_VALUE_BYTES", 1200)]
+    limits = [
+        ("MOST_CELLS", 8),
+        ("MOST_ELEMENTS", 3),
+        ("MOST_VALUE_BYTES", 1200),
+        ("CELLS_A_WRITE", 0),  # with MOST_CELLS: only cells that are touched
+        ("MOST_LOAD", 5),
+    ]
     with pytest.MonkeyPatch.context() as patch:
-        for name, limit in rng.sample(limits, rng.randint(1, 3)):
+        for name, limit in rng.sample(limits, rng.randint(1, 5)):
             patch.setattr(data, name, limit)
         cut = list(data.check(_schedule(task, rows), task))
     flow = [violation for violation in cut if violation.step is not None]

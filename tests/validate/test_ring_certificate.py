@@ -16,6 +16,7 @@ from lightloom.validate.ring import (
     CrowdedNode,
     CrowdedSpans,
     LongCircuits,
+    PricedPairs,
     check_ring_witness,
 )
 from tests.agree.small_demands import best_of_wavelengths, random_demand
@@ -97,6 +98,9 @@ def test_three_pairs_do_not_share_two_wavelengths() -> None:
         (LongCircuits(Fraction(0), 4, (0,)), "no length"),
         (LongCircuits(Fraction(0), 2, (1,)), "no directions"),
         (LongCircuits(Fraction(0), 2, (0, 0)), "no directions"),
+        (PricedPairs(Fraction(0), (1, 1, 0)), "which fits"),
+        (PricedPairs(Fraction(0), (1, 1)), "no prices"),
+        (PricedPairs(Fraction(0), (1, 2, -1)), "no prices"),
         (CrowdedNode(Fraction(0), "row", 0), "which fits"),
         (CrowdedNode(Fraction(0), "row", 3), "no such node"),
         (CrowdedNode(Fraction(0), "side", 0), "no such side"),  # type: ignore[arg-type]
@@ -106,6 +110,16 @@ def test_other_false_witnesses_are_refused(witness: RingWitness, named: str) -> 
     """Lengths, directions and nodes that prove nothing, or that there are not."""
     with pytest.raises(InputError, match=named):
         check_ring_witness(Ring(nodes=3, wavelengths=2), THREE, witness)
+
+
+def test_prices_see_that_two_circuits_do_not_share_a_lap() -> None:
+    """No lap holds two of the three pairs; with a way back each fibre holds as many."""
+    fabric = Ring(nodes=3, wavelengths=2)
+    check_ring_witness(fabric, THREE, PricedPairs(Fraction(0), (1, 1, 1)))
+    both = Ring(nodes=3, wavelengths=2, directions=2)
+    # Back all three lie side by side: eight circuits, and nine of them do not fit.
+    check_ring_witness(both, THREE, PricedPairs(Fraction(2, 5), (1, 1, 1)))
+    assert not _accepted(both, THREE, PricedPairs(Fraction(1, 5), (1, 1, 1)))
 
 
 def test_a_pair_out_of_reach_is_named() -> None:
@@ -123,8 +137,8 @@ def test_a_node_has_so_many_lasers() -> None:
     assert not _accepted(apart, demand, CrowdedNode(Fraction(1, 4), "row", 0))
 
 
-def _witnesses(fabric: Ring, ratio: Fraction) -> Iterator[RingWitness]:
-    """Yield spans alone and in pairs, all lengths, all nodes."""
+def _witnesses(fabric: Ring, ratio: Fraction, pairs: int) -> Iterator[RingWitness]:
+    """Yield spans alone and in pairs, all lengths, small prices, all nodes."""
     spans = list(itertools.product(range(fabric.directions), range(fabric.nodes)))
     for count in (1, 2):
         for several in itertools.combinations_with_replacement(spans, count):
@@ -134,6 +148,8 @@ def _witnesses(fabric: Ring, ratio: Fraction) -> Iterator[RingWitness]:
         for directions in itertools.combinations(ways, count):
             for hops in range(1, fabric.nodes + 1):
                 yield LongCircuits(ratio, hops, directions)
+    for prices in itertools.product(range(4), repeat=pairs):
+        yield PricedPairs(ratio, prices)
     for node in range(fabric.nodes):
         yield CrowdedNode(ratio, "row", node)
         yield CrowdedNode(ratio, "column", node)
@@ -158,5 +174,5 @@ def test_nothing_proves_less_than_the_optimum(fabric: Ring, seed: int) -> None:
     most = fabric.ports_per_node
     levels = {Fraction(n, size) for size in demand.bytes for n in range(most + 1)}
     for ratio in sorted(level for level in levels if level < best):
-        for witness in _witnesses(fabric, ratio):
+        for witness in _witnesses(fabric, ratio, len(demand.src)):
             assert not _accepted(fabric, demand, witness), witness

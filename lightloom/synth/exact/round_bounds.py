@@ -30,7 +30,7 @@ class RoundBound:
     Attributes
     ----------
     kind
-        ``receive``, ``send``, ``growth``, ``volume`` or ``cut``.
+        ``receive``, ``send``, ``growth``, ``volume``, ``cut`` or ``direct``.
     rounds
         The bound.
     nodes
@@ -92,7 +92,29 @@ def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
             # A set that nothing enters: an algorithm will say so better.
             continue
         bounds.append(RoundBound(kind, proof.rounds, nodes, proof.reason, witness))
-    return bounds
+    return [*bounds, *_direct(fabric, collective)]
+
+
+def _direct(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
+    """Return the best bound by a round that forwards nothing, of all bands of tiles.
+
+    Bands are some first or last rows, or columns, or the whole grid.
+    """
+    tile = np.arange(fabric.node_count)
+    row, col = np.divmod(tile, fabric.cols)
+    bands = [row < rows for rows in range(1, fabric.rows + 1)]
+    bands += [row >= rows for rows in range(1, fabric.rows)]
+    bands += [col < cols for cols in range(1, fabric.cols)]
+    bands += [col >= cols for cols in range(1, fabric.cols)]
+    best: RoundBound | None = None
+    for band in bands:
+        nodes = np.flatnonzero(band).tolist()
+        witness: StoredWitness = {"nodes": [*nodes]}
+        proof = prove_rounds(fabric, collective, "direct", witness)
+        if best is None or proof.rounds > best.rounds:
+            why = proof.reason
+            best = RoundBound("direct", proof.rounds, tuple(nodes), why, witness)
+    return [] if best is None else [best]
 
 
 def _witnesses(

@@ -9,7 +9,10 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.synth.ring.finish import MOST_PAIRS, priced_bound
+from lightloom.synth.ring.level import Ladder
 from lightloom.synth.ring.lines import ring_bound
+from lightloom.synth.ring.prices import PriceSearch
 from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
 from lightloom.synth.ring.ways import ring_ways
 from lightloom.validate.objectives.circuits_per_byte import (
@@ -36,14 +39,22 @@ def solve(instance: Instance, seed: int) -> OwnAnswer:
 
 
 def bounds(instance: Instance, seed: int) -> ProblemBounds:
-    """Return the most crowded spans, long circuits or node."""
+    """Return prices where they prove most; the most crowded spans, circuits or node."""
     del seed
     fabric, demand = _question(instance)
     ways = ring_ways(fabric, demand)
     question = WavelengthsQuestion(fabric, demand)
     if not len(ways.src):
         return ProblemBounds(question, ())
-    return ProblemBounds(question, (_certificate(ring_bound(fabric, ways).witness),))
+    lines = ring_bound(fabric, ways)
+    found = [lines]
+    if lines.ratio and len(ways.src) <= MOST_PAIRS:
+        search = PriceSearch(fabric, ways)
+        ladder = Ladder(ways.size_bytes, lines.counts)
+        best, _ = priced_bound(search, ladder, ladder.levels, lines)
+        found = [best, lines] if best is not lines else found
+    certificates = tuple(_certificate(bound.witness) for bound in found)
+    return ProblemBounds(question, certificates)
 
 
 def _question(instance: Instance) -> tuple[Ring, Demand]:

@@ -125,9 +125,16 @@ def light_split(
     which it has no source and no destination in common: a perfect matching.
     """
     lit = _coloured(fabric, ways, on_way, seed, effort)
-    if lit is None:
-        return None
-    way, colour = lit
+    return None if lit is None else light_coloured(fabric, ways, *lit)
+
+
+def light_coloured(
+    fabric: Ring, ways: RingWays, way: IntArray, colour: IntArray
+) -> LitRing | None:
+    """Return a ring with circuits whose colours suit each fibre by itself.
+
+    ``None`` where transceivers are shared and the colours of the fibres find no match.
+    """
     if fabric.transceivers < fabric.directions:
         wavelength = _matched(fabric, ways, way, colour)
         if wavelength is None:

@@ -2,7 +2,8 @@
 
 The slowest pair's ratio is bounded by the loads of spans, by long circuits and by
 nodes. The circuits that a ratio takes are split over the ways, and coloured. Where that
-fails, the next lower ratio is tried, and so on: the first that works is the answer.
+fails, the next lower ratio is tried, and so on: the first that works is the answer. A
+gap that is left is narrowed by prices from above, and by packed laps from below.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from lightloom.core.schedule import Algorithm
 from lightloom.models.fluid import fluid_schedule
 from lightloom.synth.ratios import least_ratio
 from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
+from lightloom.synth.ring.finish import MOST_PAIRS, nearer, priced_bound
 from lightloom.synth.ring.level import Ladder, level_decided, lit_at
 from lightloom.synth.ring.lines import ring_bound
 from lightloom.synth.ring.lit_ring import LitRing
+from lightloom.synth.ring.prices import PriceSearch
 from lightloom.synth.ring.ways import ring_ways
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
+    from lightloom.synth.ring.lines import RingBound
     from lightloom.validate.ring import RingWitness
 
 __all__ = ["RingPlan", "ring_schedule", "ring_wavelengths"]
@@ -125,19 +129,22 @@ def ring_wavelengths(
         circuits, pairs = LitRing(fabric, ways).circuits()
         return RingPlan(demand, circuits, pairs, ways.src, None, None, None)
     bound = ring_bound(fabric, ways)
-    if not bound.ratio:
-        raise InfeasibleError(
-            "more pairs have to be served than there are wavelengths for",
-            where=f"demand, {bound.witness}",
-            fix="more wavelengths, or configurations that take turns",
-        )
+    _refuse_crowd(bound)
     ladder = Ladder(ways.size_bytes, bound.counts)
     ring, depth = ladder.first(
         lambda counts: lit_at(fabric, ways, counts, seed, effort)
     )
+    top = 0
+    if depth and len(ways.src) <= MOST_PAIRS:
+        search = PriceSearch(fabric, ways)
+        bound, top = priced_bound(search, ladder, depth, bound)
+        _refuse_crowd(bound)
+        span = top, depth
+        better, depth = nearer(fabric, ways, ladder, span, search=search, seed=seed)
+        ring = ring if better is None else better
     claimed = None
     if solver is not None:
-        for higher in range(depth):
+        for higher in range(top, depth):
             verdict, better = level_decided(
                 fabric, ways, ladder.counts(higher), solver, seed, conflicts
             )
@@ -159,6 +166,16 @@ def ring_wavelengths(
     return RingPlan(
         demand, circuits, pairs, ring.counts, ratio, bound.ratio, bound.witness, claimed
     )
+
+
+def _refuse_crowd(bound: RingBound) -> None:
+    """Raise where a bound says that not all pairs have a wavelength."""
+    if not bound.ratio:
+        raise InfeasibleError(
+            "more pairs have to be served than there are wavelengths for",
+            where=f"demand, {bound.witness}",
+            fix="more wavelengths, or configurations that take turns",
+        )
 
 
 def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:

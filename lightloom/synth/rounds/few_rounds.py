@@ -15,6 +15,7 @@ from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.exact.round_bounds import RoundBound, round_bound
 from lightloom.synth.rounds.broadcast import direct_scatter, ring_broadcast
+from lightloom.synth.rounds.exchange import exchanging, lightest_first
 from lightloom.synth.rounds.forwarding import forwarded
 from lightloom.synth.rounds.moves import (
     Moves,
@@ -24,14 +25,17 @@ from lightloom.synth.rounds.moves import (
     to_schedule,
     turned_around,
 )
-from lightloom.synth.rounds.ring import ring_all_gather
+from lightloom.synth.rounds.ring import ring_all_gather, ring_step
 from lightloom.synth.rounds.slots import all_to_all_slots
 from lightloom.synth.rounds.squares import squares_all_gather
 from lightloom.synth.routing.congestion import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
+    from lightloom.synth.rounds.forwarding import Mask
 
 NAME = "rounds"
 METHODS = ("auto", "divide-and-conquer")
@@ -105,7 +109,7 @@ def few_rounds(
     All-to-all fills slots; all-gather runs along a light ring, or is forwarded from
     near holders; broadcast splits a light ring; scatter lights every laser of the
     root. Gather, reduce-scatter and reduce are these turned around. All-reduce is a
-    reduce-scatter and an all-gather.
+    reduce-scatter and an all-gather, which share a round of exchanges where they can.
 
     Parameters
     ----------
@@ -188,6 +192,18 @@ def _check_light(fabric: Lightpath, task: Collective) -> None:
     check_reachable(fabric, src, dst, by_id)
 
 
+def _holdings(fabric: Lightpath, task: Collective, *, first: bool) -> Mask:
+    """Return who has which chunk first, or must have it last: (tiles, chunks)."""
+    kind = op_of(task)
+    held = kind.initial(task) if first else kind.final(task)
+    mask = np.zeros((fabric.node_count, kind.chunk_total(task)), dtype=np.bool_)
+    for rank, lo, hi in zip(
+        held.rank.tolist(), held.chunk_lo.tolist(), held.chunk_hi.tolist(), strict=True
+    ):
+        mask[task.nodes[rank], lo:hi] = True
+    return mask
+
+
 @dataclass(frozen=True, eq=False)
 class _Making:
     """A question, and how it is to be answered."""
@@ -202,14 +218,45 @@ class _Making:
         """Return the moves of the collective, and how they were made."""
         op = self.collective.op
         if op == _BOTH_WAYS:
-            moves, how = self._copied("all-gather")
-            back = turned_around(moves, Op.REDUCE)
-            return then(back, moves), f"{how}, turned around and then forward"
+            return self._all_reduce()
         if op in _TURNED:
             other, does = _TURNED[op]
             moves, how = self._copied(other)
             return turned_around(moves, does), f"{how}, turned around"
         return self._copied(op)
+
+    def _all_reduce(self) -> tuple[Moves, str]:
+        """Return an all-gather turned around and then forward, or a round less."""
+        moves, how = self._copied("all-gather")
+        both = then(turned_around(moves, Op.REDUCE), moves)
+        simple = self.method == METHODS[0] and self._open and self._blocks == 1
+        bound = round_bound(self.fabric, self.collective).rounds
+        if simple and bound < both.round_count:
+            for gather, made in self._light_starts(moves, how):
+                shorter = exchanging(gather, self.fabric.lasers)
+                if shorter is not None and shorter.round_count < both.round_count:
+                    return shorter, f"{made}, its halves exchanged"
+        return both, f"{how}, turned around and then forward"
+
+    def _light_starts(self, moves: Moves, how: str) -> Iterator[tuple[Moves, str]]:
+        """Yield all-gathers whose first round sends little."""
+        fabric, collective = self.fabric, self.collective
+        if how == "ring":
+            yield ring_all_gather(fabric, collective, late=True), how
+            return
+        if how == "direct":
+            yield lightest_first(moves), how
+        count = collective.rank_count
+        if count - 2 <= (moves.round_count - 1) * fabric.lasers:
+            first = ring_step(fabric, collective)
+            task = msgspec.structs.replace(collective, op="all-gather")
+            holds, wants = (_holdings(fabric, task, first=one) for one in (True, False))
+            holds[first.dst, first.chunk] = True
+            bound = -(-(count - 2) // fabric.lasers)
+            rest = forwarded(
+                fabric, holds, wants, bound=bound, seed=self.seed, tries=self.tries
+            )
+            yield then(first, rest), "a step round a ring, then forwarding"
 
     def _copied(self, op: str) -> tuple[Moves, str]:
         """Return the moves of an operation that copies, over the same ranks."""
@@ -247,20 +294,7 @@ class _Making:
     def _forwarded(self, op: str) -> Moves:
         """Return the moves of any operation that copies."""
         task = msgspec.structs.replace(self.collective, op=op)
-        kind = op_of(task)
-        shape = (self.fabric.node_count, kind.chunk_total(task))
-        node = np.array(task.nodes, dtype=np.int64)
-        masks = []
-        for before in (kind.initial(task), kind.final(task)):
-            mask = np.zeros(shape, dtype=np.bool_)
-            for rank, lo, hi in zip(
-                before.rank.tolist(),
-                before.chunk_lo.tolist(),
-                before.chunk_hi.tolist(),
-                strict=True,
-            ):
-                mask[node[rank], lo:hi] = True
-            masks.append(mask)
+        masks = [_holdings(self.fabric, task, first=first) for first in (True, False)]
         bound = round_bound(self.fabric, task).rounds
         return forwarded(
             self.fabric, *masks, bound=bound, seed=self.seed, tries=self.tries

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 _NONE = np.zeros(0, dtype=np.int64)
+_COLUMNS = ("round", "wavelength", "src", "dst", "chunk", "op")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,11 @@ class Moves:
         """Number of rounds."""
         return int(self.round.max(initial=-1)) + 1
 
+    def only(self, rows: npt.NDArray[np.bool_]) -> Moves:
+        """Return some of the moves, shape (moves,), in the rounds they have."""
+        kept = {name: getattr(self, name)[rows] for name in _COLUMNS}
+        return Moves(**kept, route=self.route.take(np.flatnonzero(rows)))
+
 
 def copies(rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]) -> Moves:
     """Return moves that copy, of (round, wavelength, chunk) rows and their routes."""
@@ -85,26 +92,22 @@ def no_moves() -> Moves:
     return copies_of(_NONE, _NONE, _NONE, Ragged.from_lists([]))
 
 
-def then(first: Moves, second: Moves) -> Moves:
-    """Return the rounds of `first`, then those of `second`."""
-
-    def joined(name: str) -> IntArray:
-        both: IntArray = np.concatenate([getattr(first, name), getattr(second, name)])
-        return both
-
+def together(first: Moves, second: Moves) -> Moves:
+    """Return the moves of both, in the rounds they have."""
     route = Ragged.from_lengths(
         np.concatenate([first.route.lengths, second.route.lengths]),
         np.concatenate([first.route.values, second.route.values]),
     )
-    return Moves(
-        np.concatenate([first.round, second.round + first.round_count]),
-        joined("wavelength"),
-        joined("src"),
-        joined("dst"),
-        joined("chunk"),
-        joined("op"),
-        route,
-    )
+    columns = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in _COLUMNS
+    }
+    return Moves(**columns, route=route)
+
+
+def then(first: Moves, second: Moves) -> Moves:
+    """Return the rounds of `first`, then those of `second`."""
+    return together(first, replace(second, round=second.round + first.round_count))
 
 
 def turned_around(moves: Moves, op: Op) -> Moves:

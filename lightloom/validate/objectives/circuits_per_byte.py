@@ -19,6 +19,7 @@ from lightloom.validate.ring import (
     CrowdedNode,
     CrowdedSpans,
     LongCircuits,
+    PricedPairs,
     RingWitness,
     check_ring_witness,
 )
@@ -69,7 +70,7 @@ class WavelengthsQuestion:
     @property
     def kinds(self) -> tuple[str, ...]:
         """One for each form of `RingWitness`."""
-        return ("crowded-node", "crowded-spans", "long-circuits")
+        return ("crowded-node", "crowded-spans", "long-circuits", "priced-pairs")
 
     def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
         """See `Question.prove`."""
@@ -89,6 +90,9 @@ class WavelengthsQuestion:
             keys(witness, "spans")
             named = rows(witness, "spans", 2).tolist()
             return CrowdedSpans(ratio, tuple((way, span) for way, span in named))
+        if kind == "priced-pairs":
+            keys(witness, "prices")
+            return PricedPairs(ratio, tuple(rows(witness, "prices", 0).tolist()))
         keys(witness, "hops", "directions")
         hops = number(witness, "hops", self.fabric.nodes + 1)
         directions = rows(witness, "directions", 0).tolist()
@@ -106,6 +110,8 @@ def ring_witness(witness: RingWitness) -> tuple[str, StoredWitness]:
         return "crowded-node", port_witness(witness)
     if isinstance(witness, CrowdedSpans):
         return "crowded-spans", {"spans": [list(span) for span in witness.spans]}
+    if isinstance(witness, PricedPairs):
+        return "priced-pairs", {"prices": [*witness.prices]}
     directions: list[int | list[int]] = list(witness.directions)
     return "long-circuits", {"hops": witness.hops, "directions": directions}
 
