@@ -165,7 +165,7 @@ def _rows(file: BinaryIO, where: str) -> Iterator[Row]:
             raise FormatError("the line is cut off", where=place, fix=fix)
         try:
             yield _ROW.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             what = f"not a row of results: {problem}"
             fix = "remove the line, or name another file"
             raise FormatError(what, where=place, fix=fix) from None
@@ -186,7 +186,13 @@ def _check_header(line: bytes, place: str) -> None:
         version = found["version"] if found["format"] == FORMAT else None
         if version == VERSION:
             _HEADER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError):
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        LookupError,
+        TypeError,
+    ):
         raise FormatError("not a results file", where=place, fix=fix) from None
     if version != VERSION:
         what, allowed = "results of another version", f"{FORMAT} {VERSION}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
+import math
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -18,6 +18,7 @@ from lightloom.bench.job import Job, instance_hash
 from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.core.units import MIB
 from lightloom.formats.strict import convert
+from lightloom.formats.toml_tables import parse_toml, read_toml
 from lightloom.instances.named import load_instance
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _Seconds = Annotated[float, Meta(gt=0, le=10**6)]
 _Mebibytes = Annotated[int, Meta(ge=1, le=2**30)]
 _Seed = Annotated[int, Meta(ge=0, le=2 * 10**9)]
 _SOURCES = ("family", "name", "file")
+_MOST_INSTANCES = 10_000
 
 
 class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,9 +84,9 @@ def built_in_suites() -> dict[str, str]:
     files = sorted(_FOLDER.iterdir(), key=lambda file: file.name)
     named = [file for file in files if file.name.endswith(".toml")]
     return {
-        file.name.removesuffix(".toml"): _tables(file.read_text("utf-8"), file.name)[
-            "summary"
-        ]
+        file.name.removesuffix(".toml"): str(
+            parse_toml(file.read_text("utf-8"), file.name)["summary"]
+        )
         for file in named
     }
 
@@ -101,31 +103,17 @@ def load_suite(name: str) -> Suite:
         It was written for another version of lightloom.
     """
     if name.endswith(".toml") or Path(name).is_file():
-        try:
-            text = Path(name).read_text(encoding="utf-8")
-        except OSError as problem:
-            what = f"cannot read the suite: {problem.strerror}"
-            raise InputError(what, where=name) from None
-        except UnicodeDecodeError as problem:
-            raise InputError(f"not a TOML file: {problem}", where=name) from None
-        return _suite(name, _tables(text, name), Path(name).parent)
+        return _suite(name, read_toml(name), Path(name).parent)
     known = built_in_suites()
     if name not in known:
         allowed = f"{', '.join(known)}, or a .toml file"
         fix = nearest(name, known)
         raise InputError("unknown suite", found=name, allowed=allowed, fix=fix)
     text = (_FOLDER / f"{name}.toml").read_text("utf-8")
-    return _suite(name, _tables(text, name), Path())
+    return _suite(name, parse_toml(text, name), Path())
 
 
-def _tables(text: str, where: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise InputError(f"not a TOML file: {problem}", where=where) from None
-
-
-def _suite(name: str, tables: dict[str, Any], folder: Path) -> Suite:
+def _suite(name: str, tables: dict[str, object], folder: Path) -> Suite:
     version = tables.get("version")
     if isinstance(version, int) and version != VERSION:
         what, allowed = "suite of another version", str(VERSION)
@@ -186,6 +174,10 @@ def _instances(table: dict[str, Any], where: str, folder: Path) -> Iterator[Inst
         key: value if isinstance(value, list) else [value]
         for key, value in table.items()
     }
+    count = math.prod(map(len, lists.values()))
+    if count > _MOST_INSTANCES:
+        what, allowed = "too many instances", f"at most {_MOST_INSTANCES} a table"
+        raise InputError(what, where=where, found=count, allowed=allowed)
     for values in itertools.product(*lists.values()):
         one = dict(zip(lists, values, strict=True))
         found = one.pop(source)

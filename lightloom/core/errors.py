@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_LONGEST_SHOWN = 1000
+_MOST_COMPARED = 10_000
+
+
 class LightloomError(Exception):
     """Root of every error that is raised on purpose.
 
@@ -55,9 +59,10 @@ class LightloomError(Exception):
 
     def line(self) -> str:
         """Return the error as one line."""
-        text = f"{self.where}: {self.what}" if self.where else self.what
+        what = _cut(self.what)
+        text = f"{self.where}: {what}" if self.where else what
         if self.found is not None:
-            text += f"; found {self.found!r}"
+            text += f"; found {_shown(self.found)}"
         if self.allowed:
             text += f"; allowed: {self.allowed}"
         if self.fix:
@@ -85,7 +90,29 @@ class InfeasibleError(LightloomError):
     exit_code = 4
 
 
+def _shown(found: object) -> str:
+    """Return an offending value as it was given, cut where it is long."""
+    try:
+        text = repr(found)
+    except ValueError:  # an integer of more digits than Python prints
+        return f"a {type(found).__name__} too long to print"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    """Return a text without its middle where it is long."""
+    half = _LONGEST_SHOWN // 2
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:half]}...{text[-half:]}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean ...?`` for the known names closest to `name`, or ''."""
-    close = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)
+    """Return ``did you mean ...?`` for the known names closest to `name`, or ''.
+
+    Among very many or very long names none is looked for: it takes too long.
+    """
+    names = sorted(known)
+    if len(names) > _MOST_COMPARED or len(name) > _LONGEST_SHOWN:
+        return ""
+    names = [other for other in names if len(other) <= _LONGEST_SHOWN]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(close)}?" if close else ""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,16 +16,23 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_UNSUPPORTED = frozenset(
+    {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS}
+)
+"""How file systems and kernels answer that they have no files without a name."""
+
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; it appears, whole, when the block ends.
 
-    The bytes go to a temporary file in the same folder, which is synced to disk
-    and renamed over `path` at the end. If the block raises anything, the temporary
-    file is removed and whatever `path` held before stays. Symbolic links are
-    followed; an existing file keeps its permissions. A device or a pipe, which
-    cannot be renamed over, is written directly.
+    The bytes go to a file in the same folder, which is synced to disk and renamed
+    over `path` at the end. Until then it has no name, where the file system can do
+    that, so that nothing is left of a writer that is killed; elsewhere it has a
+    temporary one. If the block raises anything, the file is removed and whatever
+    `path` held before stays. Of two that write at once, the later to end wins.
+    Symbolic links are followed; an existing file keeps its permissions. A device or
+    a pipe, which cannot be renamed over, is written directly.
 
     Raises
     ------
@@ -42,7 +51,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         return
     temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
     with _refusals_of(path):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor, named = _open_beside(target, temporary)
     try:
         with _refusals_of(path, inside=True), os.fdopen(descriptor, "wb") as file:
             if mode is not None:
@@ -50,12 +59,50 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if not named:
+                with _refusals_of(path):
+                    _name(file.fileno(), temporary)
         with _refusals_of(path):
             temporary.replace(target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise
     _sync_folder(target.parent)
+
+
+def _open_beside(target: Path, temporary: Path) -> tuple[int, bool]:
+    """Open a new file in the folder of `target`; return it, and whether it has a name.
+
+    A name, where there must be one, is `temporary`.
+    """
+    nameless = getattr(os, "O_TMPFILE", 0)
+    if nameless:
+        try:
+            return os.open(target.parent, os.O_RDWR | nameless, 0o666), False
+        except OSError as problem:
+            if problem.errno not in _UNSUPPORTED:
+                raise
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    return os.open(temporary, flags, 0o666), True
+
+
+def _name(descriptor: int, temporary: Path) -> None:
+    """Give the open file a name; copy it where the system does not let us."""
+    folder = os.open(temporary.parent, os.O_RDONLY)
+    try:
+        # Only with a folder's descriptor does Python follow the link in /proc.
+        own = f"/proc/self/fd/{descriptor}"
+        os.link(own, temporary.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        with temporary.open("xb") as copy, os.fdopen(os.dup(descriptor), "rb") as file:
+            os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(descriptor).st_mode))
+            shutil.copyfileobj(file, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+    finally:
+        os.close(folder)
 
 
 def _mode_of(target: Path, path: str | Path) -> int | None:

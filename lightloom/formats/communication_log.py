@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.compression import open_reading
+from lightloom.formats.text_file import MOST_TEXT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +84,7 @@ def read_communication_log(path: str | Path) -> tuple[Call, ...]:
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of the lines that are not blank."""
     try:
-        with open_reading(path) as binary:
+        with open_reading(path, most_bytes=MOST_TEXT_BYTES) as binary:
             lines = io.TextIOWrapper(binary, encoding="utf-8-sig")
             for number, text in enumerate(lines, 1):
                 if text.strip():
@@ -98,7 +100,8 @@ def _all_reduce(fields: list[str], place: str) -> AllReduceCall:
     size = _number(fields[1], f"{place}: bytes", MOST_BYTES)
     gpus = [_number(text, f"{place}: gpu") for text in fields[2].split(",")]
     if len(set(gpus)) < len(gpus):
-        twice = next(gpu for gpu in gpus if gpus.count(gpu) > 1)
+        count = Counter(gpus)
+        twice = next(gpu for gpu in gpus if count[gpu] > 1)
         raise FormatError("a GPU twice", where=f"{place}: gpu", found=twice)
     return AllReduceCall(size, tuple(gpus))
 

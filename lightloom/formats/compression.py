@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 from lightloom.core.errors import FormatError, InputError
-from lightloom.core.units import MIB
+from lightloom.core.units import GIB, MIB
 from lightloom.formats.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ MOST_RATIO = {".gz": 1000, ".zst": 10_000}
 what the formats can reach, and well above what regular schedules do (100, 800)."""
 FREE_BYTES = 64 * MIB
 """Files that decompress to no more than this are never refused for it."""
+MOST_FILE_BYTES = 8 * GIB
+"""No file is longer than this, uncompressed: an endless stream is noticed at last."""
 
 _GZIP_LEVEL = 6
 _ZSTD_LEVEL = 9
@@ -34,7 +36,9 @@ _BUFFER_BYTES = MIB
 
 
 @contextlib.contextmanager
-def open_reading(path: str | Path) -> Iterator[BinaryIO]:
+def open_reading(
+    path: str | Path, *, most_bytes: int = MOST_FILE_BYTES
+) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, decompressed by its suffix.
 
     Raises
@@ -43,10 +47,11 @@ def open_reading(path: str | Path) -> Iterator[BinaryIO]:
         The file cannot be opened or read.
     FormatError
         While reading: the compressed data are damaged, cut off, or decompress to
-        more than `FREE_BYTES` and `MOST_RATIO` times their size.
+        more than `FREE_BYTES` and `MOST_RATIO` times their size; there are more than
+        `most_bytes`.
     """
     if str(path) == STANDARD_STREAM:
-        yield sys.stdin.buffer
+        yield _guarded(sys.stdin.buffer, "standard input", most_bytes)
         return
     try:
         raw = Path(path).open("rb")  # noqa: SIM115  (closed below)
@@ -54,7 +59,7 @@ def open_reading(path: str | Path) -> Iterator[BinaryIO]:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(f"cannot read: {reason}", where=str(path)) from None
     with raw:
-        yield _decompressed(raw, Path(path).suffix.lower())
+        yield _decompressed(raw, path, most_bytes)
 
 
 @contextlib.contextmanager
@@ -88,10 +93,11 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
             yield raw
 
 
-def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
-    """Return a stream of what a compressed file holds, or the file itself."""
+def _decompressed(raw: BinaryIO, path: str | Path, most_bytes: int) -> BinaryIO:
+    """Return a stream of what a file holds, up to `most_bytes`."""
     stream: _Readable
     damages: tuple[type[Exception], ...]
+    suffix = Path(path).suffix.lower()
     if suffix == ".gz":
         stream = gzip.GzipFile(fileobj=raw)
         damages = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -101,11 +107,22 @@ def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
         stream = _ZstdStream(raw, zstandard.ZstdDecompressor())
         damages = (EOFError, zstandard.ZstdError)
     else:
-        return raw
+        return _guarded(raw, str(path), most_bytes)
     packed_bytes = os.fstat(raw.fileno()).st_size
-    most_bytes = max(FREE_BYTES, MOST_RATIO[suffix] * packed_bytes)
-    guarded = _GuardedStream(stream, most_bytes, damages)
-    return cast("BinaryIO", io.BufferedReader(guarded, _BUFFER_BYTES))
+    believed_bytes = max(FREE_BYTES, MOST_RATIO[suffix] * packed_bytes)
+    return _guarded(stream, str(path), most_bytes, believed_bytes, damages)
+
+
+def _guarded(
+    stream: _Readable,
+    name: str,
+    most_bytes: int,
+    believed_bytes: int | None = None,
+    damages: tuple[type[Exception], ...] = (),
+) -> BinaryIO:
+    """Return a stream that ends in an error where `stream` is damaged or too long."""
+    guard = _GuardedStream(stream, name, most_bytes, believed_bytes, damages)
+    return cast("BinaryIO", io.BufferedReader(guard, _BUFFER_BYTES))
 
 
 class _Readable(Protocol):
@@ -130,7 +147,7 @@ class _ZstdStream:
         self._frame = unpacker.decompressobj()
         self._inside = False
         self._packed = b""
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def read(self, size: int, /) -> bytes:
         """Return at most `size` bytes, none at the end."""
@@ -143,22 +160,30 @@ class _ZstdStream:
                 return b""
             if not self._inside:
                 self._frame = self._unpacker.decompressobj()
-            self._ready = self._frame.decompress(piece)
+            # A view, as a piece of a bomb is taken out in very many small reads.
+            self._ready = memoryview(self._frame.decompress(piece))
             self._inside = not self._frame.eof
             self._packed = self._frame.unused_data if self._frame.eof else b""
         data, self._ready = self._ready[:size], self._ready[size:]
-        return data
+        return bytes(data)
 
 
 class _GuardedStream(io.RawIOBase):
-    """A decompressed stream that notices damage and bombs."""
+    """A stream that notices damage, bombs and files without an end."""
 
     def __init__(
-        self, stream: _Readable, most_bytes: int, damages: tuple[type[Exception], ...]
+        self,
+        stream: _Readable,
+        name: str,
+        most_bytes: int,
+        believed_bytes: int | None,
+        damages: tuple[type[Exception], ...],
     ) -> None:
         super().__init__()
         self._stream = stream
+        self._name = name
         self._most_bytes = most_bytes
+        self._believed_bytes = believed_bytes
         self._damages = damages
         self._read_bytes = 0
 
@@ -173,11 +198,19 @@ class _GuardedStream(io.RawIOBase):
             data = self._stream.read(len(view))
         except self._damages as problem:
             what = f"the compressed data are damaged or cut off: {problem}"
-            raise FormatError(what) from None
+            raise FormatError(what, where=self._name) from None
         self._read_bytes += len(data)
-        if self._read_bytes > self._most_bytes:
-            what = "the compressed file grows without reason when it is decompressed"
-            fix = "decompress it yourself if you trust it"
-            raise FormatError(what, allowed=f"{self._most_bytes} bytes", fix=fix)
+        self._refuse_excess()
         view[: len(data)] = data
         return len(data)
+
+    def _refuse_excess(self) -> None:
+        """Raise if more was read than the limits allow."""
+        limit, what, fix = self._most_bytes, "the file is too long", ""
+        if self._believed_bytes is not None and self._believed_bytes < limit:
+            limit = self._believed_bytes
+            what = "the compressed file grows without reason when it is decompressed"
+            fix = "decompress it yourself if you trust it"
+        if self._read_bytes > limit:
+            allowed = f"{limit} bytes"
+            raise FormatError(what, where=self._name, allowed=allowed, fix=fix)

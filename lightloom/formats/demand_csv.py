@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.compression import open_reading
+from lightloom.formats.text_file import MOST_TEXT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +103,7 @@ def read_pairs(path: str | Path) -> list[tuple[int, int, int]]:
 
 def _records(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, fields) of every line; blank lines at the end are none."""
-    with open_reading(path) as binary:
+    with open_reading(path, most_bytes=MOST_TEXT_BYTES) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
         reader = csv.reader(text, strict=True)
         blank = 0
@@ -115,7 +116,9 @@ def _records(path: str | Path) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, fields
         except FormatError as problem:
             where = problem.where or str(path)
-            raise FormatError(problem.what, where=where, fix=problem.fix) from None
+            raise FormatError(
+                problem.what, where=where, allowed=problem.allowed, fix=problem.fix
+            ) from None
         except (csv.Error, UnicodeDecodeError) as problem:
             place = f"{path}:{reader.line_num + 1}"
             raise FormatError(f"not CSV: {problem}", where=place) from None

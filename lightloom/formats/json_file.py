@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from lightloom.core.errors import FormatError, InputError
-from lightloom.formats.compression import open_reading
+from lightloom.core.errors import FormatError
 from lightloom.formats.strict import convert
+from lightloom.formats.text_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,7 @@ RecordT = TypeVar("RecordT")
 
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _SPACE = re.compile(r"[\s,:]*")
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True)
@@ -82,17 +84,10 @@ def read_json(path: str | Path) -> JsonFile:
     InputError
         The file cannot be read.
     FormatError
-        It is not UTF-8 or not JSON, or a key is given twice.
+        It is too long, not UTF-8 or not JSON, or a key is given twice.
     """
     name = str(path)
-    try:
-        with open_reading(path) as source:
-            text = source.read().decode()
-    except UnicodeDecodeError as problem:
-        raise FormatError(f"not UTF-8: {problem.reason}", where=name) from None
-    except OSError as problem:
-        what = f"cannot read: {problem.strerror or problem}"
-        raise InputError(what, where=name) from None
+    text = read_text(path)
     try:
         table = json.loads(
             text,
@@ -107,6 +102,7 @@ def read_json(path: str | Path) -> JsonFile:
             raise
         what = "nested too deeply, or a number too long"
         raise FormatError(what, where=name) from None
+    _refuse_half_characters(text, table, name)
     return JsonFile(name, text, table)
 
 
@@ -142,10 +138,22 @@ def _once(pairs: list[tuple[str, object]], name: str) -> dict[str, object]:
     """Return the object of (key, value) pairs, or raise if a key repeats."""
     table = dict(pairs)
     if len(table) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        count = Counter(key for key, _ in pairs)
+        twice = next(key for key in count if count[key] > 1)
         raise FormatError("a key is given twice", where=name, found=twice)
     return table
+
+
+def _refuse_half_characters(text: str, table: object, name: str) -> None:
+    """Raise if a string holds half of a character, which no file can be given."""
+    if not _HALF_CHARACTER.search(text):
+        return
+    try:
+        json.dumps(table, ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        found = ascii(problem.object[problem.start])
+        what = "not JSON: half of a surrogate pair"
+        raise FormatError(what, where=name, found=found) from None
 
 
 def _refuse_constant(word: str, name: str) -> NoReturn:

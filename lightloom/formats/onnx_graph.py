@@ -92,6 +92,8 @@ class _Reader:
         """Add the layer of a node, if it is one."""
         inputs = [self.alias.get(name, name) for name in node.input if name]
         outputs = [name for name in node.output if name]
+        if not outputs:
+            raise FormatError("a node without an output", where=self._where(node))
         if node.op_type in _SHAPE_ARITHMETIC or all(
             name in self.constants for name in inputs
         ):
@@ -198,4 +200,5 @@ class _Reader:
         return name
 
     def _where(self, node: Any) -> str:  # noqa: ANN401
-        return f"{self.path}: {node.op_type} {node.name or node.output[0]}"
+        made = node.output[0] if node.output else ""
+        return f"{self.path}: {node.op_type} {node.name or made}"

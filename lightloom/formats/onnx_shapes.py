@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.formats.compression import open_reading
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Shape = tuple[int, ...]
+
+MOST_MODEL_BYTES = 2**31 - 1
+"""Larger messages cannot be decoded; larger weights are files of their own."""
 
 _FLOATS = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE")
 
@@ -66,8 +70,8 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
     InputError
         The package onnx is missing, or the file cannot be read.
     FormatError
-        It is no ONNX file; an input has an axis of unknown length beside the batch;
-        shapes contradict each other.
+        It is too long or no ONNX file; an input has an axis of unknown length beside
+        the batch; shapes contradict each other.
     """
     try:
         import onnx
@@ -77,10 +81,13 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
         what, fix = "ONNX files need the package onnx", "install lightloom[onnx]"
         raise InputError(what, where=str(path), fix=fix) from None
     try:
-        model = onnx.load(str(path), load_external_data=False)
+        with open_reading(path, most_bytes=MOST_MODEL_BYTES) as file:
+            model = onnx.load_model_from_string(file.read())
     except OSError as problem:
         what = f"cannot read: {problem.strerror or problem}"
         raise InputError(what, where=str(path)) from None
+    except InputError:
+        raise
     except (DecodeError, ValueError):
         raise FormatError("not an ONNX file", where=str(path)) from None
     if not model.graph.node:
@@ -91,6 +98,8 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
         inferred = onnx.shape_inference.infer_shapes(
             model, strict_mode=True, data_prop=True
         )
+    except UnicodeDecodeError:
+        raise FormatError("a name is not UTF-8", where=str(path)) from None
     except InferenceError as problem:
         reason = str(problem).splitlines()[0]
         raise FormatError(f"shapes do not fit: {reason}", where=str(path)) from None

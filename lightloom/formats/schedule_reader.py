@@ -42,8 +42,13 @@ if TYPE_CHECKING:
 
     from lightloom.core.task import Task
 
-MOST_LINE_BYTES = 2**30
+MOST_LINE_BYTES = 2**27
+"""Of lines that are not steps: lists of lists take many times as much in memory."""
+MOST_STEP_LINE_BYTES = 2**30
+MOST_LINES = 2**22
+"""Each is a record, which takes about a kilobyte in memory beside its columns."""
 
+_STEP = b'{"record":"step",'
 _OPS = {op.name.lower(): int(op) for op in Op}
 
 
@@ -106,7 +111,7 @@ def _lines(binary: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
     while True:
         place = f"{name}:{number + 1}"
         try:
-            line = binary.readline(MOST_LINE_BYTES + 1)
+            line = binary.readline(max(MOST_LINE_BYTES, MOST_STEP_LINE_BYTES) + 1)
         except FormatError as problem:
             raise FormatError(
                 problem.what, where=place, allowed=problem.allowed, fix=problem.fix
@@ -116,14 +121,24 @@ def _lines(binary: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
             raise InputError(what, where=place) from None
         if not line:
             return
-        if len(line) > MOST_LINE_BYTES:
-            allowed = f"at most {MOST_LINE_BYTES} bytes"
-            raise FormatError("a line is too long", where=place, allowed=allowed)
+        _refuse_excess(number + 1, line, place)
         if not line.endswith(b"\n"):
             what, fix = "the file is truncated: a line is cut off", "write it anew"
             raise FormatError(what, where=place, fix=fix)
         number += 1
         yield number, line
+
+
+def _refuse_excess(number: int, line: bytes, place: str) -> None:
+    """Raise if a line is too long, or there are too many of them."""
+    if number > MOST_LINES:
+        allowed = f"at most {MOST_LINES} lines"
+        raise FormatError("the file has too many lines", where=place, allowed=allowed)
+    is_step = line.startswith(_STEP)
+    most_bytes = MOST_STEP_LINE_BYTES if is_step else MOST_LINE_BYTES
+    if len(line) > most_bytes:
+        what, allowed = "a line is too long", f"at most {most_bytes} bytes"
+        raise FormatError(what, where=place, allowed=allowed)
 
 
 class _Assembly:

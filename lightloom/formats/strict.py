@@ -48,6 +48,8 @@ def convert(
         return msgspec.convert(table, record)
     except msgspec.ValidationError as problem:
         raise _described(problem, table, where, error) from None
+    except RecursionError:
+        raise error("nested too deeply", where=where) from None
 
 
 def _refuse_unknown_keys(
@@ -60,7 +62,7 @@ def _refuse_unknown_keys(
     fields = [info.encode_name for info in msgspec.structs.fields(struct)]
     for key in table:
         if key not in fields:
-            what = f"unknown key {key!r}"
+            what = f"unknown key {_shown(key)!r}"
             allowed = ", ".join(fields)
             raise error(what, where=where, allowed=allowed, fix=nearest(key, fields))
 
@@ -112,6 +114,8 @@ def _shown(value: object) -> object:
     if isinstance(value, list | dict) and len(value) * 2 > _LONGEST_FOUND:
         kind = "array" if isinstance(value, list) else "object"
         return f"{kind} of {len(value)}"
-    if len(repr(value)) <= _LONGEST_FOUND:
-        return value
-    return f"{str(value)[:_LONGEST_FOUND]}..."
+    if isinstance(value, int):
+        digits = value.bit_length() * 3 // 10
+        return value if digits <= _LONGEST_FOUND else f"integer of {digits} digits"
+    text = value if isinstance(value, str) else repr(value)
+    return value if len(text) <= _LONGEST_FOUND else f"{text[:_LONGEST_FOUND]}..."

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
+from msgspec import Meta
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
 from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.strict import convert
+from lightloom.formats.toml_tables import read_toml
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
 
+_Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _TASKS = ("collective", "computation", "demand", "workload")
 _TABLES = ("fabric", *_TASKS)
 
@@ -31,7 +33,7 @@ class _CollectiveTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     op: str
     buffer_bytes: int
-    nodes: tuple[int, ...] | None = None
+    nodes: tuple[_Int64, ...] | None = None
     chunks: int | None = None
     root: int | None = None
 
@@ -57,14 +59,7 @@ def read_instance(path: Path) -> Instance:
         The file cannot be read or is not TOML; a key is unknown or missing; a value
         is outside its domain; the task does not fit the fabric.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        what = f"cannot read the instance: {problem.strerror}"
-        raise InputError(what, where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        what = f"not a TOML file: {problem}"
-        raise InputError(what, where=str(path)) from None
+    tables = read_toml(path)
     return parse_instance(tables, name=str(path), folder=path.parent)
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.replay.timeline import PairTimes
 
+_MOST_KEY = 2**62
+
 
 def node_times(pairs: PairTimes, node_count: int, completion_time_ps: int) -> NodeTimes:
     """Return what each node does, in O(P log P) for P rows of `pairs`."""
@@ -34,16 +36,26 @@ def union_lengths(
     """Return the length of the union of the intervals of each owner.
 
     Intervals are swept by start; each adds what lies beyond the furthest end so
-    far. Ends are replaced by their ranks, so that owner and end fit one integer
-    and one running maximum serves all owners.
+    far. Owner and end are put into one integer, so that one running maximum serves
+    all owners; where they do not fit, times are replaced by their ranks.
     """
+    if not len(owner):
+        return np.zeros(owner_count, dtype=np.int64)
+    times = None
+    first, span = int(start.min()), int(end.max()) - int(start.min()) + 1
+    if span * owner_count > _MOST_KEY or int(end.min()) < first:
+        times = np.unique(np.concatenate([start, end]))
+        high, span = np.searchsorted(times, end), len(times)
+    else:
+        high = end - first
+    # Merge sort, as steps come in order: twice as fast here as one key, sorted quickly.
     order = np.lexsort((start, owner))
     owner, start, end = owner[order], start[order], end[order]
-    ends, rank = np.unique(end, return_inverse=True)
-    furthest = np.maximum.accumulate(owner * len(ends) + rank)
+    furthest = np.maximum.accumulate(owner * span + high[order])
     covered = start.copy()
     same = np.flatnonzero(np.diff(owner) == 0)
-    reached = ends[furthest[same] - owner[same] * len(ends)]
+    reached = furthest[same] - owner[same] * span
+    reached = reached + first if times is None else times[reached]
     covered[same + 1] = np.maximum(covered[same + 1], reached)
     length = np.zeros(owner_count, dtype=np.int64)
     np.add.at(length, owner, np.maximum(end - covered, 0))

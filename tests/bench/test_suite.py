@@ -162,7 +162,7 @@ def test_an_unknown_suite_suggests_the_nearest() -> None:
     """So does an unknown file."""
     with pytest.raises(InputError, match="did you mean smoke"):
         load_suite("smokey")
-    with pytest.raises(InputError, match="cannot read the suite"):
+    with pytest.raises(InputError, match="cannot read"):
         load_suite("missing.toml")
 
 

@@ -290,6 +290,21 @@ def test_a_line_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule_reader, "MOST_LINE_BYTES", len(LINES[0]) - 1)
     error = _refusal(GOOD)
     assert (error.where, error.what) == ("f.jsonl:1", "a line is too long")
+    monkeypatch.setattr(schedule_reader, "MOST_LINE_BYTES", len(LINES[0]))
+    monkeypatch.setattr(schedule_reader, "MOST_STEP_LINE_BYTES", len(LINES[0]))
+    read_schedule_stream(io.BytesIO(GOOD), "f.jsonl")
+    monkeypatch.setattr(schedule_reader, "MOST_STEP_LINE_BYTES", len(LINES[2]) - 1)
+    assert _refusal(GOOD).what == "a line is too long"
+
+
+def test_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are counted, so that short ones without end do not fill the memory."""
+    monkeypatch.setattr(schedule_reader, "MOST_LINES", len(LINES))
+    read_schedule_stream(io.BytesIO(GOOD), "f.jsonl")
+    monkeypatch.setattr(schedule_reader, "MOST_LINES", len(LINES) - 1)
+    error = _refusal(GOOD)
+    assert error.where == f"f.jsonl:{len(LINES)}"
+    assert error.what == "the file has too many lines"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

@@ -89,6 +89,36 @@ def test_least_messages() -> None:
     assert least_messages(16, 64, 2) == Fraction(63 * 29, 17 * 14 - 1)
 
 
+def _least_in_three(ports: int, ranks: int) -> float:
+    """Return the least A + c + f that (a), (b) and (c) of `sums` allow."""
+    from scipy.optimize import linprog
+
+    # Columns A, c, f, h and the sum D; every row is at most its right side.
+    rows = [
+        [-1, -(ports + 1), 0, 1, 0],
+        [0, 0, -ranks, -1, 0],
+        [0, 0, 0, -(ports + 1), 0],
+        [1, 1, 1, 0, -1],
+        [0, ranks - ports - 1, ranks - 1, 0, -ranks],
+    ]
+    sides = [1, -ranks, -ranks, 0, 1 - ranks]
+    found = linprog([0, 0, 0, 0, 1], A_ub=rows, b_ub=sides, bounds=(0, ranks))
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("ports", [2, 5, 16])
+def test_three_portions_as_the_inequalities_say(ports: int) -> None:
+    """The weights give the least that the inequalities allow, or twice the buffer."""
+    for ranks in range(ports + 2, 4 * ports**2, ports):
+        found = least_messages(ports, ranks, 3)
+        assert found is not None
+        plain = 2 * (ranks - 1) / ranks
+        exact = max(plain, _least_in_three(ports, ranks))
+        assert float(found) <= exact * (1 + 1e-9)
+        assert float(found) >= 0.99 * exact
+    assert float(least_messages(16, 256, 3) or 0) > 2.65
+
+
 def test_total_hops() -> None:
     """One segment is a Moore bound; enough of them go straight to everyone."""
     assert total_hops(16, 1, 256) == 16 + 2 * 239

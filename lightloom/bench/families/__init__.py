@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,12 @@ class Family:
     name: str
     summary: str
     make: Callable[..., Instance]
+
+
+_COUNTED = ("rows", "cols", "copies", "layers", "width", "width", "nodes", "partners")
+"""Parameters in whose product an instance grows, those that pair up among themselves
+twice."""
+_MOST_COUNTED = 2**18
 
 
 @functools.cache
@@ -78,6 +85,7 @@ def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:
         if taken.default is inspect.Parameter.empty and key not in parameters:
             what = f"family {name} needs the parameter {key!r}"
             raise InputError(what, where=where, allowed=", ".join(takes))
+    _refuse_huge(parameters, f"{where}: {name}")
     try:
         return family.make(**parameters)
     except InputError as problem:
@@ -88,3 +96,13 @@ def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:
             allowed=problem.allowed,
             fix=problem.fix,
         ) from None
+
+
+def _refuse_huge(parameters: Mapping[str, object], where: str) -> None:
+    """Raise before an instance is made that would not fit the memory."""
+    given = [parameters[key] for key in _COUNTED if key in parameters]
+    size = math.prod(value for value in given if isinstance(value, int) and value > 0)
+    if size > _MOST_COUNTED:
+        factors = " * ".join(key for key in _COUNTED if key in parameters)
+        allowed = f"{factors} up to {_MOST_COUNTED}"
+        raise InputError("too large an instance", where=where, allowed=allowed)

@@ -24,7 +24,36 @@ Weighing the first with k and the second with a gives, for the messages per rank
 
     A + c + f  >=  (n - 1) (a + k) / ((k + 1)(1 + a) - 1).
 
-Three portions, or several segments: 2 (n - 1) / n, see `volume`. As portions last at
+Three portions. For one chunk let A(v), c(v) and f(v) be how many messages rank v gets
+in the first, second and third, and h(v) how many ranks' values it has after two; A, c,
+f and h are their averages. After one portion v has 1 + A(v) values at most, and never
+more than k + 1, so
+
+    (a)  h  <=  1 + A + (k + 1) c.
+
+In the end v has what it had and what came from at most k others that speak to at most
+k each; summed over all v, n^2 <= (k + 1) n h. Whoever has less than n after two needs
+a message in the third:
+
+    (b)  h >= n / (k + 1),        f >= 1 - h / n.
+
+All n - 1 others send something that ends up in v: in the third portion to v, in the
+second to v or one of those that v hears from in the third, or else in the first. So
+the first has n - 1 - f(v) - (the c of v and of these) messages or more; averaged over
+v, where again each rank counts at most k + 1 times, and with all others added,
+
+    (c)  n (A + c + f)  >=  n - 1 + (n - 1) f + (n - k - 1) c.
+
+Adding x times A + c + f itself, A replaced by (a), and 1 - x times (c) divided by n, with
+x (n - k - 1 + n k) = n - k - 1, so that c cancels, gives by (b)
+
+    A + c + f  >=  x (n / (k + 1) - 1) + (1 - x) (n - 1) / n
+                   + (x + (1 - x) (n - 1) / n) k / (k + 1),
+
+as long as x >= (x + (1 - x) (n - 1) / n) / n, so that h counts for more than what it
+saves in f; else nothing new follows.
+
+More portions, or several segments: 2 (n - 1) / n, see `volume`. As portions last at
 least as long as they do for the average rank, the data time is messages times B / r.
 """
 
@@ -50,7 +79,8 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-_ENOUGH = 3
+_THREE = 3
+_ENOUGH = 4
 
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -94,10 +124,12 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 
 
 def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
-    """Return the least messages per rank in 1 or 2 portions of one segment.
+    """Return the least messages per rank in 1, 2 or 3 portions of one segment.
 
     ``None`` if so few cannot do it at all.
     """
+    if portions == _THREE:
+        return max(Fraction(2 * (ranks - 1), ranks), _in_three(ports, ranks))
     if portions == 1:
         return Fraction(ranks - 1) if ranks <= ports + 1 else None
     if ranks <= ports + 1:
@@ -109,6 +141,20 @@ def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
     while 1 + 2 * (most + 1) + (ports - most - 1) * (2 + most) >= ranks:
         most += 1
     return Fraction((ranks - 1) * (most + ports), (ports + 1) * (1 + most) - 1)
+
+
+def _in_three(ports: int, ranks: int) -> Fraction:
+    """Return the least messages per rank in 3 portions, 0 where nothing follows."""
+    rest = ranks - ports - 1
+    if rest <= 0:
+        return Fraction(0)
+    others = Fraction(ranks - 1, ranks)
+    weight = Fraction(rest, rest + ranks * ports)
+    last = weight + (1 - weight) * others
+    if weight * ranks < last:
+        return Fraction(0)
+    held = Fraction(ranks, ports + 1)
+    return weight * (held - 1) + (1 - weight) * others + last * (1 - held / ranks)
 
 
 BOUND = BoundKind("sums", _find, _prove)

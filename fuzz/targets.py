@@ -1,0 +1,75 @@
+"""What is fuzzed: each kind of file that is read, and the function that reads it."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.bench.results import read_results
+from lightloom.bench.suite import load_suite
+from lightloom.formats.communication_log import read_communication_log
+from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.formats.flexflow_profile import read_flexflow_profile
+from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+from lightloom.formats.onnx_graph import read_onnx
+from lightloom.formats.op_graph import read_op_graph
+from lightloom.formats.schedule_reader import read_schedule
+from lightloom.instances.toml_file import read_instance
+from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CORPUS = Path(__file__).parents[1] / "tests" / "formats" / "corpus"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name
+        Folder of its files in the corpus.
+    suffix
+        What names of such files end in.
+    read
+        Reads the file at a path; raises a `LightloomError` or nothing.
+    """
+
+    name: str
+    suffix: str
+    read: Callable[[Path], object]
+
+    def files(self, kind: str) -> list[Path]:
+        """Return the files of the corpus, ``valid`` or ``refused``, by name."""
+        return sorted((CORPUS / self.name).glob(f"{kind}-*{self.suffix}"))
+
+
+def _verified(path: Path) -> object:
+    return verify(read_schedule(path))
+
+
+_TARGETS = (
+    Target("schedule", ".jsonl", _verified),
+    Target("schedule-gzip", ".jsonl.gz", read_schedule),
+    Target("schedule-zstandard", ".jsonl.zst", read_schedule),
+    Target("instance", ".toml", read_instance),
+    Target("matrix", ".csv", read_matrix),
+    Target("pairs", ".csv", read_pairs),
+    Target("op-graph", ".json", read_op_graph),
+    Target("communication-log", ".txt", read_communication_log),
+    Target("flexflow-profile", ".json", read_flexflow_profile),
+    Target("flexflow-tasks", ".json", read_flexflow_tasks),
+    Target("suite", ".toml", lambda path: load_suite(str(path))),
+    Target("results", ".jsonl", read_results),
+    Target("onnx", ".onnx", lambda path: read_onnx(path, batch_size=4)),
+)
+
+
+def targets() -> dict[str, Target]:
+    """Return the targets by name; ONNX only where its package is."""
+    absent = {"onnx"} if importlib.util.find_spec("onnx") is None else set()
+    return {target.name: target for target in _TARGETS if target.name not in absent}

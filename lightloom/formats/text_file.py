@@ -1,0 +1,36 @@
+"""Text files that are read as a whole, up to a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import FormatError, InputError
+from lightloom.core.units import MIB
+from lightloom.formats.compression import open_reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_TEXT_BYTES = 128 * MIB
+"""Tables, graphs and logs for people are no longer; in memory they take up to about
+thirty times as much."""
+
+
+def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
+    """Return what a UTF-8 file holds, decompressed by its suffix.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        It holds more than `most_bytes`, is not UTF-8, or its compression is damaged.
+    """
+    try:
+        with open_reading(path, most_bytes=most_bytes) as source:
+            return source.read().decode()
+    except UnicodeDecodeError as problem:
+        raise FormatError(f"not UTF-8: {problem.reason}", where=str(path)) from None
+    except OSError as problem:
+        what = f"cannot read: {problem.strerror or problem}"
+        raise InputError(what, where=str(path)) from None
