@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.instances.hybrid_parallel import hybrid_parallel
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.instances.toml_file import read_instance
 from lightloom.instances.workloads import catalogue as model_catalogue
@@ -97,7 +100,8 @@ def _demand_instances() -> Iterator[Instance]:
     """Yield demands whose pairs ask for different amounts, a whole number of MB each.
 
     In ``neighbours`` a node sends to the next one round, and a quarter as much to the
-    one after that; in ``groups`` blocks of four exchange, nearer ones more.
+    one after that; in ``groups`` blocks of four exchange, nearer ones more. On SiPAC
+    the traffic of ``hybrid-parallel`` training, 100 MB a node and collective.
     """
     for fabric_name, fabric in demand_fabrics().items():
         nodes = range(fabric.node_count)
@@ -118,6 +122,11 @@ def _demand_instances() -> Iterator[Instance]:
             most = max(size for _, _, size in rows) // 10**6
             task = Demand.from_rows(rows)
             yield Instance(f"{fabric_name}/{pattern}-{most}MB", fabric, task)
+    for count in cluster_sizes():
+        cluster = clusters(count)["sipac"]
+        assert isinstance(cluster, Sipac)
+        task = hybrid_parallel(cluster, 100 * 10**6)
+        yield Instance(f"sipac-{count}/hybrid-parallel-100MB", cluster, task)
 
 
 def _computation_instances() -> Iterator[Instance]:
@@ -140,7 +149,7 @@ def load_instance(name: str) -> Instance:
     """
     if name.endswith(".toml") or Path(name).is_file():
         return read_instance(Path(name))
-    known = {instance.name: instance for instance in named_instances()}
+    known = _by_name()
     if name not in known:
         raise InputError(
             "unknown instance",
@@ -149,3 +158,9 @@ def load_instance(name: str) -> Instance:
             fix=nearest(name, known),
         )
     return known[name]
+
+
+@functools.cache
+def _by_name() -> dict[str, Instance]:
+    """Return every named instance; they are frozen, and loaded one after another."""
+    return {instance.name: instance for instance in named_instances()}

@@ -62,7 +62,7 @@ class Series:
     x, y
         Points; for bars `x` are the names of the groups, equal in all series.
     style
-        Line style; dashed for what is not ours.
+        Line style; dashed for what is not ours, empty for points alone.
     colour
         Index into `COLOURS`; by default the place among the series.
     markers
@@ -72,7 +72,7 @@ class Series:
     label: str
     x: Sequence[float] | Sequence[str]
     y: Sequence[float]
-    style: Literal["-", "--", ":"] = "-"
+    style: Literal["-", "--", ":", ""] = "-"
     colour: int | None = None
     markers: bool = True
 
@@ -97,8 +97,9 @@ class Panel:
     series
         What is drawn.
     kind
-        ``lines``, ``bars`` in groups, or ``stack``: one bar a group, series on top
-        of one another, the total above.
+        ``lines``, ``bars`` in groups, ``stack``: one bar a group, series on top
+        of one another, the total above; or ``matrix``: a row for each series, the
+        darker the larger, zeros white.
     x_log, y_log
         Base of a logarithmic axis, or ``None`` for a linear one.
     x_ticks
@@ -111,7 +112,7 @@ class Panel:
     x_label: str
     y_label: str
     series: Sequence[Series]
-    kind: Literal["lines", "bars", "stack"] = "lines"
+    kind: Literal["lines", "bars", "stack", "matrix"] = "lines"
     x_log: int | None = None
     y_log: int | None = None
     x_ticks: Sequence[tuple[float, str]] | None = None
@@ -155,9 +156,12 @@ def draw(panels: Sequence[Panel]) -> Figure:
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     labels: dict[str, Artist] = {}
     for panel, pair in zip(panels, axes, strict=True):
-        {"lines": _draw_lines, "bars": _draw_bars, "stack": _draw_stack}[panel.kind](
-            pair, panel
-        )
+        {
+            "lines": _draw_lines,
+            "bars": _draw_bars,
+            "stack": _draw_stack,
+            "matrix": _draw_matrix,
+        }[panel.kind](pair, panel)
         _dress(pair, panel)
         for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
@@ -174,7 +178,7 @@ def draw(panels: Sequence[Panel]) -> Figure:
 
 def _panel_inches(panel: Panel) -> float:
     """Return the width of a panel: room for the names below its bars."""
-    if panel.kind == "lines" or not panel.series:
+    if panel.kind in ("lines", "matrix") or not panel.series:
         return 3.8
     return 0.6 + 1.05 * len(panel.series[0].x)
 
@@ -182,11 +186,11 @@ def _panel_inches(panel: Panel) -> float:
 def _draw_lines(axes: Axes, panel: Panel) -> None:
     for place, series in enumerate(panel.series):
         colour = place if series.colour is None else series.colour
-        marked = series.markers and len(series.x) <= _DENSE
+        marked = series.markers and (len(series.x) <= _DENSE or not series.style)
         axes.plot(
             series.x,
             series.y,
-            series.style,
+            linestyle=series.style,
             label=series.label,
             color=COLOURS[colour % len(COLOURS)],
             marker=_MARKERS[colour % len(_MARKERS)] if marked else "",
@@ -236,6 +240,16 @@ def _draw_stack(axes: Axes, panel: Panel) -> None:
     axes.grid(visible=False, axis="x")
 
 
+def _draw_matrix(axes: Axes, panel: Panel) -> None:
+    import numpy as np
+
+    rows = np.array([series.y for series in panel.series], dtype=float)
+    image = axes.imshow(np.ma.masked_equal(rows, 0), cmap="viridis_r", vmin=0)
+    assert axes.figure is not None
+    axes.figure.colorbar(image, ax=axes, shrink=0.7)
+    axes.grid(visible=False)
+
+
 def _plain_numbers(axes: Axes) -> None:
     """Write 200 for 2 x 10^2, and label 2 and 5 too where decades are few."""
     low, high = axes.get_ylim()
@@ -256,12 +270,14 @@ def _dress(axes: Axes, panel: Panel) -> None:
     if panel.y_log:
         axes.set_yscale("log", base=panel.y_log)
         _plain_numbers(axes)
-    elif panel.series:
+    elif panel.kind == "matrix":
+        axes.set_aspect("equal")
+    elif panel.series and min(min(series.y) for series in panel.series) >= 0:
         axes.set_ylim(bottom=0)
     if panel.x_ticks is not None:
         places = [place for place, _ in panel.x_ticks]
         axes.set_xticks(places, [text for _, text in panel.x_ticks])
-        axes.minorticks_off()
+        axes.xaxis.minorticks_off()
     for mark in panel.marks:
         line: Any = {"color": "#666666", "linestyle": ":", "linewidth": 1.2}
         paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}

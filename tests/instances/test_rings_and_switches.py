@@ -12,6 +12,7 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Demand
+from lightloom.instances.clusters import cluster_sizes
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
@@ -156,5 +157,7 @@ def test_every_named_fabric_has_demands() -> None:
         found[instance.name.split("/")[0]] += 1
         assert parse_instance({**instance.table()}, name=instance.name) == instance
         assert np.min(instance.task.bytes) > 0
+    on_sipac = {name: found.pop(name) for name in list(found) if "sipac" in name}
+    assert on_sipac == {f"sipac-{nodes}": 1 for nodes in cluster_sizes()}
     assert set(found) == set(demand_fabrics())
     assert set(found.values()) == {2}

@@ -24,6 +24,9 @@ from lightloom.report.reproduce.lumorph_fig6 import Fig6
 from lightloom.report.reproduce.lumorph_fig7 import ALGORITHMS, Fig7
 from lightloom.report.reproduce.lumorph_fig8a import Fig8a
 from lightloom.report.reproduce.lumorph_fig8b import Fig8b
+from lightloom.report.reproduce.lumorph_fig10 import Fig10
+from lightloom.report.reproduce.lumorph_fig11 import TWO, Fig11, LineOfCalls
+from lightloom.report.reproduce.lumorph_models import MODELS
 from lightloom.report.reproduce.lumorph_rack import ideal_switch, lightpath, measure
 from lightloom.report.reproduce.lumorph_rounds import (
     MIN_CONGESTION,
@@ -48,6 +51,8 @@ SMALL = (
     Fig7(sizes=(8, 16), buffers=(KIB, MIB)),
     Fig8a(gpus=8, delays_ns=(0, 3_700, 25_000)),
     Fig8b(gpus=8, rates=(100, 200), buffers=(16 * KIB, MIB)),
+    Fig10(),
+    Fig11(sizes=(8, 16), models=MODELS[1:]),
 )
 
 
@@ -56,8 +61,9 @@ def silent(_: str) -> None:
 
 
 def test_the_catalogue_has_every_computable_figure() -> None:
-    """Six figures of the paper, each under its own name; unknown names suggest one."""
+    """Eight figures of the paper, each under its own name; unknown names suggest one."""
     assert [name for name in catalogue() if name.startswith("lumorph")] == [
+        *("lumorph-fig10", "lumorph-fig11"),
         *("lumorph-fig3", "lumorph-fig5", "lumorph-fig6"),
         *("lumorph-fig7", "lumorph-fig8a", "lumorph-fig8b"),
     ]
@@ -108,6 +114,14 @@ def test_measurements_equal_the_closed_forms(gpus: int) -> None:
     assert two.every_round_ps == lumorph_2_ps(gpus, size)
     assert two.completion_time_ps <= two.every_round_ps
     assert two.reconfigurations < two.steps
+
+
+@pytest.mark.parametrize("size", [4 * KIB, 4 * MIB, 256 * MIB])
+def test_all_reduces_are_lines_in_their_size(size: int) -> None:
+    """Between the two sizes that were replayed, and outside, within 0.1 %."""
+    line = LineOfCalls(16, TWO).collective_ps("all-reduce", np.arange(2), size)
+    exact = measure(lightpath(16), size, TWO).every_round_ps
+    assert line == pytest.approx(exact, rel=0.001)
 
 
 @pytest.mark.slow

@@ -56,6 +56,32 @@ def test_levels_do_their_collective(
         assert (apart == 1).all()
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["all-gather", "reduce-scatter"]), shapes, st.integers(1, 3))
+def test_dealt_blocks_do_their_collective(
+    op: str, shape: list[int], per_block: int
+) -> None:
+    """Every block goes its own way round, and no chunk is moved but once to a rank."""
+    ranks = prod(shape)
+    task = task_of(op, ranks, per_block)
+    made = make_algorithm("levels", {"shape": shape, "dealt": 1}, op=op)
+    plan = made.plan(task, 3)
+    execute(plan)
+    moved = sum(int((one.chunk_hi - one.chunk_lo).sum()) for one in plan.rounds)
+    assert moved == ranks * (ranks - 1) * per_block
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 4, 4), (4, 4, 4, 4), (3, 3, 3)])
+def test_dealt_blocks_load_all_dimensions(shape: tuple[int, ...]) -> None:
+    """Of the r^t blocks of turn t each dimension has its even share, rounded up."""
+    size, levels = shape[0], len(shape)
+    task = task_of("all-gather", size**levels, 1)
+    made = make_algorithm("levels", {"shape": list(shape), "dealt": 1}, op="all-gather")
+    for turn, one in enumerate(made.plan(task, 3).rounds):
+        share = size**turn / levels
+        assert share <= port_chunks(one).max() < share + 1
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(RINGS), shapes, st.integers(0, 1), st.data())
 def test_torus_rings_do_their_collective(
@@ -162,6 +188,7 @@ def test_torus_rings_use_all_four_links() -> None:
         ("levels", {"shape": [3, 4]}, r"product of the shape is 12.*16.*try"),
         ("levels", {"shape": [4, 4], "parts": 3}, "2 dimensions.*at most 2 parts"),
         ("levels", {"shape": [0, 4]}, "shape.*>= 1"),
+        ("levels", {"dealt": 1}, "does not do all-reduce"),
         ("torus-rings", {"shape": [16], "parts": 2}, "1 dimensions.*at most 1 parts"),
         ("torus-rings", {"shape": [2, 7]}, r"product.*14.*try \[4, 4\]"),
         ("parallel-rings", {"strides": [1, 2]}, "not rings through all of 16"),
@@ -179,3 +206,14 @@ def test_only_broadcast_and_reduce_go_through_blocks() -> None:
     """Other collectives have blocks already."""
     with pytest.raises(InputError, match="does not do all-gather"):
         make_algorithm("levels", {"through_blocks": 1}, op="all-gather")
+
+
+def test_blocks_are_dealt_whole_and_for_two_collectives_only() -> None:
+    """Parts of blocks have their own way, and broadcast has no blocks."""
+    whole = make_algorithm("levels", {"dealt": 1, "parts": 2}, op="all-gather")
+    with pytest.raises(InputError, match="dealt whole have one part"):
+        whole.plan(task_of("all-gather", 16, 1), 3)
+    both = {"dealt": 1, "through_blocks": 1}
+    for parameters in ({"dealt": 1}, both):
+        with pytest.raises(InputError, match="does not do broadcast"):
+            make_algorithm("levels", parameters, op="broadcast")

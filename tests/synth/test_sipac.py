@@ -205,6 +205,25 @@ def test_what_cannot_be_served_is_refused() -> None:
         made(TUNABLE, Demand.from_rows([(0, 1, 7)]), "greedy", parts=2)
 
 
+@pytest.mark.parametrize("op", ["all-gather", "reduce-scatter"])
+def test_many_blocks_are_dealt_to_the_levels(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where parts of blocks would be too many rows, all levels work all the same."""
+    fabric = Sipac(radix=4, level=2)
+    task = over_all(fabric, op, 64 * MB)
+    in_parts = made(fabric, task)
+    assert in_parts.algorithm.parameters["parts"] == 3
+    monkeypatch.setattr("lightloom.synth.fabrics.sipac._MOST_ROWS", 64 * 64)
+    dealt, whole = made(fabric, task), made(fabric, task, "levels", parts=1)
+    assert dealt.algorithm.parameters["dealt"] == 1
+    # 1 + 2 + 6 blocks of 21 on one port, instead of 21 thirds or of 21 whole ones.
+    assert 2 * time_ps(dealt) < time_ps(whole)
+    assert time_ps(in_parts) < time_ps(dealt) < time_ps(in_parts) * 1.35
+    rows = [sum(len(one.transfers.src) for one in s.parts) for s in (in_parts, dealt)]
+    assert rows[1] == 64 * 63 < rows[0]
+
+
 def test_other_algorithms_of_one_hop_do_too() -> None:
     """Radices equal to the ports of a switch only ever correct one digit."""
     schedule = made(FIXED, over_all(FIXED, "all-reduce", 64), "radices", radices=[4, 4])

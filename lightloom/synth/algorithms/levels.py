@@ -48,6 +48,11 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rounds of at most as many peers as there are ports.
     parts
         1 to D; D if ``None``.
+    dealt
+        1: whole blocks are dealt to the dimensions, the block of rank i to the one that
+        its digits add up to, and begin there. All-gather and reduce-scatter then use
+        all dimensions with a row for each block, where parts need one for each part of
+        it; dimensions are unequally loaded while ranks hold few blocks.
     through_blocks
         1: broadcast scatters blocks and gathers them all, and reduce does the
         reverse, which moves 2 B bytes through a rank for any D, where handing on
@@ -56,6 +61,7 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     shape: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**20)], ...] | None = None
     parts: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
+    dealt: Literal[0, 1] = 0
     through_blocks: Literal[0, 1] = 0
 
     all_ops: ClassVar[tuple[str, ...]] = (
@@ -66,6 +72,8 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def ops(self) -> tuple[str, ...]:
         """Collectives it can do with these parameters."""
+        if self.dealt:
+            return () if self.through_blocks else ("all-gather", "reduce-scatter")
         return ("broadcast", "reduce") if self.through_blocks else self.all_ops
 
     def granularity(self, ranks: int, ports: int) -> int:
@@ -80,7 +88,8 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return Plan(collective, ())
         op = collective.op
         blocks = op != "all-reduce" and not self.through_blocks
-        made = _Exchange(box, self._parts(box), collective, blocks)
+        parts = self._parts(box)
+        made = _Exchange(box, parts, collective, blocks, dealt=bool(self.dealt))
         if op == "all-to-all":
             rounds = made.rounds(made.all_to_all)
         elif op in _ROOTED:
@@ -114,9 +123,11 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def _parts(self, box: Dimensions) -> int:
-        most = max(1, len(box.sizes))
+        most = 1 if self.dealt else max(1, len(box.sizes))
         if self.parts is not None and self.parts > most:
             what = f"{most} dimensions longer than one give at most {most} parts"
+            if self.dealt:
+                what = "blocks that are dealt whole have one part"
             raise InputError(what, where="algorithm.parts", found=self.parts)
         return self.parts or most
 
@@ -132,18 +143,28 @@ class _Rows:
     port: IntArray
     base: IntArray | int = 0
 
+    def where(self, kept: IntArray) -> _Rows:
+        """Return the rows at some positions of `start`, one after another."""
+        shape = self.start.shape
+        src, dst, port = (
+            np.broadcast_to(column, shape)[kept]
+            for column in (self.src, self.dst, self.port)
+        )
+        return _Rows(src, dst, self.start[kept], 1, port)
+
 
 @dataclass(frozen=True)
 class _Exchange:
     """The rounds of `Levels` for a box, a number of parts and a collective.
 
-    `blocks` is that of `Pieces`.
+    `blocks` is that of `Pieces`, `dealt` that of `Levels`.
     """
 
     box: Dimensions
     parts: int
     collective: Collective
     blocks: bool
+    dealt: bool = False
 
     def rounds(self, rows: Callable[[int, int], _Rows]) -> list[Round]:
         """Return one round for each turn, all parts together."""
@@ -160,20 +181,39 @@ class _Exchange:
                         op=Op.COPY,
                         base=one.base,
                     )
-                    for one in (rows(part, turn) for part in range(self.parts))
+                    for one in self._at_once(rows, turn)
                 ]
             )
             for turn in range(len(self.box.sizes))
         ]
         return [one for one in found if one is not None]
 
+    def _at_once(self, rows: Callable[[int, int], _Rows], turn: int) -> Iterator[_Rows]:
+        """Yield the rows of a turn for each part, or each share of the blocks."""
+        if not self.dealt:
+            yield from (rows(part, turn) for part in range(self.parts))
+            return
+        count = len(self.box.sizes)
+        block = np.arange(self.box.ranks, dtype=np.int64)
+        share = np.zeros_like(block)
+        for dimension in range(count):
+            share = share + self.box.digit(block, dimension)
+        for first in range(count):
+            found = rows(first, turn)
+            yield found.where(share[found.start] % count == first)
+
     def gather(self, part: int, turn: int) -> _Rows:
         """Return the rows in which ranks share what they have gathered so far."""
         order = self.box.order(part)
-        pieces = Pieces(self.box, part, self.parts, order, self.blocks)
         rank = np.arange(self.box.ranks, dtype=np.int64)
-        start, length = pieces.ranges(rank, order[:turn])
         src, dst, port = self._line(rank, order[turn])
+        if self.dealt:
+            free = order[:turn]
+            held = self.box.corner(rank, free)[:, None] + self.box.inside(free)
+            start = np.broadcast_to(held, (len(dst), *held.shape))
+            return _Rows(src, dst, start, 1, port)
+        pieces = Pieces(self.box, part, self.parts, order, self.blocks)
+        start, length = pieces.ranges(rank, order[:turn])
         return _Rows(src, dst, start, length, port)
 
     def scatter(self, part: int, turn: int) -> _Rows:

@@ -82,9 +82,11 @@ def _proposals(task: Collective, dimensions: int) -> Iterator[Proposal]:
     """Yield algorithms with their parameters, the shape left out."""
     parts = sorted({1, max(1, dimensions)})
     # In the last rounds a rank may move a row for every part of most blocks.
-    blocks = task.op not in ("all-reduce", "broadcast", "reduce")
+    blocks = task.op in ("all-gather", "all-to-all", "reduce-scatter")
     if blocks and task.rank_count**2 * parts[-1] > _MOST_ROWS:
         parts = parts[:1]
+        if task.op != "all-to-all" and task.rank_count**2 <= _MOST_ROWS:
+            yield "levels", {"dealt": 1}
     for number in reversed(parts):
         yield "levels", {"parts": number}
         if task.op in ("broadcast", "reduce"):

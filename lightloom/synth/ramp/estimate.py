@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.synth.ramp.shape import STEPS
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ def estimate(
 
 
 def ramp_loads(
-    shape: Shape, op: str, size_bytes: int, transceivers: int, bits_per_s: int
+    shape: Shape,
+    op: str,
+    size_bytes: int,
+    transceivers: int,
+    bits_per_s: int,
+    steps: tuple[int, ...] = STEPS,
 ) -> Iterator[StepLoad]:
     """Yield the steps of an operation on all nodes of a shape (Table 8, corrected).
 
@@ -133,24 +139,44 @@ def ramp_loads(
         The full buffer: see `lightloom.core.task.Collective`.
     transceivers, bits_per_s
         Of a node, and the rate of one.
+    steps
+        Steps whose subgroups are whole: all of them, but where one number of every
+        rack takes part, which leaves out those along the numbers.
 
     Raises
     ------
     InputError
         An operation there is not.
     """
-    active = [step for step in (1, 2, 3, 4) if shape.members(step) > 1]
+    sweeps = _sweeps(shape, size_bytes, transceivers, bits_per_s, steps)
+    if op not in sweeps:
+        what, allowed = "no such operation", ", ".join(sweeps)
+        raise InputError(what, where="op", found=op, allowed=allowed)
+    for sweep in sweeps[op]:
+        yield from sweep
+
+
+def _sweeps(
+    shape: Shape,
+    size_bytes: int,
+    transceivers: int,
+    bits_per_s: int,
+    steps: tuple[int, ...],
+) -> dict[str, list[list[StepLoad]]]:
+    """Return what each operation takes: once or twice through the active steps."""
     portion = Fraction(size_bytes)
     narrow, whole, items = [], [], []
-    for step in active:
+    for step in steps:
         members = shape.members(step)
+        if members == 1:
+            continue
         rate = per_pair(transceivers, shape, step) * bits_per_s
         portion /= members
         narrow.append(StepLoad(portion, rate, members))
         items.append(StepLoad(Fraction(size_bytes, members), rate))
         whole.append(StepLoad(Fraction(size_bytes), rate, members))
     moved = [StepLoad(load.pair_bytes, load.pair_bits_per_s) for load in narrow]
-    sweeps = {
+    return {
         "all-gather": [moved[::-1]],
         "all-reduce": [narrow, moved[::-1]],
         "all-to-all": [items],
@@ -160,11 +186,6 @@ def ramp_loads(
         "reduce-scatter": [narrow],
         "scatter": [moved],
     }
-    if op not in sweeps:
-        what, allowed = "no such operation", ", ".join(sweeps)
-        raise InputError(what, where="op", found=op, allowed=allowed)
-    for sweep in sweeps[op]:
-        yield from sweep
 
 
 def broadcast_loads(

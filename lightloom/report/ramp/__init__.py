@@ -1,0 +1,1 @@
+"""RAMP beside electrical networks: what they are built of, cost and consume."""

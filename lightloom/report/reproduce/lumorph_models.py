@@ -1,0 +1,51 @@
+"""The three models of the LUMORPH paper's section 6, trained with data parallelism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lightloom.core.training import Training
+
+__all__ = ["MODELS", "STRATEGIES", "TrainedModel"]
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model, and the samples that each GPU works on.
+
+    Attributes
+    ----------
+    title
+        Name in the paper.
+    model
+        Name in the catalogue of workloads.
+    local_batch
+        Samples of a GPU; the paper does not give them.
+    """
+
+    title: str
+    model: str
+    local_batch: int
+
+    def training(self, gpus: int = 1) -> Training:
+        """Return its training on A100s in tf32, as the paper's GPUs were A100s."""
+        return Training(
+            batch_size=self.local_batch * gpus,
+            gpu="a100",
+            precision="tf32",
+            optimiser="adam",
+            model=self.model,
+        )
+
+
+MODELS = (
+    TrainedModel("BERT", "bert-large", 1),
+    TrainedModel("Inception", "inception-v3", 8),
+    TrainedModel("NCF", "ncf", 1024),
+)
+
+STRATEGIES = (
+    "The paper's strategies come from FlexFlow's search and are not given: here every"
+    " model is data parallel, one all-reduce for each layer with parameters, and there"
+    " are no LAYERTOLAYER transfers."
+)

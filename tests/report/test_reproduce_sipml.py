@@ -1,0 +1,108 @@
+"""Figures of the SiP-ML paper, at sizes that a test can afford."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from lightloom.report.reproduce import catalogue
+from lightloom.report.reproduce.reproduction import Verdict
+from lightloom.report.reproduce.sipml_fig5 import Fig5Sip
+from lightloom.report.reproduce.sipml_fig6 import Fig6Sip
+from lightloom.report.reproduce.sipml_fig7 import Fig7Sip
+from lightloom.report.reproduce.sipml_fig8 import Fig8Sip
+from lightloom.report.reproduce.sipml_fig9 import Fig9Sip
+from lightloom.report.reproduce.sipml_fig10 import Fig10Sip
+from lightloom.report.reproduce.sipml_setup import (
+    FLAT,
+    TRANSFORMER,
+    Trained,
+    fabrics,
+)
+from lightloom.report.reproduce.sipml_table1 import PAPER, Table1Sip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lightloom.report.reproduce import Figure
+
+NCF = Trained("ncf", (256, 1024), 100, 512)
+
+SMALL = (
+    Fig5Sip(gpus=16, rates=(128, 512), models=(NCF,)),
+    Fig6Sip(gpus=16, rates=(128, 8192), models=(NCF,)),
+    Fig7Sip(gpus=32, shown=8, degrees=(2, 4), trained=NCF, batch=256),
+    Fig8Sip(gpus=16, rates=(128, 2048), switches=(1, 4), trained=NCF),
+    Fig9Sip(gpus=16, rates=(128,), delays_us=(30, 100), trained=NCF),
+    Fig10Sip(sizes=(16, 32), rate=256, models=(NCF,)),
+    Table1Sip(sizes=(8, 16), latencies_us=(1, 100), trained=NCF),
+)
+
+
+def silent(_: str) -> None:
+    """Say nothing."""
+
+
+def test_the_catalogue_has_every_computable_figure() -> None:
+    """Six figures and a table."""
+    assert sorted(name for name in catalogue() if name.startswith("sipml")) == [
+        *("sipml-fig10", "sipml-fig5", "sipml-fig6", "sipml-fig7"),
+        *("sipml-fig8", "sipml-fig9", "sipml-table1"),
+    ]
+
+
+@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
+def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
+    """Rows under their columns, a verdict with a reason, four files."""
+    reproduction = small.run(silent)
+    assert reproduction.rows
+    for row in reproduction.rows:
+        assert len(row) == len(reproduction.columns)
+    assert reproduction.comparisons
+    for comparison in reproduction.comparisons:
+        assert comparison.ours
+        if comparison.verdict != Verdict.MATCHES:
+            assert comparison.why
+    assert any("roofline" in note for note in reproduction.notes)
+    names = [path.name for path in reproduction.save(tmp_path)]
+    assert names == [
+        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
+    ]
+
+
+@pytest.mark.parametrize("small", SMALL[1:3], ids=lambda small: small.name)
+def test_the_same_figure_comes_out_every_time(small: Figure) -> None:
+    """Data and verdicts."""
+    first, second = small.run(silent), small.run(silent)
+    assert first.rows == second.rows
+    assert first.comparisons == second.comparisons
+
+
+def test_curves_lie_between_perfect_scaling_and_none() -> None:
+    """Twice the batch takes between half as many iterations and as many."""
+    curve = TRANSFORMER.curve()
+    batches = sorted(curve)
+    for small, large in pairwise(batches):
+        assert curve[large] < curve[small] < curve[large] * large / small
+
+
+def test_all_fabrics_have_the_rate_of_a_gpu_and_the_latency() -> None:
+    """But for what whole wavelengths and switches leave over."""
+    named = fabrics(64, 1024, latency_ps=7)
+    for fabric in named.values():
+        assert fabric.alpha_ps == 7
+        assert fabric.node_count == 64
+        assert 0.97 * 1024e9 < fabric.node_bits_per_s <= 1024e9
+    assert FLAT in named
+    assert len(named) == 5
+
+
+def test_the_paper_loses_speed_with_latency_in_each_row() -> None:
+    """The table was copied in order."""
+    for row in PAPER.values():
+        values = [row[us] for us in sorted(row)]
+        assert values == sorted(values, reverse=True)
+    assert np.all(np.diff([row[1] for row in PAPER.values()]) > 0)
