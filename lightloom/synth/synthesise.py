@@ -17,8 +17,8 @@ from lightloom.synth.fabrics import catalogue
 from lightloom.synth.own import catalogue as problems
 from lightloom.synth.sign import signed
 from lightloom.synth.weaving.mapping import GIVEN
-from lightloom.validate import task as task_rules
 from lightloom.validate.bounds import lower_bound
+from lightloom.validate.checks import task as task_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

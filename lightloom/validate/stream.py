@@ -11,8 +11,9 @@ from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart, Transfers
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import check_collective
-from lightloom.validate import circuits, data, held, multicast, resources, transfers
-from lightloom.validate.all_to_all import Items
+from lightloom.validate.checks import circuits, held, multicast, resources, transfers
+from lightloom.validate.data import contributions
+from lightloom.validate.data.all_to_all import Items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -142,7 +143,7 @@ class _Walk:
             yield from self._items.finish()
             return
         kept = replace(self._bare, parts=tuple(self._kept))
-        yield from data.check(kept, self._collective, self._chunks)
+        yield from contributions.check(kept, self._collective, self._chunks)
 
     def _enter(self, segment: Segment) -> Iterator[Violation]:
         """Check a segment, which the steps after it use."""

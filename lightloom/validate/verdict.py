@@ -11,20 +11,19 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric
-from lightloom.validate import (
-    certificate,
+from lightloom.validate import certificate, objectives
+from lightloom.validate.checks import (
     circuits,
-    data,
     demand,
     footer,
     held,
     multicast,
-    objectives,
     order,
     resources,
     task,
     transfers,
 )
+from lightloom.validate.data import contributions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,7 +155,7 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
         found.add(multicast.check(fabric, schedule))
     if ordered and moved and task_sound:
         if isinstance(schedule.task, Collective):
-            found.add(data.check(schedule, schedule.task))
+            found.add(contributions.check(schedule, schedule.task))
         else:
             found.add(demand.check(count, schedule, schedule.task))
     if schedule.footer is None:

@@ -17,7 +17,8 @@ from lightloom.synth.own import own_algorithm
 from lightloom.synth.routing import lit_routes as module
 from lightloom.synth.routing.lit_routes import lit_routes
 from lightloom.synth.sign import signed
-from lightloom.validate import circuits, resources, verify
+from lightloom.validate import verify
+from lightloom.validate.checks import circuits, resources
 
 LINE = Lightpath(rows=1, cols=6, lasers=3, waveguides=1)
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective
-from lightloom.validate import postcondition
-from lightloom.validate.moves import moves_of
-from lightloom.validate.values import Values
+from lightloom.validate.data import postcondition
+from lightloom.validate.data.moves import moves_of
+from lightloom.validate.data.values import Values
 
 
 def test_foreign_contributions_are_wrong() -> None:

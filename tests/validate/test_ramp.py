@@ -10,9 +10,10 @@ from lightloom.core.circuit import ALONE
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.schedule import Segment
 from lightloom.instances.fabrics import load_fabric
-from lightloom.validate import RULES, resources, verify
+from lightloom.validate import RULES, verify
 from lightloom.validate.bounds import all_bounds
-from lightloom.validate.circuits import inspect
+from lightloom.validate.checks import resources
+from lightloom.validate.checks.circuits import inspect
 from tests.validate.ramp import (
     FABRIC,
     FAMILIES,

@@ -14,9 +14,9 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 from lightloom.validate.bounds.portions import fan_ps, reach_ps
+from lightloom.validate.data.moves import Ranges, conditions
 from lightloom.validate.distinct import distinct
 from lightloom.validate.exact_sums import exact_sums
-from lightloom.validate.moves import Ranges, conditions
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -44,8 +44,8 @@ v, where again each rank counts at most k + 1 times, and with all others added,
 
     (c)  n (A + c + f)  >=  n - 1 + (n - 1) f + (n - k - 1) c.
 
-Adding x times A + c + f itself, A replaced by (a), and 1 - x times (c) divided by n, with
-x (n - k - 1 + n k) = n - k - 1, so that c cancels, gives by (b)
+Adding x times A + c + f itself, A replaced by (a), and 1 - x times (c) divided by n,
+with x (n - k - 1 + n k) = n - k - 1, so that c cancels, gives by (b)
 
     A + c + f  >=  x (n / (k + 1) - 1) + (1 - x) (n - 1) / n
                    + (x + (1 - x) (n - 1) / n) k / (k + 1),

@@ -12,7 +12,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.schedule import Schedule
-from lightloom.validate.circuits import take
+from lightloom.validate.checks.circuits import take
 from lightloom.validate.strategies.light_path import (
     LightPath,
     circuits_of,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.schedule import Segment
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.validate import resources
+from lightloom.validate.checks import resources
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits

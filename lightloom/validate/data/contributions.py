@@ -9,11 +9,11 @@ import numpy as np
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
-from lightloom.validate import postcondition
-from lightloom.validate.cells import DenseCells, SparseCells
+from lightloom.validate.data import postcondition
+from lightloom.validate.data.cells import DenseCells, SparseCells
+from lightloom.validate.data.moves import Moves, Ranges, expand, moves_of
+from lightloom.validate.data.values import NOTHING, Values
 from lightloom.validate.distinct import distinct
-from lightloom.validate.moves import Moves, Ranges, expand, moves_of
-from lightloom.validate.values import NOTHING, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def check(
     fate.
 
     Rules ``source-holds-data``, ``reduce-into-nothing`` and ``write-conflict``;
-    if none is broken, the rules of `lightloom.validate.postcondition`. Transfers
+    if none is broken, the rules of `lightloom.validate.data.postcondition`. Transfers
     must be sound, each by itself.
 
     Every step reads the state at its release and writes at its end. Missing data are

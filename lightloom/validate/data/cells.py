@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.validate.data.values import NOTHING
 from lightloom.validate.distinct import distinct
-from lightloom.validate.values import NOTHING
 
 if TYPE_CHECKING:
     from typing import TypeAlias

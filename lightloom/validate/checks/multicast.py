@@ -10,7 +10,7 @@ from lightloom.core.circuit import ALONE
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import Transfers
 from lightloom.core.violation import Violation
-from lightloom.validate.circuits import inspect, take
+from lightloom.validate.checks.circuits import inspect, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

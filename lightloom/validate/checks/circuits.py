@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.violation import Violation
-from lightloom.validate.multicast_rows import misplaced
+from lightloom.validate.checks.multicast_rows import misplaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

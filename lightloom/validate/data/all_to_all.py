@@ -1,8 +1,8 @@
 """All-to-all, item by item: who had each chunk last, in one number a chunk.
 
-What `lightloom.validate.data` proves of any collective takes a cell for each chunk and
-rank. In an all-to-all every chunk has one owner before and one after, so following its
-last holder is enough, and fits millions of chunks.
+What `lightloom.validate.data.contributions` proves of any collective takes a cell for
+each chunk and rank. In an all-to-all every chunk has one owner before and one after, so
+following its last holder is enough, and fits millions of chunks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
-from lightloom.validate.moves import expand
+from lightloom.validate.data.moves import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.violation import Violation
+from lightloom.validate.checks.transfers import unreadable
 from lightloom.validate.distinct import distinct
-from lightloom.validate.transfers import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Op, Schedule, StepPart, Transfers
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import catalogue, op_of
-from lightloom.validate import data
-from lightloom.validate.values import Values
+from lightloom.validate.data import contributions
+from lightloom.validate.data.values import Values
 
 if TYPE_CHECKING:
     from lightloom.core.violation import Violation
@@ -113,7 +113,7 @@ def _final_faults(task: Collective, begin: State, state: State) -> set[Fault]:
 
 def _found(task: Collective, rows: list[Row]) -> set[Fault]:
     faults: set[Fault] = set()
-    for violation in data.check(_schedule(task, rows), task):
+    for violation in contributions.check(_schedule(task, rows), task):
         where = violation.resource
         if violation.step is not None:
             faults.add((violation.rule, violation.step, where))
@@ -173,7 +173,7 @@ def test_blocks_do_not_matter(seed: int, op: str) -> None:
     nodes = tuple(range(4))
     task = Collective(op, nodes, 12, 12)
     rows = _random_rows(rng, task, op_of(task).chunk_total(task))
-    whole = sorted(data.check(_schedule(task, rows), task), key=repr)
+    whole = sorted(contributions.check(_schedule(task, rows), task), key=repr)
     limits = [
         ("MOST_CELLS", 8),
         ("MOST_ELEMENTS", 3),
@@ -183,8 +183,8 @@ def test_blocks_do_not_matter(seed: int, op: str) -> None:
     ]
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in rng.sample(limits, rng.randint(1, 5)):
-            patch.setattr(data, name, limit)
-        cut = list(data.check(_schedule(task, rows), task))
+            patch.setattr(contributions, name, limit)
+        cut = list(contributions.check(_schedule(task, rows), task))
     flow = [violation for violation in cut if violation.step is not None]
     if flow or not cut:
         assert sorted(cut, key=repr) == whole

@@ -10,7 +10,7 @@ from lightloom.core.schedule import FluidTransfers, Op, Transfers
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
-from lightloom.validate.task import MOST_BYTES
+from lightloom.validate.checks.task import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

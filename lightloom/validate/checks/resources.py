@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.violation import Violation
-from lightloom.validate.circuits import take
+from lightloom.validate.checks.circuits import take
 from lightloom.validate.distinct import distinct
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.violation import Violation
-from lightloom.validate.moves import expand
+from lightloom.validate.data.moves import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.validate.cells import DenseCells, SparseCells
-    from lightloom.validate.moves import Moves
-    from lightloom.validate.values import Values
+    from lightloom.validate.data.cells import DenseCells, SparseCells
+    from lightloom.validate.data.moves import Moves
+    from lightloom.validate.data.values import Values
 
 _SHOWN = 4
 

@@ -1,0 +1,1 @@
+"""One check per rule, on a schedule and its circuits, steps and claims."""

@@ -1,0 +1,1 @@
+"""Data: what ranks hold, followed through a schedule on contribution counts."""

@@ -1,0 +1,58 @@
+"""All-reduce in one round less, where its halves can meet in exchanges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lightloom.synth.rounds.exchange import exchanging, lightest_first
+from lightloom.synth.rounds.moves import copies
+from tests.synth.rounds.test_few_rounds import OPS, Lightpath, solved
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "lasers", "rounds"),
+    [
+        (2, 2, 2, 3),  # a ring
+        (2, 4, 2, 7),
+        (4, 4, 2, 15),
+        (2, 3, 4, 3),  # direct
+        (2, 4, 3, 5),
+        (3, 4, 5, 5),
+        (4, 4, 7, 5),
+        (2, 4, 7, 3),  # a step round a ring, then forwarding
+    ],
+)
+def test_halves_share_a_round(rows: int, cols: int, lasers: int, rounds: int) -> None:
+    """One round less than an all-gather there and back, and no fewer are possible."""
+    assert "all-reduce" in OPS
+    fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=1)
+    found = solved(fabric, "all-reduce", tries=None)
+    assert found.rounds == found.bound.rounds == rounds
+    assert found.method.endswith("its halves exchanged")
+
+
+@pytest.mark.parametrize(("lasers", "rounds"), [(3, 2), (11, 2)])
+def test_one_round_is_refuted(lasers: int, rounds: int) -> None:
+    """Four tiles with less than twelve lasers exchange nothing in one round."""
+    fabric = Lightpath(rows=2, cols=2, lasers=lasers, waveguides=1)
+    found = solved(fabric, "all-reduce")
+    assert found.rounds == found.bound.rounds == rounds
+
+
+def test_no_exchange_of_three_and_none_without_a_second_wavelength() -> None:
+    """A chunk that goes to two tiles at first, and a tile with one laser."""
+    two = copies([(0, 0, 0), (0, 1, 0)], [[0, 1], [0, 2]])
+    assert exchanging(two, 8) is None
+    one = copies([(0, 3, 0)], [[0, 1]])
+    assert exchanging(one, 1) is None
+    both = exchanging(one, 2)
+    assert both is not None
+    assert (both.round_count, sorted(both.wavelength.tolist())) == (1, [0, 1])
+
+
+def test_the_lightest_round_comes_first() -> None:
+    """The others keep their order."""
+    rows = [(0, 0, 0), (0, 1, 1), (1, 0, 2), (2, 0, 3), (2, 1, 4)]
+    moves = lightest_first(copies(rows, [[0, 1]] * 5))
+    assert np.array_equal(moves.round, [1, 1, 0, 2, 2])

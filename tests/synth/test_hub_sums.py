@@ -1,0 +1,148 @@
+"""Hub sums: rounds, configurations, loads of the arcs, and every rank counted once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.schedule import Op
+from lightloom.core.task import Collective
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import Instance
+from lightloom.synth.algorithms import make_algorithm
+from lightloom.synth.algorithms.de_bruijn import DeBruijn
+from lightloom.synth.algorithms.hub_trees import HubForest
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate.bounds.sums import least_messages
+from tests.oracle.rank_buffers import execute
+
+if TYPE_CHECKING:
+    from lightloom.synth.plan import Plan
+
+
+def _plan(ranks: int, degree: int, chunks: int | None = None) -> Plan:
+    made = make_algorithm("hub-sums", {"degree": degree}, op="all-reduce")
+    count = made.granularity(ranks, degree) if chunks is None else chunks
+    task = Collective("all-reduce", tuple(range(ranks)), 4 * count, count)
+    return made.plan(task, degree)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 8), st.integers(1, 40))
+def test_digraph_is_made_of_groups(degree: int, groups: int) -> None:
+    """Tails and heads of the groups, ports and both lists of neighbours agree."""
+    graph = DeBruijn(degree, groups)
+    arcs = {
+        (tail, head)
+        for group in range(groups)
+        for tail in graph.tails(group).tolist()
+        for head in graph.heads(group).tolist()
+    }
+    assert len(arcs) == graph.ranks * degree
+    after, before = graph.after(), graph.before()
+    assert arcs == {(v, u) for v, row in enumerate(after.tolist()) for u in row}
+    assert arcs == {(v, u) for u, row in enumerate(before.tolist()) for v in row}
+    for tail, head in arcs:
+        assert head in {
+            (degree * tail + digit) % graph.ranks for digit in range(degree)
+        }
+    src, dst = (np.array(end) for end in zip(*sorted(arcs), strict=True))
+    port = graph.ports(src, dst)
+    assert port.min() >= 0
+    assert port.max() < degree
+    for end in (src, dst):
+        assert len(set(zip(port.tolist(), end.tolist(), strict=True))) == len(arcs)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "degree", "rounds"),
+    [
+        (16, 16, 2),
+        (9, 3, 3),
+        (27, 3, 5),
+        (32, 4, 5),
+        (48, 12, 3),
+        (64, 8, 3),
+        (64, 16, 3),
+        (81, 3, 7),
+        (128, 16, 3),
+        (256, 16, 3),
+    ],
+)
+def test_rounds_are_one_less_than_twice_the_diameter(
+    ranks: int, degree: int, rounds: int
+) -> None:
+    """2 D - 1 rounds of at most `degree` peers, and all sums are right."""
+    plan = _plan(ranks, degree)
+    execute(plan)
+    assert len(plan.rounds) == rounds
+    every = np.concatenate([one.src * ranks + one.dst for one in plan.rounds])
+    pairs = np.unique(every)
+    for end in (pairs // ranks, pairs % ranks):
+        assert int(np.bincount(end).max()) <= degree
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 90), st.integers(1, 17), st.integers(1, 40))
+def test_any_number_of_ranks(ranks: int, ports: int, chunks: int) -> None:
+    """Ranks too many for the digraph join others, and get the total as well."""
+    made = make_algorithm("hub-sums", {}, op="all-reduce")
+    task = Collective("all-reduce", tuple(range(ranks)), 4 * chunks, chunks)
+    execute(made.plan(task, ports))
+
+
+@pytest.mark.parametrize(("ranks", "degree", "most"), [(256, 16, 4), (128, 16, 3.25)])
+def test_arcs_are_loaded_evenly(ranks: int, degree: int, most: float) -> None:
+    """Rounds send at most so many buffers, over all the ports of a rank together."""
+    plan = _plan(ranks, degree)
+    sent = 0
+    for one in plan.rounds:
+        _, arc = np.unique(one.src * ranks + one.dst, return_inverse=True)
+        size = one.chunk_hi - one.chunk_lo
+        sent += degree * int(np.bincount(arc, weights=size).max())
+    assert sent <= most * plan.collective.chunk_count
+
+
+@pytest.mark.parametrize(("ranks", "degree"), [(36, 6), (64, 8), (128, 16), (256, 16)])
+def test_messages_are_few(ranks: int, degree: int) -> None:
+    """Never fewer than three rounds need, and less than a third more."""
+    plan = _plan(ranks, degree)
+    sent = sum(int((one.chunk_hi - one.chunk_lo).sum()) for one in plan.rounds)
+    least = least_messages(degree, ranks, 3)
+    assert least is not None
+    per_rank = Fraction(sent, ranks * plan.collective.chunk_count)
+    assert least <= per_rank <= Fraction(4, 3) * least
+
+
+def test_hubs_forget_before_they_add() -> None:
+    """A hub that is no root copies once, in the last round up, from the idle one."""
+    graph = DeBruijn(4, 4)
+    trees = HubForest(graph).trees(1, 0)
+    assert trees is not None
+    assert trees.idle in trees.roots
+    assert np.flatnonzero(trees.up == trees.idle).tolist() == [trees.idle]
+    forgetful = sorted(set(trees.hubs.tolist()) - set(trees.roots.tolist()))
+    plan = _plan(16, 4)
+    first = plan.rounds[0]
+    part = plan.collective.chunk_count // graph.groups
+    mine = (first.op == Op.COPY) & (first.chunk_lo // part == 1)
+    assert sorted(first.dst[mine].tolist()) == forgetful
+    assert set(first.src[mine].tolist()) == {trees.idle}
+
+
+def test_auto_finds_three_rounds() -> None:
+    """A small all-reduce on 256 tiles: three rounds, one configuration, 1 % proved."""
+    task = Collective("all-reduce", tuple(range(256)), 4096)
+    found = synthesise(Instance("test", Lightpath(rows=16, cols=16), task))
+    assert found.incumbent is not None
+    assert found.incumbent.schedule.algorithm.name == "hub-sums"
+    assert found.incumbent.schedule.step_count == 3
+    assert len(found.incumbent.schedule.segments) == 1
+    assert found.objective is not None
+    assert found.bound is not None
+    assert 100 * (found.objective - found.bound) <= found.objective

@@ -1,0 +1,1 @@
+"""Tests of trainings on fabrics."""

@@ -1,0 +1,170 @@
+"""Plans of trainings: replays of a few replicas, choices, and what cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.training import Training
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.synth.training.plan import TrainingPlan, Wish
+from lightloom.synth.training.planner import Planner
+from lightloom.synth.training.replica import smallest_fit
+from lightloom.synth.training.strategy import Strategy, strategies
+from tests.synth.training.small_trainings import fabrics, training
+
+
+def planned(fabric_name: str, wish: Wish, nodes: int = 32) -> TrainingPlan:
+    """Return the plan of the small training."""
+    return Planner(training(64)).plan(fabrics(nodes)[fabric_name], wish)
+
+
+@pytest.mark.parametrize("name", ["ideal-switch", "electrical-cluster", "ocs"])
+@pytest.mark.parametrize(("k", "replicas"), [(1, 32), (2, 16), (4, 8)])
+def test_a_few_replicas_take_as_long_as_all(name: str, k: int, replicas: int) -> None:
+    """To the picosecond: on these fabrics no choice tells replicas apart."""
+    wish = Wish(model_parallel=k, replicas=replicas, replayed=1)
+    few = planned(name, wish)
+    all_of_them = planned(
+        name, Wish(model_parallel=k, replicas=replicas, replayed=1, whole=True)
+    )
+    assert not few.layout.is_whole
+    assert all_of_them.layout.is_whole
+    assert few.iteration_ps == all_of_them.iteration_ps
+    assert few.communication_share == all_of_them.communication_share
+
+
+def test_ring_replicas_are_alike_where_twins_alone_talk() -> None:
+    """Data parallelism on a ring: every node has the same circuits."""
+    few, all_of_them = (
+        planned("ring", Wish(model_parallel=1, replayed=1, whole=whole), 16)
+        for whole in (False, True)
+    )
+    assert (len(few.layout.nodes), len(all_of_them.layout.nodes)) == (13, 16)
+    assert few.partners == all_of_them.partners == 1
+    assert few.iteration_ps == all_of_them.iteration_ps
+
+
+def test_more_rate_never_hurts_the_best_plan_of_an_ideal_switch() -> None:
+    """The same strategies, all of them replayed."""
+    import msgspec
+
+    fabric = fabrics(8)["ideal-switch"]
+    planner, before = Planner(training(16)), None
+    for rate in (10**10, 10**11, 10**12):
+        faster = msgspec.structs.replace(fabric, bits_per_second_per_node=rate)
+        plan = planner.plan(faster, Wish(replayed=10))
+        assert before is None or plan.iteration_ps <= before
+        before = plan.iteration_ps
+
+
+def test_the_fastest_of_the_replayed_is_chosen() -> None:
+    """And every strategy is listed with what is known of it."""
+    plan = planned("ocs", Wish(replayed=3), 8)
+    times = [each.iteration_ps for each in plan.tried if each.iteration_ps]
+    assert len(times) == 3
+    assert plan.iteration_ps == min(times)
+    assert {each.strategy.model_parallel for each in plan.tried} == {1, 2, 4, 8}
+
+
+def test_a_curve_makes_the_time_to_accuracy_count() -> None:
+    """Where large batches save nothing the smallest one wins, and the other way."""
+    flat = {8: 1000, 64: 1000}
+    steep = {8: 10**6, 64: 1000}
+    for curve, batch in ((flat, 8), (steep, 64)):
+        plan = planned("ideal-switch", Wish(iterations=curve, replayed=9), 8)
+        assert plan.strategy.batch_size == batch
+        assert plan.iterations == curve[batch]
+        assert plan.time_to_accuracy_ps == curve[batch] * plan.iteration_ps
+
+
+def test_plans_are_reproducible() -> None:
+    """Same arguments, same plan."""
+    first, second = (planned("ring", Wish(), 8) for _ in range(2))
+    assert first.iteration_ps == second.iteration_ps
+    assert first.tried == second.tried
+
+
+@pytest.mark.parametrize("name", ["ocs", "ring"])
+def test_controlled_circuits_end_too(name: str) -> None:
+    """Circuits that follow traffic carry everything, in whatever time."""
+    plan = planned(name, Wish(model_parallel=4, replayed=1, circuits="controlled"), 8)
+    once = planned(name, Wish(model_parallel=4, replayed=1), 8)
+    assert plan.iteration_ps > 0
+    assert plan.demand == once.demand
+
+
+def test_more_partners_than_switches_are_refused() -> None:
+    """Two switches do not do for four devices that share a model, and twins."""
+    fabric = Ocs(
+        nodes=8,
+        switches=2,
+        bits_per_second_per_node=10**11,
+        reconfiguration_ps=10**6,
+    )
+    planner = Planner(training(16))
+    wish = Wish(model_parallel=4, replicas=2, replayed=1)
+    with pytest.raises(InfeasibleError):
+        planner.plan(fabric, wish)
+
+
+def test_nodes_of_a_job_are_those_that_work() -> None:
+    """A training on part of a fabric leaves the rest idle."""
+    wish = Wish(nodes=(4, 5, 6, 7), model_parallel=2, replayed=1)
+    plan = planned("ocs", wish, 8)
+    assert set(plan.iteration.operations.device.tolist()) == {4, 5, 6, 7}
+    assert set(plan.demand.src) == {4, 5, 6, 7}
+
+
+def test_strategies_fill_the_devices() -> None:
+    """Powers of two for k, batches that divide, what is given kept."""
+    assert strategies(4, (8,)) == (
+        Strategy(1, 4, 8),
+        Strategy(2, 2, 8),
+        Strategy(4, 1, 8),
+    )
+    assert strategies(6, (6, 7), model_parallel=3) == (Strategy(3, 2, 6),)
+    assert strategies(8, (8,), replicas=2, most=2) == (
+        Strategy(1, 2, 8),
+        Strategy(2, 2, 8),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"model_parallel": 4, "replicas": 3}, r"4 \* 3 = 12.*at most 8"),
+        ({"model_parallel": 0}, "too few"),
+        ({"replicas": 3}, "no batch divides"),
+    ],
+)
+def test_strategies_that_make_no_sense(arguments: dict[str, int], words: str) -> None:
+    """More devices than there are (k * l > N), none, and batches that do not divide."""
+    with pytest.raises(InputError, match=words):
+        strategies(8, (8,), **arguments)
+
+
+def test_too_large_models_say_how_many_devices_would_do() -> None:
+    """And with so many it is the memory no more."""
+    huge = Training(
+        batch_size=4,
+        gpu="v100",
+        precision="fp16",
+        optimiser="adam",
+        model="transformer-350m",
+        parameters={"layers": 8, "hidden": 8192, "heads": 64},
+    )
+    fewest = smallest_fit(huge, 1, None)
+    assert fewest is not None
+    assert fewest > 2
+    with pytest.raises(InfeasibleError, match=f"{fewest} devices or more"):
+        Planner(huge).plan(
+            fabrics(4)["ideal-switch"], Wish(model_parallel=1, replicas=4)
+        )
+
+
+def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
+    """With the kinds that there are."""
+    with pytest.raises(InputError, match="ocs, ring"):
+        Planner(training()).plan(Lightpath(rows=2, cols=2))
