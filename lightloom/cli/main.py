@@ -17,6 +17,7 @@ SUMMARIES = {
     "bound": "Print the lower bounds on the completion time of an instance.",
     "solve": "Solve an optimisation problem, by a solver.",
     "model": "Write an optimisation problem as a file that any solver reads.",
+    "train": "Share a model out on a fabric and replay a training iteration.",
     "solvers": "List the solvers: which are here, and what they can do.",
     "reproduce": "Compute a figure of a paper and compare it with the paper.",
     "ramp": "RAMP: check networks of any size, print a node's program.",
@@ -34,7 +35,8 @@ lightloom = LazyGroup(
         "Data go to stdout and talk to stderr. Exit codes: 0 done; 1 the schedule "
         "breaks a rule (verify), or the synthesiser does (conform); 2 the question or "
         "a file is wrong; 3 no answer within the limits; 4 proven: no answer exists; "
-        "70 a defect of the program; 130 interrupted. LIGHTLOOM_DEBUG=1 adds tracebacks of defects."
+        "70 a defect of the program; 130 interrupted. LIGHTLOOM_DEBUG=1 adds "
+        "tracebacks of defects."
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
     no_args_is_help=True,

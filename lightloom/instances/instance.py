@@ -57,8 +57,8 @@ class Instance:
             raise InputError(what, where=self.name, fix=fix)
         if isinstance(self.task, Training):
             what = "a model is cut and placed before anything is sent"
-            allowed = "a [collective] or a [demand]"
-            raise InputError(what, where=self.name, allowed=allowed)
+            allowed, fix = "a [collective] or a [demand]", "use `lightloom train`"
+            raise InputError(what, where=self.name, allowed=allowed, fix=fix)
         return self.task
 
     def table(self) -> dict[str, dict[str, object]]:

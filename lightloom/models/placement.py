@@ -264,7 +264,8 @@ def size(instance: Instance, **_: object) -> ModelSize:
 def _workload(instance: Instance) -> Workload:
     """Return the workload of an instance, or raise `InputError`."""
     if not isinstance(instance.task, Workload):
-        what, fix = "the model places operations", "give a [workload]"
+        what = "the model places operations"
+        fix = "give a [workload]; --solver lightloom also takes a [computation]"
         raise InputError(what, where=instance.name, fix=fix)
     return instance.task
 

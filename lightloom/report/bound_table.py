@@ -21,20 +21,25 @@ _SHOWN = 8
 
 def bound_table(
     certificates: Sequence[Certificate] | Sequence[ObjectiveCertificate],
+    unit: str = "",
 ) -> Table:
-    """Return bounds with their witnesses, in the given order."""
+    """Return bounds with their witnesses, in the given order.
+
+    `unit` is that of an objective; picoseconds are shown as other times are.
+    """
     rows = [
-        (certificate.kind, _bound(certificate), _witness(certificate.witness))
+        (certificate.kind, _bound(certificate, unit), _witness(certificate.witness))
         for certificate in certificates
     ]
     return terminal_table(_COLUMNS, rows)
 
 
-def _bound(certificate: Certificate | ObjectiveCertificate) -> str:
-    """Return a bound: a completion time with its unit, else a number."""
+def _bound(certificate: Certificate | ObjectiveCertificate, unit: str) -> str:
+    """Return a bound: a time with its unit, else a number."""
     if isinstance(certificate, Certificate):
         return format_ps(certificate.bound)
-    return str(exact(certificate.bound))
+    bound = exact(certificate.bound)
+    return format_ps(int(bound)) if unit == "ps" else str(bound)
 
 
 def _witness(witness: Mapping[str, object]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.instances.collectives import catalogue
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:
@@ -19,13 +20,16 @@ _COLUMNS = (
     Column("operations"),
     Column("sizes"),
 )
+_MOST_SIZES = 4
 
 
 def instance_table(instances: Iterable[Instance]) -> Table:
     """Return named instances, those of a fabric with the same sizes in one row.
 
-    A name is ``FABRIC/OPERATION-SIZE`` of one row.
+    A name is ``FABRIC/OPERATION-SIZE`` of one row. Of many sizes the first two and the
+    last are shown; all collectives together are named so.
     """
+    collectives = set(catalogue())
     nodes: dict[str, int] = {}
     sizes: dict[tuple[str, str], list[str]] = {}
     for instance in instances:
@@ -37,7 +41,19 @@ def instance_table(instances: Iterable[Instance]) -> Table:
     for (fabric, op), names in sizes.items():
         ops.setdefault((fabric, tuple(names)), []).append(op)
     rows = [
-        (fabric, nodes[fabric], " ".join(names), " ".join(of_size))
+        (
+            fabric,
+            nodes[fabric],
+            "every collective" if set(names) == collectives else " ".join(names),
+            _sizes(of_size),
+        )
         for (fabric, of_size), names in ops.items()
     ]
     return terminal_table(_COLUMNS, rows)
+
+
+def _sizes(names: tuple[str, ...]) -> str:
+    if len(names) <= _MOST_SIZES:
+        return " ".join(names)
+    first, second, *_, last = names
+    return f"{first} {second} .. {last}"

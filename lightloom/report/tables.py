@@ -54,14 +54,20 @@ def terminal_table(
         show_edge=False,
         pad_edge=False,
     )
-    for column in columns:
+    drawn = [[_cell(value) for value in row] for row in rows]
+    for place, column in enumerate(columns):
+        # Texts and headings may be broken between words; a number never is.
+        cells = [row[place] for row in drawn]
+        texts = [column.heading, *([] if column.number else map(str, cells))]
+        words = [Text(word).cell_len for text in texts for word in text.split()]
+        numbers = [cell.cell_len for cell in cells] if column.number else []
         table.add_column(
             column.heading,
             justify="right" if column.number else "left",
-            no_wrap=column.number,
+            min_width=max([*words, *numbers], default=0),
         )
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+    for row in drawn:
+        table.add_row(*row)
     return table
 
 

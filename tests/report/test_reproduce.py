@@ -61,7 +61,7 @@ def silent(_: str) -> None:
 
 
 def test_the_catalogue_has_every_computable_figure() -> None:
-    """Eight figures of the paper, each under its own name; unknown names suggest one."""
+    """Eight figures of the paper by their names; unknown names suggest one."""
     assert [name for name in catalogue() if name.startswith("lumorph")] == [
         *("lumorph-fig10", "lumorph-fig11"),
         *("lumorph-fig3", "lumorph-fig5", "lumorph-fig6"),

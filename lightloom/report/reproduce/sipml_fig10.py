@@ -17,7 +17,6 @@ from lightloom.report.reproduce.sipml_setup import (
     RING,
     ROOFLINE,
     TRANSFORMER,
-    UPLINKS_GBIT,
     minutes,
 )
 from lightloom.report.reproduce.sipml_sweep import COLUMNS, Plans, rows, sweep
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from lightloom.report.reproduce.reproduction import Comparison, Value
     from lightloom.report.reproduce.sipml_setup import Trained
 
-_CLUSTERS = tuple(f"Elect-Cluster {rate}G" for rate in UPLINKS_GBIT)
+_CLUSTERS = ("Elect-Cluster 400G",)
 _ORDER = (FLAT, *_CLUSTERS, OCS, RING)
 
 
@@ -49,7 +48,7 @@ class Fig10Sip:
         for gpus in self.sizes:
             found[gpus] = {}
             for trained in self.models:
-                found[gpus] |= sweep(trained, gpus, (self.rate,), progress)
+                found[gpus] |= sweep(trained, gpus, (self.rate,), progress, only=_ORDER)
             data += rows(found[gpus], gpus)
         return Reproduction(
             self.name,

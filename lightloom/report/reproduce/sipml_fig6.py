@@ -30,7 +30,7 @@ class Fig6Sip:
     """The figure, over some rates of a GPU in Gb/s."""
 
     gpus: int = 1024
-    rates: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096, 8192, 10_240)
+    rates: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096, 10_240)
     models: tuple[Trained, ...] = (RESNET, TRANSFORMER)
     name: str = "sipml-fig6"
     title: str = "degrees of model and data parallelism on SiP-OCS, 1024 GPUs"

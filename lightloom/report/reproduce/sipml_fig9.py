@@ -111,8 +111,8 @@ class Fig9Sip:
                     for delay, time in zip(self.delays_us, line, strict=True)
                 ),
                 holds=line == sorted(line),
-                why="a short period measures part of an operation, which is over when its"
-                " circuits come; each setting leaves a whole switch dark",
+                why="a short period measures part of an operation, which is over when"
+                " its circuits come; each setting leaves a whole switch dark",
             )
             worse = [delay for delay in self.delays_us if times[rate, delay] > stay]
             slow = [delay for delay in self.delays_us if delay > _CRITICAL_US]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lightloom.report.reproduce.reproduction import Value
     from lightloom.report.reproduce.sipml_setup import Trained
     from lightloom.synth.training.plan import TrainingPlan
+    from lightloom.synth.training.planner import Planner
 
 MOST_MODEL_PARALLEL = 16
 """The paper's degree: no replica of its figures has more devices."""
@@ -37,9 +38,9 @@ def sweep(
     rates: Iterable[int],
     tell: Callable[[str], None],
     *,
+    planner: Planner | None = None,
     only: tuple[str, ...] | None = None,
     data_parallel: bool = False,
-    latency_ps: int | None = None,
 ) -> Plans:
     """Return the best training on each fabric at each rate.
 
@@ -53,18 +54,17 @@ def sweep(
         Rates of a GPU in Gb/s.
     tell
         Told what is being done.
+    planner
+        Of the model, with what it has placed so far; by default a new one.
     only
         Fabrics, by the paper's names; by default all.
     data_parallel
         Whether to add data parallelism alone on the ideal switch.
-    latency_ps
-        Cost of a transfer, by default 1 us.
     """
-    planner, curve = trained.planner(tell), trained.curve()
+    planner, curve = planner or trained.planner(tell), trained.curve()
     plans: Plans = {}
     for rate in rates:
-        cost = {} if latency_ps is None else {"latency_ps": latency_ps}
-        named = fabrics(gpus, rate, **cost)
+        named = fabrics(gpus, rate)
         for name, fabric in named.items():
             if only is not None and name not in only:
                 continue
@@ -106,4 +106,5 @@ def curve_of(plans: Plans, model: str, fabric: str) -> tuple[list[int], list[flo
         for (of, rate, name), plan in plans.items()
         if of == model and name == fabric and plan is not None
     }
-    return list(found), list(found.values())
+    x = sorted(found)
+    return x, [found[rate] for rate in x]

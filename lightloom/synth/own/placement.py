@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from lightloom.core.certificate import ObjectiveCertificate
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
+from lightloom.core.training import Training
 from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
 from lightloom.synth.placement.graph import op_graph
 from lightloom.synth.placement.place import place_operations
 from lightloom.synth.placement.witnesses import best_witness, refuse_unplaceable
+from lightloom.synth.training.networks import ports_of
+from lightloom.synth.training.replica import cut_replica
 from lightloom.validate.placement_question import (
     OBJECTIVE,
     PlacementQuestion,
@@ -50,11 +53,19 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
 
 
 def _question(instance: Instance) -> Workload:
-    workload = instance.task
-    if not isinstance(workload, Workload):
-        what, fix = "operations are placed, nothing else", "give a [workload]"
+    """Return the workload of an instance; a model is cut for the whole fabric first."""
+    task, fabric = instance.task, instance.fabric
+    if isinstance(task, Training):
+        ports = ports_of(fabric)
+        split = cut_replica(task, task.batch_size, fabric.node_count, ports=ports)
+        return split.workload
+    if not isinstance(task, Workload):
+        what, fix = (
+            "operations are placed, nothing else",
+            "give a [workload] or a [computation]",
+        )
         raise InputError(what, where=instance.name, fix=fix)
-    return workload
+    return task
 
 
 OWN = OwnAlgorithm("placement", "ps", solve, bounds)

@@ -153,6 +153,9 @@ def split_graph(
     chooser = _Chooser(graph, quantum_ps, most, distance, device_memory_bytes)
     cuts = chooser.cuts(follow=follow)
     table = _Parts(graph, cuts, apart=backward == "apart")
+    if sum(table.memories()) > (device_memory_bytes or 0) * devices:
+        cuts = chooser.cuts(follow=follow, thrifty=device_memory_bytes is not None)
+        table = _Parts(graph, cuts, apart=backward == "apart")
     workload = Workload(
         table.names(),
         table.durations(),
@@ -185,8 +188,8 @@ class _Chooser:
             self._heard[dst].append((src, size))
         self._cuts: list[Cut | None] = [None] * len(graph.ops)
 
-    def cuts(self, *, follow: bool) -> tuple[Cut, ...]:
-        """Return the cut of every operation."""
+    def cuts(self, *, follow: bool, thrifty: bool = False) -> tuple[Cut, ...]:
+        """Return the cut of every operation, those of least memory if `thrifty`."""
         before = {
             op: sorted(src for src, _ in heard) for op, heard in enumerate(self._heard)
         }
@@ -206,7 +209,8 @@ class _Chooser:
                     }
                 for parts in sorted(count for count in counts if count <= last):
                     score = self._score(op, split, parts)
-                    options.append((*score, number, -parts, split.dimension))
+                    taken = parts * split.part_memory_bytes(parts) if thrifty else 0
+                    options.append((taken, *score, number, -parts, split.dimension))
             if not options:
                 raise self._no_cut(operation)
             chosen = min(options)

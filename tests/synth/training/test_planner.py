@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.task import Demand
 from lightloom.core.training import Training
+from lightloom.instances.computation_table import computation_graph
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.synth.placement.splitting import split_graph
+from lightloom.synth.training.controllers import RingController, SwitchController
 from lightloom.synth.training.plan import TrainingPlan, Wish
 from lightloom.synth.training.planner import Planner
 from lightloom.synth.training.replica import smallest_fit
@@ -168,3 +173,40 @@ def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
     """With the kinds that there are."""
     with pytest.raises(InputError, match="ocs, ring"):
         Planner(training()).plan(Lightpath(rows=2, cols=2))
+
+
+def test_cuts_spare_memory_where_it_is_short() -> None:
+    """Copies of parameters give way to slices of them, and the parts then fit."""
+    graph = computation_graph(training(8, hidden=1024))
+    plenty = split_graph(graph, devices=8, distance=7, backward="in-place")
+    needed = sum(plenty.workload.memory_bytes)
+    short = split_graph(
+        graph,
+        devices=8,
+        distance=7,
+        backward="in-place",
+        device_memory_bytes=needed // 8 - 1,
+    )
+    assert sum(short.workload.memory_bytes) < needed
+
+
+def test_controllers_keep_a_circuit_for_every_known_pair() -> None:
+    """What was measured gets the rest; what finds no port waits."""
+    ocs = Ocs(nodes=4, switches=3, bits_per_second_per_node=3 * 10**9)
+    known = Demand.from_rows([(0, 1, 5), (0, 2, 5), (1, 2, 5)])
+    held = SwitchController(ocs, known).circuits(Demand.from_rows([(0, 1, 1000)]))
+    lit = sorted(
+        pair
+        for circuits in held.values()
+        for pair in zip(circuits.src.tolist(), circuits.dst.tolist(), strict=True)
+    )
+    assert set(lit) == {(0, 1), (0, 2), (1, 2)}
+    assert lit.count((0, 1)) == 2
+    crowd = Demand.from_rows([(0, 1, 9), (0, 2, 8), (0, 3, 1)])
+    two = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
+    held = SwitchController(two, Demand.from_rows([])).circuits(crowd)
+    assert sorted(int(circuits.dst[0]) for circuits in held.values()) == [1, 2]
+    ring = Ring(nodes=8, wavelengths=2, reach=4)
+    many = Demand.from_rows([(0, dst, dst) for dst in range(1, 5)])
+    lit_ring = RingController(ring, Demand.from_rows([])).circuits(many)[0]
+    assert sorted(lit_ring.dst.tolist()) == [3, 4]

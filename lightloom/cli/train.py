@@ -1,0 +1,322 @@
+"""``lightloom train``: how long an iteration of a training takes on a fabric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.streams import say, write_json, write_table, write_text
+from lightloom.core.errors import InputError, LightloomError
+from lightloom.core.units import PS_PER_S, PS_PER_US, format_ps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.training import Training
+    from lightloom.instances.instance import AnyFabric, Instance
+    from lightloom.instances.jobs import Blocks, Fragmentation
+    from lightloom.synth.training.plan import TrainingPlan, Wish
+    from lightloom.synth.training.planner import Planner
+
+
+@click.command(
+    "train",
+    help=SUMMARIES["train"]
+    + "\n\nINSTANCE is a name of `lightloom instances`, for example"
+    " ocs-16/bert-large-batch64, or a TOML file with [computation]. Every way to share"
+    " the model among k devices, in l replicas, is cut, placed and estimated; those of"
+    " the best estimates are replayed.",
+)
+@click.argument("instance")
+@click.option("--model-parallel", type=int, metavar="K", help="Devices of a replica.")
+@click.option("--replicas", type=int, metavar="L", help="Replicas of the model.")
+@click.option("--batch", type=int, metavar="B", help="Samples of an iteration.")
+@click.option(
+    "--curve",
+    metavar="FILE",
+    help="CSV batch_size,iterations: iterations to the accuracy wanted. All its batch"
+    " sizes are tried, and the time to accuracy counts.",
+)
+@click.option(
+    "--circuits",
+    type=click.Choice(["one-shot", "controlled"]),
+    default="one-shot",
+    show_default=True,
+    help="Circuits stay for an iteration, or follow measured traffic.",
+)
+@click.option(
+    "--period",
+    type=int,
+    metavar="US",
+    help="Microseconds from one setting of circuits to the next.  [default: 100 on a"
+    " ring, six reconfigurations on switches]",
+)
+@click.option("--gpus", type=int, metavar="N", help="Use so many nodes of the fabric.")
+@click.option(
+    "--jobs",
+    metavar="LIST",
+    help="Jobs that came and went before: a=4,b=8,-a gives 4 nodes to a, 8 to b, and"
+    " takes those of a back.",
+)
+@click.option(
+    "--replayed",
+    type=int,
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Replay so many strategies, those of the best estimates.",
+)
+@click.option("--whole", is_flag=True, help="Replay every replica, alike or not.")
+@click.option("--compare", is_flag=True, help="Compare fabrics of the same rate.")
+@click.option("--strategies", "table", is_flag=True, help="List what was tried.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of placements.")
+@click.option("--trace", metavar="FILE", help="Write a trace that Perfetto opens.")
+@click.option("--traffic", metavar="FILE", help="Write src,dst,bytes of an iteration.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    instance: str,
+    model_parallel: int | None,
+    replicas: int | None,
+    batch: int | None,
+    curve: str | None,
+    circuits: str,
+    period: int | None,
+    gpus: int | None,
+    jobs: str | None,
+    replayed: int,
+    seed: int,
+    trace: str | None,
+    traffic: str | None,
+    *,
+    whole: bool,
+    compare: bool,
+    table: bool,
+    as_json: bool,
+) -> None:
+    """Share a model out, replay an iteration, and say how long it takes."""
+    from lightloom.instances.named import load_instance
+    from lightloom.synth.training.plan import Wish
+    from lightloom.synth.training.planner import Planner
+
+    if curve is not None and batch is not None:
+        what = "a batch, or a curve of batches"
+        raise InputError(what, where="--batch, --curve", fix="give one of them")
+    if replayed < 1:
+        what = "nothing would be replayed"
+        raise InputError(what, where="--replayed", found=replayed, allowed=">= 1")
+    asked = load_instance(instance)
+    training = _training(asked, batch)
+    nodes, broken = _nodes(asked.fabric, gpus, jobs)
+    wish = Wish(
+        iterations=_curve(curve),
+        model_parallel=model_parallel,
+        replicas=replicas,
+        circuits="one-shot" if circuits == "one-shot" else "controlled",
+        period_ps=None if period is None else period * PS_PER_US,
+        nodes=nodes,
+        whole=whole,
+        replayed=replayed,
+    )
+    with progress("train") as tell:
+        planner = Planner(training, seed=seed, tell=tell)
+        plan = planner.plan(asked.fabric, wish)
+        others = _others(planner, asked.fabric, wish, tell) if compare else {}
+    _write_files(plan, trace, traffic)
+    if as_json:
+        record = _record(instance, plan, broken)
+        record["compare"] = {name: _short(other) for name, other in others.items()}
+        write_json(record)
+        return
+    _print(instance, plan, broken, others, table=table)
+
+
+def _training(asked: Instance, batch: int | None) -> Training:
+    """Return what an instance trains, with another batch if one is given."""
+    import msgspec
+
+    from lightloom.core.training import Training
+
+    if not isinstance(asked.task, Training):
+        what, fix = "no model is trained here", "give a [computation]"
+        raise InputError(what, where=asked.name, found=asked.fabric.kind, fix=fix)
+    if batch is None:
+        return asked.task
+    if batch < 1:
+        raise InputError("too few", where="--batch", found=batch, allowed=">= 1")
+    return msgspec.structs.replace(asked.task, batch_size=batch)
+
+
+def _curve(path: str | None) -> dict[int, int] | None:
+    if path is None:
+        return None
+    from lightloom.formats.iteration_curve import read_iteration_curve
+
+    return read_iteration_curve(path)
+
+
+def _nodes(
+    fabric: AnyFabric, gpus: int | None, jobs: str | None
+) -> tuple[tuple[int, ...] | None, Fragmentation | None]:
+    """Return the nodes of the training, and how broken up the rest is left."""
+    from lightloom.instances.fabrics.ocs import Ocs
+    from lightloom.instances.fabrics.ring import Ring
+    from lightloom.instances.jobs import JobMap
+
+    if gpus is None and jobs is None:
+        return None, None
+    ring = isinstance(fabric, Ring)
+    places = JobMap(fabric.node_count, ring=ring)
+    blocks: Blocks = "any" if isinstance(fabric, Ocs) else "preferred"
+    if ring:
+        blocks = "required"
+    for entry in (jobs or "").split(",") if jobs else ():
+        name, equals, count = entry.strip().partition("=")
+        if name.startswith("-") and not equals:
+            places.release(name[1:])
+        elif name and count.isdecimal():
+            places.allocate(name, int(count), blocks)
+        else:
+            allowed = "NAME=NODES, or -NAME"
+            raise InputError("no job", where="--jobs", found=entry, allowed=allowed)
+    free = places.fragmentation()
+    wanted = gpus if gpus is not None else free.largest if ring else free.free
+    return places.allocate("", wanted, blocks), places.fragmentation()
+
+
+def _others(
+    planner: Planner, fabric: AnyFabric, wish: Wish, tell: Callable[[str], None]
+) -> dict[str, TrainingPlan | str]:
+    """Return the same training on other fabrics, or why it does not run there."""
+    from dataclasses import replace
+
+    from lightloom.synth.training.rivals import rivals
+
+    count = fabric.node_count if wish.nodes is None else len(wish.nodes)
+    named = rivals(count, fabric.node_bits_per_s, alpha_ps=fabric.alpha_ps)
+    found: dict[str, TrainingPlan | str] = {}
+    for name, other in named.items():
+        tell(f"comparing with {name}")
+        try:
+            found[name] = planner.plan(other, replace(wish, nodes=None))
+        except LightloomError as problem:
+            found[name] = str(problem)
+    return found
+
+
+def _write_files(plan: TrainingPlan, trace: str | None, traffic: str | None) -> None:
+    if trace is not None:
+        from lightloom.formats.perfetto import write_trace
+        from lightloom.replay.workload.trace import iteration_trace
+
+        write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
+        say(f"trace written to {trace}")
+    if traffic is not None:
+        from lightloom.report.csv_file import save_csv
+
+        demand = plan.demand
+        rows = list(zip(demand.src, demand.dst, demand.bytes, strict=True))
+        save_csv(("src", "dst", "bytes"), rows, Path(traffic))
+        say(f"traffic written to {traffic}")
+
+
+def _short(plan: TrainingPlan | str) -> dict[str, object]:
+    """Return the figures of a plan as a JSON object."""
+    if isinstance(plan, str):
+        return {"error": plan}
+    needed = plan.time_to_accuracy_ps
+    return {
+        "model_parallel": plan.strategy.model_parallel,
+        "replicas": plan.strategy.replicas,
+        "batch_size": plan.strategy.batch_size,
+        "iteration_ps": plan.iteration_ps,
+        "iterations": plan.iterations,
+        "time_to_accuracy_s": None if needed is None else needed / PS_PER_S,
+        "samples_per_s": round(float(plan.samples_per_s), 3),
+        "communication_share": round(float(plan.communication_share), 6),
+        "partners": plan.partners,
+        "reconfigurations": len(plan.timeline.reconfigurations),
+    }
+
+
+def _record(
+    name: str, plan: TrainingPlan, broken: Fragmentation | None
+) -> dict[str, object]:
+    """Return a plan as its documented JSON object."""
+    return {
+        "instance": name,
+        **_short(plan),
+        "replicas_replayed": len(plan.layout.nodes),
+        "tried": [
+            {
+                "model_parallel": each.strategy.model_parallel,
+                "replicas": each.strategy.replicas,
+                "batch_size": each.strategy.batch_size,
+                "estimate_ps": each.estimate_ps,
+                "iteration_ps": each.iteration_ps,
+                "why": each.why or None,
+            }
+            for each in plan.tried
+        ],
+        "fragmentation": None
+        if broken is None
+        else {
+            "free": broken.free,
+            "blocks": list(broken.blocks),
+            "share_outside_longest": float(broken.share),
+        },
+    }
+
+
+def _print(
+    name: str,
+    plan: TrainingPlan,
+    broken: Fragmentation | None,
+    others: dict[str, TrainingPlan | str],
+    *,
+    table: bool,
+) -> None:
+    from lightloom.report.training_table import comparison_table, strategy_table
+
+    if table:
+        write_table(strategy_table(plan))
+    if others:
+        write_table(comparison_table({name: plan, **others}))
+    write_text(_text(name, plan))
+    if broken is not None:
+        write_text(
+            f"  {broken.free} nodes stay free, in blocks of"
+            f" {', '.join(map(str, broken.blocks)) or 'none'};"
+            f" {100 * float(broken.share):.0f} % of them outside the longest"
+        )
+
+
+def _text(name: str, plan: TrainingPlan) -> str:
+    strategy = plan.strategy
+    alike = (
+        "" if plan.layout.is_whole else f" ({len(plan.layout.nodes)} alike replayed)"
+    )
+    lines = [
+        (
+            f"{name}: iteration {format_ps(plan.iteration_ps)},"
+            f" {float(plan.samples_per_s):,.0f} samples/s"
+        ),
+        (
+            f"  {strategy.replicas} x {strategy.model_parallel} devices{alike}, batch"
+            f" {strategy.batch_size}; at most {plan.partners} partners a node"
+        ),
+        (
+            f"  {100 * float(plan.communication_share):.1f} % of the devices' time is"
+            " communication that nothing hides"
+        ),
+    ]
+    needed = plan.time_to_accuracy_ps
+    if needed is not None:
+        hours = needed / PS_PER_S / 3600
+        lines.append(
+            f"  {plan.iterations:,} iterations to the accuracy: {hours:,.2f} hours"
+        )
+    return "\n".join(lines)

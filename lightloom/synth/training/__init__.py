@@ -1,0 +1,1 @@
+"""Trainings on a fabric: how to share a model out, and how long an iteration takes."""

@@ -1,0 +1,53 @@
+"""Traffic: the bytes that each pair of nodes exchanges in an iteration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.task import Demand
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.iteration import Iteration
+    from lightloom.replay.workload.collective_flows import CollectiveModel
+
+__all__ = ["most_partners", "pair_demand", "traffic"]
+
+
+def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
+    """Return what goes from each node to each other one in an iteration.
+
+    The traffic matrix of SiP-ML's Fig. 7: transfers, and what collectives send.
+    """
+    links, device = iteration.dependencies, iteration.operations.device
+    rows = np.flatnonzero(iteration.is_transfer)
+    src, dst = [device[links.src[rows]]], [device[links.dst[rows]]]
+    size = [links.bytes[rows]]
+    table = iteration.collectives
+    for row, op in enumerate(table.op):
+        flows = collectives.flows(op, table.devices[row], int(table.bytes[row]))
+        src.append(flows.src)
+        dst.append(flows.dst)
+        size.append(flows.bytes)
+    return pair_demand(np.concatenate(src), np.concatenate(dst), np.concatenate(size))
+
+
+def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
+    """Return rows added up by pair; shape (rows,) each."""
+    count = int(max(src.max(initial=0), dst.max(initial=0))) + 1
+    pairs, of = np.unique(src * count + dst, return_inverse=True)
+    total = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(total, of.reshape(-1), size_bytes)
+    return Demand(
+        tuple((pairs // count).tolist()),
+        tuple((pairs % count).tolist()),
+        tuple(total.tolist()),
+    )
+
+
+def most_partners(demand: Demand) -> int:
+    """Return the most nodes that one node sends to, or receives from."""
+    ends = (np.array(end, dtype=np.int64) for end in (demand.src, demand.dst))
+    return max(int(np.bincount(end).max(initial=0)) for end in ends)

@@ -1,0 +1,141 @@
+"""``lightloom train``."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.program import run, run_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = """
+[fabric]
+kind = "{kind}"
+nodes = 8
+{more}
+[computation]
+model = "transformer-350m"
+batch_size = 8
+gpu = "v100"
+parameters = {{ layers = 2, hidden = 256, heads = 8, positions = 128, vocabulary = 99 }}
+"""
+
+
+@pytest.fixture
+def ocs(tmp_path: Path) -> str:
+    """Return an instance on eight switches."""
+    path = tmp_path / "ocs.toml"
+    more = "switches = 8\nbits_per_second_per_node = 400_000_000_000"
+    path.write_text(SMALL.format(kind="ocs", more=more))
+    return str(path)
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> str:
+    """Return an instance on a ring both ways."""
+    path = tmp_path / "ring.toml"
+    more = "wavelengths = 32\ndirections = 2\nreach = 6"
+    path.write_text(SMALL.format(kind="ring", more=more))
+    return str(path)
+
+
+def test_the_record_is_that_of_the_fastest_replayed(ocs: str) -> None:
+    """Every strategy is there, with its times or a reason."""
+    record = run_json("train", ocs, "--replayed", "4")
+    times = [row["iteration_ps"] for row in record["tried"] if row["iteration_ps"]]
+    assert record["iteration_ps"] == min(times)
+    assert record["model_parallel"] * record["replicas"] == 8
+    assert 0 <= record["communication_share"] <= 1
+    assert record["fragmentation"] is None
+    assert {row["model_parallel"] for row in record["tried"]} == {1, 2, 4, 8}
+
+
+def test_text_says_what_the_record_says(ocs: str) -> None:
+    """Tables of strategies and of fabrics, then the result."""
+    result = run("train", ocs, "--strategies", "--compare", "--model-parallel", "2")
+    assert result.exit_code == 0, result.stderr
+    for words in ("2 x 4, 8", "ideal-switch", "ring", "samples/s", "4 x 2 devices"):
+        assert words in result.stdout
+    assert "chosen" in result.stdout
+
+
+def test_files_hold_the_replay_and_the_traffic(ocs: str, tmp_path: Path) -> None:
+    """A trace that loads, and rows of pairs."""
+    trace, traffic = tmp_path / "trace.json", tmp_path / "traffic.csv"
+    options = ("--model-parallel", "4", "--trace", str(trace))
+    assert run("train", ocs, *options, "--traffic", str(traffic)).exit_code == 0
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert any("backward" in event["name"] for event in events)
+    with traffic.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert all(int(row["bytes"]) > 0 and row["src"] != row["dst"] for row in rows)
+
+
+def test_a_curve_gives_the_time_to_accuracy(ocs: str, tmp_path: Path) -> None:
+    """Iterations times their time."""
+    curve = tmp_path / "curve.csv"
+    curve.write_text("batch_size,iterations\n8,1000\n16,900\n")
+    record = run_json("train", ocs, "--curve", str(curve))
+    expected = record["iterations"] * record["iteration_ps"] / 10**12
+    assert record["time_to_accuracy_s"] == pytest.approx(expected)
+    assert {row["batch_size"] for row in record["tried"]} == {8, 16}
+
+
+def test_jobs_before_leave_their_marks(ring: str) -> None:
+    """Blocks on a ring: two nodes, then three taken, two given back."""
+    options = ("--jobs", "a=2,b=3,-a", "--gpus", "2", "--model-parallel", "2")
+    record = run_json("train", ring, *options)
+    assert record["fragmentation"] == {
+        "free": 3,
+        "blocks": [3],
+        "share_outside_longest": 0.0,
+    }
+    result = run("train", ring, *options)
+    assert "3 nodes stay free, in blocks of 3" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "exit_code", "words"),
+    [
+        (("--model-parallel", "4", "--replicas", "3"), 2, "4 * 3 = 12"),
+        (("--batch", "0"), 2, "--batch"),
+        (("--replicas", "3"), 2, "no batch divides"),
+        (("--replayed", "0"), 2, "--replayed"),
+        (("--jobs", "x"), 2, "NAME=NODES"),
+        (("--jobs", "a=9"), 4, "needs 9 nodes"),
+        (("--jobs", "-b"), 2, "no such job"),
+        (("--curve", "none.csv"), 2, "cannot read the curve"),
+        (("--curve", "none.csv", "--batch", "8"), 2, "a batch, or a curve"),
+    ],
+)
+def test_questions_that_are_wrong(
+    ocs: str, options: tuple[str, ...], exit_code: int, words: str
+) -> None:
+    """One line each, and the code that the help promises."""
+    result = run("train", ocs, *options)
+    assert result.exit_code == exit_code
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_instances_without_a_model_are_refused() -> None:
+    """A collective is no training, and a LIGHTPATH has no circuits for one."""
+    result = run("train", "lightpath-4/all-reduce-1KiB")
+    assert result.exit_code == 2
+    assert "[computation]" in result.stderr
+
+
+def test_placement_takes_a_model_cut_for_the_fabric(ocs: str) -> None:
+    """`solve --problem placement` of a [computation]."""
+    record = run_json("solve", ocs, "--problem", "placement")
+    assert record["unit"] == "ps"
+    assert 0 < record["bound"] <= record["objective"]
+    result = run("solve", ocs, "--problem", "placement", "--solver", "highs")
+    assert result.exit_code == 2
+    assert "--solver lightloom" in result.stderr
