@@ -11,24 +11,24 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.units import KIB, MIB
 from lightloom.report.reproduce import catalogue, figure
-from lightloom.report.reproduce.lumorph_authors import (
+from lightloom.report.reproduce.lumorph.authors import (
     VALUES_US,
     lumorph_2_ps,
     racks,
     ring_ps,
 )
-from lightloom.report.reproduce.lumorph_claims import holds, near, percent_less
-from lightloom.report.reproduce.lumorph_fig3 import Fig3
-from lightloom.report.reproduce.lumorph_fig5 import Fig5
-from lightloom.report.reproduce.lumorph_fig6 import Fig6
-from lightloom.report.reproduce.lumorph_fig7 import ALGORITHMS, Fig7
-from lightloom.report.reproduce.lumorph_fig8a import Fig8a
-from lightloom.report.reproduce.lumorph_fig8b import Fig8b
-from lightloom.report.reproduce.lumorph_fig10 import Fig10
-from lightloom.report.reproduce.lumorph_fig11 import TWO, Fig11, LineOfCalls
-from lightloom.report.reproduce.lumorph_models import MODELS
-from lightloom.report.reproduce.lumorph_rack import ideal_switch, lightpath, measure
-from lightloom.report.reproduce.lumorph_rounds import (
+from lightloom.report.reproduce.lumorph.claims import holds, near, percent_less
+from lightloom.report.reproduce.lumorph.fig3 import Fig3
+from lightloom.report.reproduce.lumorph.fig5 import Fig5
+from lightloom.report.reproduce.lumorph.fig6 import Fig6
+from lightloom.report.reproduce.lumorph.fig7 import ALGORITHMS, Fig7
+from lightloom.report.reproduce.lumorph.fig8a import Fig8a
+from lightloom.report.reproduce.lumorph.fig8b import Fig8b
+from lightloom.report.reproduce.lumorph.fig10 import Fig10
+from lightloom.report.reproduce.lumorph.fig11 import TWO, Fig11, LineOfCalls
+from lightloom.report.reproduce.lumorph.models import MODELS
+from lightloom.report.reproduce.lumorph.rack import ideal_switch, lightpath, measure
+from lightloom.report.reproduce.lumorph.rounds import (
     MIN_CONGESTION,
     ROUTERS,
     distinct,

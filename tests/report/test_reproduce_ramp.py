@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.report.reproduce import catalogue
-from lightloom.report.reproduce.ramp_fig6 import Fig6
-from lightloom.report.reproduce.ramp_fig7 import Fig7, is_served
-from lightloom.report.reproduce.ramp_fig8 import Fig8
-from lightloom.report.reproduce.ramp_fig15 import Fig15
-from lightloom.report.reproduce.ramp_fig18 import Fig18
-from lightloom.report.reproduce.ramp_fig19 import Fig19
-from lightloom.report.reproduce.ramp_fig20 import Fig20
-from lightloom.report.reproduce.ramp_fig21 import Fig21
-from lightloom.report.reproduce.ramp_fig22 import Fig22
-from lightloom.report.reproduce.ramp_fig23 import Fig23
-from lightloom.report.reproduce.ramp_systems import GB, MB, on_ramp, size_text
-from lightloom.report.reproduce.ramp_table3 import Table3
-from lightloom.report.reproduce.ramp_table4 import Table4
-from lightloom.report.reproduce.ramp_table9 import Table9
-from lightloom.report.reproduce.ramp_table10 import Table10
+from lightloom.report.reproduce.ramp.fig6 import Fig6
+from lightloom.report.reproduce.ramp.fig7 import Fig7, is_served
+from lightloom.report.reproduce.ramp.fig8 import Fig8
+from lightloom.report.reproduce.ramp.fig15 import Fig15
+from lightloom.report.reproduce.ramp.fig18 import Fig18
+from lightloom.report.reproduce.ramp.fig19 import Fig19
+from lightloom.report.reproduce.ramp.fig20 import Fig20
+from lightloom.report.reproduce.ramp.fig21 import Fig21
+from lightloom.report.reproduce.ramp.fig22 import Fig22
+from lightloom.report.reproduce.ramp.fig23 import Fig23
+from lightloom.report.reproduce.ramp.systems import GB, MB, on_ramp, size_text
+from lightloom.report.reproduce.ramp.table3 import Table3
+from lightloom.report.reproduce.ramp.table4 import Table4
+from lightloom.report.reproduce.ramp.table9 import Table9
+from lightloom.report.reproduce.ramp.table10 import Table10
 from lightloom.report.reproduce.reproduction import Verdict
 
 if TYPE_CHECKING:

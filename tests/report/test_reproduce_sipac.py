@@ -11,14 +11,14 @@ from lightloom.core.task import Collective
 from lightloom.instances.clusters import clusters
 from lightloom.report.reproduce import catalogue
 from lightloom.report.reproduce.reproduction import Verdict
-from lightloom.report.reproduce.sipac_clusters import (
+from lightloom.report.reproduce.sipac.clusters import (
     CLUSTERS,
     measure,
     replayed_on,
     usual,
 )
-from lightloom.report.reproduce.sipac_fig4a import OPS, Fig4a
-from lightloom.report.reproduce.sipac_fig4b import FIXED_PORT, Fig4b
+from lightloom.report.reproduce.sipac.fig4a import OPS, Fig4a
+from lightloom.report.reproduce.sipac.fig4b import FIXED_PORT, Fig4b
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

@@ -10,19 +10,19 @@ import pytest
 
 from lightloom.report.reproduce import catalogue
 from lightloom.report.reproduce.reproduction import Verdict
-from lightloom.report.reproduce.sipml_fig5 import Fig5Sip
-from lightloom.report.reproduce.sipml_fig6 import Fig6Sip
-from lightloom.report.reproduce.sipml_fig7 import Fig7Sip
-from lightloom.report.reproduce.sipml_fig8 import Fig8Sip
-from lightloom.report.reproduce.sipml_fig9 import Fig9Sip
-from lightloom.report.reproduce.sipml_fig10 import Fig10Sip
-from lightloom.report.reproduce.sipml_setup import (
+from lightloom.report.reproduce.sipml.fig5 import Fig5Sip
+from lightloom.report.reproduce.sipml.fig6 import Fig6Sip
+from lightloom.report.reproduce.sipml.fig7 import Fig7Sip
+from lightloom.report.reproduce.sipml.fig8 import Fig8Sip
+from lightloom.report.reproduce.sipml.fig9 import Fig9Sip
+from lightloom.report.reproduce.sipml.fig10 import Fig10Sip
+from lightloom.report.reproduce.sipml.setup import (
     FLAT,
     TRANSFORMER,
     Trained,
     fabrics,
 )
-from lightloom.report.reproduce.sipml_table1 import PAPER, Table1Sip
+from lightloom.report.reproduce.sipml.table1 import PAPER, Table1Sip
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Figures of papers, computed: one file each, found by walking this folder."""
+"""Figures of papers, computed: a folder a paper, a file a figure, found by walking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from lightloom.report.reproduce.reproduction import Reproduction
 
-__all__ = ["Figure", "catalogue", "figure"]
+__all__ = ["PAPERS", "Figure", "catalogue", "figure"]
+
+PAPERS = ("lumorph", "ramp", "sipac", "sipml")
+"""Folders here; names of figures begin with theirs."""
 
 
 class Figure(Protocol):
@@ -34,7 +37,11 @@ class Figure(Protocol):
 @functools.cache
 def catalogue() -> dict[str, Figure]:
     """Return every figure that can be computed, by name."""
-    return walk(__name__, "FIGURE", Figure)  # type: ignore[type-abstract]
+    figures: dict[str, Figure] = {}
+    for paper in PAPERS:
+        package = f"{__name__}.{paper}"
+        figures |= walk(package, "FIGURE", Figure)  # type: ignore[type-abstract]
+    return figures
 
 
 def figure(name: str) -> Figure:
