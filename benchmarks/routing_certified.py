@@ -6,12 +6,14 @@ edge lengths, apart from the time. Nothing here is a test.
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import statistics
 import time
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -40,13 +42,18 @@ HIGHS_LIMIT_S = 600.0
 
 
 def timed(
-    fabric: Lightpath, src: IntArray, dst: IntArray, capacity: IntArray | None = None
+    fabric: Lightpath | Graph,
+    src: IntArray,
+    dst: IntArray,
+    capacity: IntArray | None = None,
 ) -> tuple[CertifiedRouting, float]:
     """Return the routing and its seconds; its bound is proved again."""
     start = time.perf_counter()
     found = certified_routing(fabric, src, dst, capacity=capacity)
     seconds = time.perf_counter() - start
-    graph = Graph.of_grid(fabric, capacity)
+    graph = fabric
+    if not isinstance(graph, Graph):
+        graph = Graph.of_grid(graph, capacity)
     assert found.witness is not None
     proven = check_edge_lengths(graph.node_count, graph.edges, src, dst, found.witness)
     assert proven == found.bound
@@ -124,6 +131,26 @@ def broken_grids() -> Table:
     return made
 
 
+def other_graphs() -> Table:
+    """Return the table of random regular graphs, edges both ways."""
+    made = table("Random regular graphs")
+    for degree, nodes in itertools.product((3, 4), (16, 32, 48, 64)):
+        network = nx.random_regular_graph(degree, nodes, seed=nodes + degree)
+        edges = sorted(network.to_directed().edges)
+        tail, head = np.array(edges, dtype=np.int64).T
+        found = []
+        for copies, widest, seed in itertools.product((1, 3), (1, WIDEST), (11, 12)):
+            rng = np.random.default_rng([seed, copies, widest])
+            graph = Graph(nodes, tail, head, rng.integers(1, widest + 1, len(tail)))
+            orders = [rng.permutation(nodes) for _ in range(copies)]
+            src = np.tile(np.arange(nodes), copies)
+            dst = np.concatenate(orders)
+            src, dst = src[src != dst], dst[src != dst]
+            found.append(timed(graph, src, dst))
+        add(made, f"degree {degree}, {nodes} nodes, permutations x1 and x3", found)
+    return made
+
+
 def against_highs() -> Table:
     """Return the table that compares with HiGHS on Algorithm 2."""
     fabric = Lightpath(rows=8, cols=8)
@@ -157,7 +184,7 @@ def main() -> None:
         f" Python {platform.python_version()}, numpy {np.__version__},"
         f" load {os.getloadavg()[0]:.1f} at the start"
     )
-    for made in (full_grids, broken_grids, against_highs):
+    for made in (full_grids, broken_grids, other_graphs, against_highs):
         console.print(made())
 
 

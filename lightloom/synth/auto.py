@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from lightloom.core.errors import InputError
+from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.algorithms import make_algorithm
@@ -30,6 +31,10 @@ AUTO = "auto"
 # Where waveguides are so few that bounds say little, the search ends after this many
 # woven candidates; the baselines are woven all the same.
 _MOST_WOVEN = 12
+
+# What these save, reconfigurations, costs nothing where there are no circuits; their
+# plans are the dearest of all.
+_ONE_CONFIGURATION = ("fixed-digraph", "hub-sums")
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,7 @@ def search(contest: Contest, algorithm: str, parameters: dict[str, object]) -> N
             raise InputError(what, where="parameters", found=sorted(parameters))
         proposed = (
             *shaped_proposals(contest.instance.fabric, task),
-            *proposals(
-                task.op,
-                task.rank_count,
-                contest.ports,
-                contest.rounds_of(task.buffer_bytes),
-            ),
+            *_family_proposals(contest, task),
         )
     entrants = list(_predicted(contest, task, proposed))
     always = {(name, GIVEN) for name in baselines(task.op)}
@@ -83,7 +83,10 @@ def search(contest: Contest, algorithm: str, parameters: dict[str, object]) -> N
         best_ps = contest.best_ps()
         ruled_out = best_ps is not None and least_ps >= best_ps
         if not ruled_out and not entrant.cuts_counted:
-            for tighter in _tightened(contest, task, entrant):
+            first, *others = _tightened(contest, task, entrant)
+            entrants[place] = first
+            heapq.heappush(queue, (first.least_ps, place))
+            for tighter in others:
                 heapq.heappush(queue, (tighter.least_ps, len(entrants)))
                 entrants.append(tighter)
             continue
@@ -116,6 +119,15 @@ def search_demand(
         rounds = demand_traffic(name, demand, contest.ports, contest.seed)
         predicted_ps = contest.predict(rounds)
         contest.enter(Candidate(name, {}, GIVEN, predicted_ps), demand, rounds)
+
+
+def _family_proposals(contest: Contest, task: Collective) -> Iterator[Proposal]:
+    """Yield the proposals of all families that make sense on the fabric."""
+    packets = isinstance(contest.instance.fabric, PacketFabric)
+    rounds_of_data = contest.rounds_of(task.buffer_bytes)
+    for proposal in proposals(task.op, task.rank_count, contest.ports, rounds_of_data):
+        if not (packets and proposal[0] in _ONE_CONFIGURATION):
+            yield proposal
 
 
 def _predicted(

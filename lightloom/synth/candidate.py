@@ -21,10 +21,14 @@ from lightloom.synth.weaving.weave import least_ps, weave, weave_packets
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Task
     from lightloom.instances.instance import Instance
     from lightloom.synth.weaving.traffic import TrafficRound
+
+_DENSE = 16
+"""Numbers of links for each loaded one up to which a table of all is kept."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +100,15 @@ class Contest:
     def predict(self, rounds: Sequence[TrafficRound], *, cuts: bool = False) -> int:
         """Return a lower bound on the completion time that weaving would give.
 
-        With `cuts`, waveguides are taken into account; without, they are plenty.
+        With `cuts`, waveguides and links are taken into account; without, they are
+        plenty, and only what nodes send and receive counts.
         """
         fabric = self.instance.fabric
         if isinstance(fabric, Lightpath):
             return least_ps(fabric, rounds, self._paths(fabric) if cuts else None)
         assert isinstance(fabric, PacketFabric)
-        return sum(_packet_step_ps(fabric, round_) for round_ in rounds)
+        step_ps = _links_step_ps if cuts else _nodes_step_ps
+        return sum(step_ps(fabric, round_) for round_ in rounds)
 
     def pass_over(self, candidate: Candidate) -> None:
         """Record a candidate that its prediction ruled out."""
@@ -186,16 +192,40 @@ class Contest:
         return self._light_paths
 
 
-def _packet_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
+def _nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
+    """Return the least that a step lasts by what each node sends and receives."""
+    busiest = 0
+    for ends in (round_.transfers.src, round_.transfers.dst):
+        moved = np.zeros(fabric.node_count, dtype=np.int64)
+        np.add.at(moved, ends, round_.size_bytes)
+        busiest = max(busiest, int(moved.max()))
+    slowest = transmission_ps(busiest, fabric.node_bits_per_s)
+    return fabric.alpha_ps + fabric.latency_ps + slowest
+
+
+def _links_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
     """Return how long a step lasts on a fabric without circuits."""
     usage = fabric.link_usage(round_.transfers.src, round_.transfers.dst)
-    links, where = np.unique(usage.resource, return_inverse=True)
-    moved = np.zeros(len(links), dtype=np.int64)
-    np.add.at(moved, where, round_.size_bytes[usage.circuit])
-    slowest = max(
-        transmission_ps(size, rate)
-        for size, rate in zip(
-            moved.tolist(), fabric.link_bits_per_s(links).tolist(), strict=True
-        )
-    )
+    links, moved = _loads(usage.resource, round_.size_bytes[usage.circuit])
+    rates, kind = np.unique(fabric.link_bits_per_s(links), return_inverse=True)
+    most = np.zeros(len(rates), dtype=np.int64)
+    np.maximum.at(most, kind, moved)
+    slowest = max(map(transmission_ps, most.tolist(), rates.tolist()))
     return fabric.alpha_ps + fabric.latency_ps + slowest
+
+
+def _loads(resource: IntArray, size_bytes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the links that appear in a column, and the bytes that each carries."""
+    span = int(resource.max()) + 1
+    if span > _DENSE * len(resource):
+        links, place = np.unique(resource, return_inverse=True)
+        moved = np.zeros(len(links), dtype=np.int64)
+        np.add.at(moved, place, size_bytes)
+        return links, moved
+    # A table of all numbers up to the last is faster than a sort where it is short.
+    table = np.zeros(span, dtype=np.int64)
+    used = np.zeros(span, dtype=np.bool_)
+    np.add.at(table, resource, size_bytes)
+    used[resource] = True
+    links = np.flatnonzero(used)
+    return links, table[links]

@@ -6,6 +6,9 @@ import itertools
 from math import isqrt, prod
 from typing import TYPE_CHECKING, TypeAlias
 
+from lightloom.synth.algorithms.even_steps import even_steps
+from lightloom.synth.algorithms.lean_trees import lean_graph
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
@@ -17,6 +20,9 @@ _MOST_ORDERS = 24
 _MOST_FACTORISATIONS = 64
 _MOST_PEER_COUNTS = 32
 _MOST_PIECES = 256
+_MOST_HUB_DEGREES = 3
+# In two rounds, shortest trees are as even.
+_LEAN_ROUNDS = 3
 _PIPELINED = dict.fromkeys(("broadcast", "reduce"), ("spanning-tree", "disjoint-trees"))
 _PIPELINES = (1, 4, 16, 32, 64, 96, 128, 192, 256)
 
@@ -55,6 +61,9 @@ _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
     yield from _fixed_digraphs(ranks, ports)
+    yield from _lean_digraph(ranks, ports)
+    for degree in _hub_degrees(ranks, ports):
+        yield "hub-sums", {"degree": degree}
     for factors in _factorisations(ranks, ports + 1):
         for exchanged in _subsets(factors):
             scattered = _without(factors, exchanged)
@@ -67,6 +76,7 @@ def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
 def _scatter_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
     yield from _fixed_digraphs(ranks, ports)
+    yield from _lean_digraph(ranks, ports)
     yield "direct", {}
     for factors in _factorisations(ranks, ports + 1):
         for order in _orders(factors):
@@ -94,7 +104,8 @@ def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
 def _fixed_digraphs(ranks: int, ports: int) -> Iterator[Proposal]:
     """Yield Kautz digraphs and circulants for few rounds, as far as ports allow.
 
-    Of the Kautz ones that with all ports, and the fewest for each number of rounds.
+    Of the Kautz ones that with all ports, and the fewest for each number of rounds;
+    the circulant of even steps where two of them lead everywhere.
     """
     for degree in _depth_degrees(ranks, ports, most_rounds=3):
         yield "fixed-digraph", {"degree": degree}
@@ -102,6 +113,36 @@ def _fixed_digraphs(ranks: int, ports: int) -> Iterator[Proposal]:
         radices = _least_radices(ranks, digits)
         if sum(radix - 1 for radix in radices) <= ports and min(radices) > 1:
             yield "fixed-digraph", {"radices": radices}
+    steps = even_steps(ranks, ports)
+    if steps is not None:
+        yield "fixed-digraph", {"steps": list(steps)}
+
+
+def _lean_digraph(ranks: int, ports: int) -> Iterator[Proposal]:
+    """Yield the widest De Bruijn digraph, where it takes three rounds or more."""
+    for degree in range(min(ports, ranks - 1), 1, -1):
+        found = lean_graph(ranks, degree)
+        if found is not None:
+            if found[1] >= _LEAN_ROUNDS:
+                yield "fixed-digraph", {"degree": degree, "lean": 1}
+            return
+
+
+def _hub_degrees(ranks: int, ports: int) -> list[int]:
+    """Return the degrees of De Bruijn digraphs of least diameter on just these ranks.
+
+    The largest few; the largest degree of all where there is none.
+    """
+    most = max(1, min(ports, ranks))
+    rounds, reached = 1, most
+    while reached < ranks and most > 1:
+        rounds, reached = rounds + 1, reached * most
+    exact = [
+        degree
+        for degree in range(most, 1, -1)
+        if not ranks % degree ** (rounds - 1) and ranks <= degree**rounds
+    ]
+    return exact[:_MOST_HUB_DEGREES] or [max(2, most)]
 
 
 def _least_radices(ranks: int, digits: int) -> list[int]:

@@ -12,13 +12,16 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
+from lightloom.synth.algorithms.even_steps import even_steps, step_walks
 from lightloom.synth.algorithms.even_walks import even_walks
 from lightloom.synth.algorithms.kautz_graph import (
     circulant_arcs,
     kautz_arcs,
     shortest_trees,
 )
+from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
 from lightloom.synth.synthesise import synthesise
+from tests.oracle.rank_buffers import execute
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,88 @@ def test_one_configuration(op: str, rounds: int) -> None:
     assert found is not None
     assert len(found.schedule.segments) == 1
     assert found.schedule.step_count == rounds
+
+
+@pytest.mark.parametrize(
+    ("ranks", "degree", "load"), [(20, 16, 3), (32, 16, 3), (48, 16, 5), (64, 16, 7)]
+)
+def test_even_steps(ranks: int, degree: int, load: int) -> None:
+    """Ports send the least there is: blocks for a step, and two for any other."""
+    steps = even_steps(ranks, degree)
+    assert steps is not None
+    assert len(steps) == degree
+    at = step_walks(ranks, steps)
+    node = np.arange(ranks)
+    assert (at[0] == node[:, None]).all()
+    assert (at[2] == node[None, :]).all()
+    sent = 0
+    for before, after in pairwise(at):
+        moved = before != after
+        assert set(((after - before) % ranks)[moved].tolist()) <= set(steps)
+        sent += int(np.bincount((before * ranks + after)[moved]).max())
+    assert sent == load
+    assert load == 1 + 2 * -(-(ranks - 1 - degree) // degree)
+
+
+def test_even_steps_where_there_are_none() -> None:
+    """Nothing to find where one step, or not even two, would do."""
+    assert even_steps(17, 16) is None
+    assert even_steps(256, 16) is None
+
+
+@pytest.mark.parametrize("op", ["all-gather", "all-reduce", "all-to-all"])
+def test_steps_as_given(op: str) -> None:
+    """Any steps will do, in any order, if two lead everywhere; others are refused."""
+    task = Collective(op, tuple(range(10)), 40, 10)
+    given = {"steps": [8, 1, 12, 5, 1]}
+    execute(make_algorithm("fixed-digraph", given, op=op).plan(task, 9))
+    with pytest.raises(InputError, match="two of the steps do not lead everywhere"):
+        make_algorithm("fixed-digraph", {"steps": [1, 2]}).plan(task, 9)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "degree"),
+    [(27, 3), (18, 3), (16, 2), (64, 8), (32, 4), (48, 4), (50, 5)],
+)
+@pytest.mark.parametrize(
+    "op", ["all-gather", "all-reduce", "all-to-all", "reduce-scatter"]
+)
+def test_lean_trees(ranks: int, degree: int, op: str) -> None:
+    """Every rank gets every block once, over the arcs of the digraph, in D rounds."""
+    found = lean_graph(ranks, degree)
+    assert found is not None
+    task = Collective(op, tuple(range(ranks)), 4 * ranks, ranks)
+    made = make_algorithm("fixed-digraph", {"degree": degree, "lean": 1}, op=op)
+    plan = made.plan(task, degree)
+    execute(plan)
+    assert len(plan.rounds) == found[1] * (2 if op == "all-reduce" else 1)
+    arcs = set(lean_arcs(found[0]).key.tolist())
+    for one in plan.rounds:
+        # A reduce-scatter is an all-gather turned around, and so are its arcs.
+        ends = (one.dst, one.src) if op == "reduce-scatter" else (one.src, one.dst)
+        assert set((ends[0] * ranks + ends[1]).tolist()) <= arcs
+
+
+@pytest.mark.parametrize(("ranks", "load"), [(512, [1, 2, 32]), (1024, [1, 4, 64])])
+def test_lean_trees_are_even(ranks: int, load: list[int]) -> None:
+    """Few blocks are handed on before the last round, in which all arcs are busy."""
+    found = lean_graph(ranks, 16)
+    assert found is not None
+    for backwards in (False, True):
+        trees = lean_trees(*found, backwards=backwards)
+        for length, most in enumerate(load, start=1):
+            start, end = np.nonzero(trees.distance == length)
+            arc = trees.before[start, end] * ranks + end
+            assert int(np.bincount(arc).max()) == most
+
+
+def test_no_lean_digraph() -> None:
+    """Ranks that are not q d^(D - 1) are refused."""
+    assert lean_graph(12, 3) is None
+    assert lean_graph(9, 16) is None
+    task = Collective("all-gather", tuple(range(12)), 12, 12)
+    with pytest.raises(InputError, match="form no De Bruijn digraph"):
+        make_algorithm("fixed-digraph", {"degree": 3, "lean": 1}).plan(task, 3)
 
 
 def test_too_few_digits() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
+from lightloom.synth.algorithms.even_steps import lead_everywhere, step_walks
 from lightloom.synth.algorithms.even_walks import even_walks
 from lightloom.synth.algorithms.kautz_graph import (
     ColouredArcs,
@@ -20,7 +21,9 @@ from lightloom.synth.algorithms.kautz_graph import (
     circulant_arcs,
     kautz_arcs,
     shortest_trees,
+    step_arcs,
 )
+from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
 from lightloom.synth.algorithms.reversal import reversed_rounds
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
@@ -49,6 +52,12 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         value that is one digit, in radices whose product is n or more, and by other
         steps if that is less than d. It needs more ports for as many rounds, but
         loads them evenly.
+    steps
+        Instead of both, the circulant with just these steps, two of which lead
+        everywhere; those of `even_steps` load all ports evenly in two rounds.
+    lean
+        1: a De Bruijn digraph, on n = q d^(D - 1) ranks with q <= d, and the trees of
+        `lean_trees` instead of shortest ones, for all but all-to-all.
     """
 
     ops: ClassVar[tuple[str, ...]] = (
@@ -60,6 +69,8 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     degree: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
     radices: tuple[Annotated[int, msgspec.Meta(ge=2, le=2**20)], ...] | None = None
+    steps: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**20)], ...] | None = None
+    lean: Literal[0, 1] = 0
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per block."""
@@ -74,16 +85,16 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return Plan(collective, ())
         arcs = self._arcs(ranks, ports)
         blocks = Partition(ranks, collective.chunk_count)
-        there = _Paths(blocks, arcs, shortest_trees(arcs), turned=False)
+        there = _Paths(blocks, arcs, self._trees(arcs, ports), turned=False)
         match collective.op:
             case "all-to-all":
-                rounds = there.exchange()
+                rounds = there.exchange(self._walks(arcs))
             case "all-gather":
                 rounds = there.gather()
             case "reduce-scatter":
                 rounds = reversed_rounds(there.gather(), Op.REDUCE)
             case _:
-                back = shortest_trees(arcs, backwards=True)
+                back = self._trees(arcs, ports, backwards=True)
                 turned = _Paths(blocks, arcs, back, turned=True)
                 down = reversed_rounds(turned.gather(), Op.REDUCE)
                 rounds = [*down, *there.gather()]
@@ -95,9 +106,30 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises
         ------
         InputError
-            If the product of the radices is less than the number of ranks.
+            If the product of the radices is less than the number of ranks, two of
+            the steps do not lead everywhere, or there is no De Bruijn digraph.
         """
-        degree = min(ports if self.degree is None else self.degree, ranks - 1)
+        if self.steps is not None:
+            steps = tuple(sorted({step % ranks for step in self.steps} - {0}))
+            if not lead_everywhere(ranks, steps):
+                raise InputError(
+                    f"two of the steps do not lead everywhere among {ranks} ranks",
+                    where="algorithm.steps",
+                    found=list(self.steps),
+                    allowed="steps whose sums, two at a time, are all ranks",
+                )
+            return step_arcs(ranks, steps)
+        degree = self._degree(ranks, ports)
+        if self.lean:
+            found = lean_graph(ranks, degree)
+            if found is None:
+                raise InputError(
+                    f"{ranks} ranks of {degree} ports form no De Bruijn digraph",
+                    where="algorithm.degree",
+                    found=degree,
+                    allowed="d with n = q d^(D - 1), q from 1 to d and D at least 2",
+                )
+            return lean_arcs(found[0])
         if self.radices is None:
             return kautz_arcs(ranks, degree)
         if prod(self.radices) < ranks:
@@ -108,6 +140,25 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 allowed=f"radices whose product is at least {ranks}",
             )
         return circulant_arcs(ranks, self.radices, degree)
+
+    def _trees(
+        self, arcs: ColouredArcs, ports: int, *, backwards: bool = False
+    ) -> Digraph:
+        """Return the tree of every rank's block."""
+        found = lean_graph(arcs.ranks, self._degree(arcs.ranks, ports))
+        if self.lean and found is not None:
+            return lean_trees(*found, backwards=backwards)
+        return shortest_trees(arcs, backwards=backwards)
+
+    def _degree(self, ranks: int, ports: int) -> int:
+        return min(ports if self.degree is None else self.degree, ranks - 1)
+
+    def _walks(self, arcs: ColouredArcs) -> IntArray:
+        """Return where the walks of an all-to-all are after each hop."""
+        src, dst = np.divmod(arcs.key, arcs.ranks)
+        if self.steps is not None:
+            return step_walks(arcs.ranks, tuple(dst[src == 0].tolist()))
+        return even_walks(src, dst, shortest_trees(arcs).distance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +180,8 @@ class _Paths:
             rounds.append(self._round(src, dst, block, 0))
         return [one for one in rounds if one is not None]
 
-    def exchange(self) -> list[Round]:
+    def exchange(self, at: IntArray) -> list[Round]:
         """Return the all-to-all: in round t blocks take the t-th arc of their walk."""
-        src, dst = np.divmod(self.arcs.key, self.arcs.ranks)
-        at = even_walks(src, dst, self.digraph.distance)
         rounds = []
         for before, after in pairwise(at):
             start, end = np.nonzero(before != after)
