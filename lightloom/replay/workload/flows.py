@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from lightloom.replay.workload.fair_shares import Path
 
 _PER_BYTE = BITS_PER_BYTE * PS_PER_S
+_MOST_STALE = 3
+"""Entries of the heap per flow from which it is built anew, without those that no
+longer hold: cheaper than to take these out one by one."""
 
 
 class Flows:
@@ -101,6 +104,9 @@ class Flows:
             rate = share // UNITS_PER_BIT_PER_S
             if rate != self._rate[flow]:
                 self._serve(flow, rate, now_ps)
+        if len(self._heap) > _MOST_STALE * len(self._end):
+            self._heap = [(end, flow) for flow, end in self._end.items()]
+            heapq.heapify(self._heap)
 
     def _serve(self, flow: int, rate: int, now_ps: int) -> None:
         """Serve a flow at another rate from now on."""

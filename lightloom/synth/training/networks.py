@@ -18,8 +18,8 @@ from lightloom.replay.workload import (
     ocs_period_ps,
 )
 from lightloom.synth.ocs.switches import switch_circuits
+from lightloom.synth.ring.wavelengths import ring_wavelengths
 from lightloom.synth.training.controllers import RingController, SwitchController
-from lightloom.synth.training.ring_circuits import quick_ring_circuits
 from lightloom.synth.training.traffic import most_partners
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def one_shot_circuits(fabric: Ocs | Ring, demand: Demand) -> dict[int, Circuits]
         No wavelengths were found.
     """
     if isinstance(fabric, Ring):
-        return {0: quick_ring_circuits(fabric, demand)}
+        return {0: ring_wavelengths(fabric, demand).circuits}
     plan = switch_circuits(fabric, demand)
     if plan.ratio == 0:
         raise InfeasibleError(

@@ -100,9 +100,21 @@ def test_a_change_stays_where_it_matters() -> None:
 
 
 def test_shares_that_are_no_whole_units_are_exact() -> None:
-    """Twenty-three flows on a link of one bit per second."""
+    """More flows than the unit foresees, a prime, on a link of a bit a second."""
+    many = 131
+    assert UNITS_PER_BIT_PER_S % many
     held = FairShares()
     held.set_capacity(0, 1)
-    held.update(dict.fromkeys(range(23), ((0, 1),)), [])
+    held.update(dict.fromkeys(range(many), ((0, 1),)), [])
     assert sum(held.shares.values()) == UNITS_PER_BIT_PER_S
-    assert set(held.shares.values()) == {Fraction(UNITS_PER_BIT_PER_S, 23)}
+    assert set(held.shares.values()) == {Fraction(UNITS_PER_BIT_PER_S, many)}
+    # Where they are whole again they are integers again.
+    changed = held.update({}, [0])
+    assert set(changed.values()) == {UNITS_PER_BIT_PER_S // (many - 1)}
+    assert all(isinstance(share, int) for share in changed.values())
+
+
+def test_up_to_128_flows_share_a_link_in_whole_units() -> None:
+    """Fractions, which are slow, are left to what is rare."""
+    for flows in range(1, 129):
+        assert UNITS_PER_BIT_PER_S % flows == 0

@@ -147,6 +147,8 @@ class Fig8Sip:
             "optical switches",
             "time to accuracy (minutes)",
             series,
+            x_log=2,
+            x_ticks=[(count, str(count)) for count in self.switches],
         )
 
 

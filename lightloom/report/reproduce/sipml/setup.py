@@ -40,8 +40,8 @@ class Trained:
         Batch sizes that are tried.
     fewest_iterations, critical_batch
         A batch of B needs ``fewest (1 + critical / B)`` iterations: the curve between
-        perfect scaling and none. Synthetic: the measured curves of the paper's source
-        are not among our inputs.
+        perfect scaling and none. Synthetic, both numbers chosen by us: the measured
+        curves of the paper's source are not among our inputs.
     fixed_samples
         Where not 0, iterations are instead so many that so many samples are seen.
     """
@@ -81,10 +81,10 @@ long to replay."""
 
 CURVES = (
     "iterations(B) = fewest (1 + critical / B), synthetic: ResNet-50 4,000 and 8,192,"
-    " Transformer 50,000 and 512 (sequences of 1,024 tokens; about the batch that"
-    " GPT-3's authors give for their model of this size). The paper takes measured"
-    " curves of Shallue et al., which are not among our inputs: times compare between"
-    " fabrics and not with the paper's."
+    " Transformer 50,000 and 512 (sequences of 1,024 tokens). These numbers are our"
+    " choice and come from no measurement. The paper takes measured curves of Shallue"
+    " et al., which are not among our inputs: times compare between fabrics and not"
+    " with the paper's."
 )
 ROOFLINE = (
     "Compute times are the roofline of a V100's data sheet at fp16, a lower bound; the"
