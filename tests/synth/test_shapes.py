@@ -10,8 +10,10 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
+from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.shapes import shape_of, shaped_proposals
+from lightloom.synth.synthesise import synthesise
 
 
 def test_shapes_follow_the_numbering_of_nodes() -> None:
@@ -62,3 +64,19 @@ def test_large_blocks_are_not_cut_in_parts() -> None:
     assert {parameters["parts"] for _, parameters in gather} == {1}
     reduce = list(shaped_proposals(fabric, Collective("all-reduce", nodes, 2**22)))
     assert {parameters["parts"] for _, parameters in reduce} == {1, 2}
+
+
+@pytest.mark.parametrize("kind", ["torus", "topoopt", "superpod", "fat-tree"])
+def test_auto_predicts_packets_exactly_before_it_weaves(kind: str) -> None:
+    """What was woven took the predicted time; no other is predicted to be faster."""
+    fabric = clusters(16)[kind]
+    task = Collective("all-reduce", tuple(range(16)), 2**20)
+    found = synthesise(Instance("test", fabric, task)).incumbent
+    assert found is not None
+    best = found.compared[0]
+    assert best.completion_time_ps is not None
+    for one in found.compared:
+        if one.completion_time_ps is not None:
+            assert one.predicted_ps == one.completion_time_ps
+        else:
+            assert one.predicted_ps >= best.completion_time_ps

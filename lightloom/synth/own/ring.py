@@ -8,7 +8,7 @@ from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
 from lightloom.synth.ring.finish import MOST_PAIRS, priced_bound
 from lightloom.synth.ring.level import Ladder
 from lightloom.synth.ring.lines import ring_bound
@@ -61,7 +61,7 @@ def _question(instance: Instance) -> tuple[Ring, Demand]:
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
         what = "wavelengths of a ring serve a demand on a fabric of kind ring"
-        raise InputError(what, where=instance.name, found=fabric.kind)
+        raise InputError(what, where=instance.name, found=asked_of(instance))
     return fabric, demand
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from lightloom.solvers import SolveOptions, catalogue
 from lightloom.solvers.child import solve_in_child
-from lightloom.solvers.standard_form import StandardForm
 from lightloom.synth.ring.laps_at_prices import PricedLaps
+from lightloom.synth.ring.linear_program import linear_program
 from lightloom.validate.dearest_lap import dearest_lap
 
 if TYPE_CHECKING:
@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 _SOLVER = "highs"
 _PACKER = "cp-sat"
 _CONFLICTS = 20_000
+_PACKING = 0.4
+"""Most work of a packing, in CP-SAT's own reproducible seconds."""
 _DRAWN = 60
 _ROUNDS = 200
+_WORK = 40_000
+"""Most rows and columns of all programs for prices together, about a second."""
 _NEAR = 1e-7
 _SCALES = (1, 2, 6, 60, 840, 27_720, 720_720, 2**26)
 """Largest prices, as whole numbers: few where they do."""
@@ -42,10 +46,16 @@ class PriceSearch:
     ----------
     fabric, ways
         The ring, and the ways of the pairs.
+
+    Notes
+    -----
+    What all its programs for prices may cost together is limited by their sizes. Once
+    that is spent, no prices are found any more; answers stay reproducible.
     """
 
     def __init__(self, fabric: Ring, ways: RingWays) -> None:
         self._fabric, self._ways = fabric, ways
+        self._work = _WORK
         self._mine = [
             np.flatnonzero(ways.direction == direction)
             for direction in range(fabric.directions)
@@ -67,30 +77,36 @@ class PriceSearch:
         Returns
         -------
         Prices by pair, checked in whole numbers; deterministic. ``None`` where laps in
-        fractions hold the circuits, or the program gives no answer.
+        fractions hold the circuits, the work is spent, or the program has no answer.
         """
         for direction, mine in enumerate(self._mine):
             self._add(direction, self._ways.hops[mine].astype(np.float64), 0.0)
+        room = self._fabric.wavelengths * (1 + _NEAR)
         for _ in range(_ROUNDS):
-            solved = self._solve(counts)
+            solved = self._solve(counts) if self._work > 0 else None
             if solved is None:
                 return None
             price, worth = solved
-            if price @ counts <= self._fabric.wavelengths * worth.sum() * (1 + _NEAR):
+            asked = price @ counts
+            if asked <= room * worth.sum():
                 return None
-            added = [
-                self._add(direction, price[self._ways.pair[mine]], worth[direction])
-                for direction, mine in enumerate(self._mine)
-            ]
-            if not any(added):
-                return self._whole(price, counts)
+            dearest, added = 0.0, False
+            for direction, mine in enumerate(self._mine):
+                found, new = self._add(
+                    direction, price[self._ways.pair[mine]], worth[direction]
+                )
+                dearest, added = dearest + found, added or new
+            # Laps not yet known are no reason to go on: these prices prove it.
+            proof = self._whole(price, counts) if asked > room * dearest else None
+            if proof is not None or not added:
+                return proof
         return None
 
     def packed(self, counts: IntArray, seed: int) -> tuple[IntArray, IntArray] | None:
         """Return the way and the wavelength of so many circuits, if laps hold them.
 
         Only laps that have been dearest at some prices are tried, some more of them
-        at prices drawn anew: CP-SAT, conflicts limited, says how often each is used.
+        at prices drawn anew: CP-SAT, its work limited, says how often each is used.
         Fibres are packed by themselves. Deterministic for a seed.
         """
         rng = np.random.default_rng(seed)
@@ -103,7 +119,7 @@ class PriceSearch:
         row = [at for d, arcs in laps for at in (*arcs, pairs + d)]
         column = [i for i, (_, arcs) in enumerate(laps) for _ in range(len(arcs) + 1)]
         most = float(self._fabric.wavelengths)
-        form = _program(
+        form = linear_program(
             (row, column, np.ones(len(row))),
             cost=np.zeros(len(laps)),
             upper=np.full(len(laps), most),
@@ -113,7 +129,8 @@ class PriceSearch:
             ),
             integral=True,
         )
-        options = SolveOptions(seed=seed, node_limit=_CONFLICTS)
+        limit = {"max_deterministic_time": _PACKING}
+        options = SolveOptions(seed=seed, node_limit=_CONFLICTS, extra=limit)
         answer = solve_in_child(catalogue()[_PACKER], form, options)
         if answer.values is None:
             return None
@@ -142,17 +159,19 @@ class PriceSearch:
         way, wavelength = np.array(lit, dtype=np.int64).T
         return way, wavelength
 
-    def _add(self, direction: int, price: FloatArray, worth: float) -> bool:
-        """Add the dearest lap of a direction, if it is worth more and new."""
+    def _add(
+        self, direction: int, price: FloatArray, worth: float
+    ) -> tuple[float, bool]:
+        """Return what the dearest lap is worth; add it if it is worth more and new."""
         found, arcs = self._laps[direction].best(price)
         if found <= worth * (1 + _NEAR) or not arcs:
-            return False
+            return found, False
         pairs = self._ways.pair[self._mine[direction][arcs]]
         key = direction, tuple(pairs.tolist())
         if key in self._known:
-            return False
+            return found, False
         self._known[key] = None
-        return True
+        return found, True
 
     def _solve(self, counts: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """Return best prices by the laps known, and what they are worth a direction.
@@ -163,10 +182,11 @@ class PriceSearch:
         """
         pairs, directions = len(counts), self._fabric.directions
         laps = list(self._known)
+        self._work -= pairs + len(laps)
         row = [i for i, (_, arcs) in enumerate(laps) for _ in range(len(arcs) + 1)]
         column = [at for d, arcs in laps for at in (*arcs, pairs + d)]
         value = [one for _, arcs in laps for one in ([1.0] * len(arcs) + [-1.0])]
-        form = _program(
+        form = linear_program(
             (row, column, np.array(value)),
             cost=np.append(counts, np.full(directions, -self._fabric.wavelengths)),
             upper=np.append(np.ones(pairs), np.full(directions, np.inf)),
@@ -191,32 +211,3 @@ class PriceSearch:
             if int(whole @ counts) > self._fabric.wavelengths * room:
                 return tuple(whole.tolist())
         return None
-
-
-def _program(
-    entries: tuple[list[int], list[int], FloatArray],
-    *,
-    cost: FloatArray | IntArray,
-    upper: FloatArray,
-    rows: tuple[FloatArray, FloatArray],
-    integral: bool = False,
-) -> StandardForm:
-    """Return a program to maximise, of (row, column, value) entries, columns from 0."""
-    from scipy.sparse import csr_array
-
-    row, column, value = entries
-    matrix = csr_array((value, (row, column)), shape=(len(rows[0]), len(cost)))
-    matrix.sort_indices()
-    return StandardForm(
-        cost=cost.astype(np.float64),
-        column_lower=np.zeros(len(cost)),
-        column_upper=upper,
-        integral=np.full(len(cost), integral),
-        row_start=matrix.indptr.astype(np.int32),
-        row_column=matrix.indices.astype(np.int32),
-        row_value=matrix.data.astype(np.float64),
-        row_lower=rows[0],
-        row_upper=rows[1],
-        offset=0.0,
-        maximise=True,
-    )

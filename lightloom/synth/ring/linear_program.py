@@ -1,0 +1,42 @@
+"""Programs about the circuits of a ring, given by their entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.solvers.standard_form import StandardForm
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.synth.ring.laps_at_prices import FloatArray
+
+
+def linear_program(
+    entries: tuple[list[int], list[int], FloatArray],
+    *,
+    cost: FloatArray | IntArray,
+    upper: FloatArray,
+    rows: tuple[FloatArray, FloatArray],
+    integral: bool = False,
+) -> StandardForm:
+    """Return a program to maximise, of (row, column, value) entries, columns from 0."""
+    from scipy.sparse import csr_array
+
+    row, column, value = entries
+    matrix = csr_array((value, (row, column)), shape=(len(rows[0]), len(cost)))
+    matrix.sort_indices()
+    return StandardForm(
+        cost=cost.astype(np.float64),
+        column_lower=np.zeros(len(cost)),
+        column_upper=upper,
+        integral=np.full(len(cost), integral),
+        row_start=matrix.indptr.astype(np.int32),
+        row_column=matrix.indices.astype(np.int32),
+        row_value=matrix.data.astype(np.float64),
+        row_lower=rows[0],
+        row_upper=rows[1],
+        offset=0.0,
+        maximise=True,
+    )
