@@ -9,6 +9,7 @@ import click
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import write_json, write_table, write_text
+from lightloom.cli.words import answer_text
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
@@ -84,13 +85,14 @@ def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None
     from lightloom.core.certificate import exact
     from lightloom.report.bound_table import bound_table
 
-    write_table(bound_table(certificates))
+    write_table(bound_table(certificates, algorithm.unit))
     if best is None:
         write_text(f"{instance}: no bound is known")
         return
     side = "most" if algorithm.largest else "least"
-    value = f"{exact(best.bound)} {algorithm.unit}"
-    text = f"every answer has at {side} {value} ({best.kind}, witness checked)"
+    value = answer_text(str(exact(best.bound)), algorithm.unit)
+    verb = "takes" if algorithm.unit == "ps" else "has"
+    text = f"every answer {verb} at {side} {value} ({best.kind}, witness checked)"
     write_text(f"{instance}: {text}")
 
 

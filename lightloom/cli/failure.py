@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 
 import click
@@ -60,6 +61,8 @@ def _usage(problem: click.UsageError) -> str:
     command = problem.ctx.command_path if problem.ctx else "lightloom"
     message = _one_line(problem.format_message()).rstrip(".")
     message = message[:1].lower() + message[1:]
+    for kind, name in (("integer", "integer"), ("float", "number")):
+        message = re.sub(rf"valid {kind}( range)?", f"valid {name}", message)
     return f"{message}; see `{command} --help`"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.group(
     "instances",
     help=SUMMARIES["instances"] + "\n\nA name is FABRIC/OPERATION-SIZE, for example"
-    " lightpath-256/all-reduce-64MiB.",
+    " lightpath-256/all-reduce-64MiB; --names prints them all.",
     invoke_without_command=True,
 )
 @click.option("--fabric", metavar="FABRIC", help="Only instances of this fabric.")

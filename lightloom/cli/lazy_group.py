@@ -90,6 +90,9 @@ class LazyGroup(click.Group):
         try:
             code = super().main(*args, **kwargs) or 0
             code = self._flushed(code)
+        except click.exceptions.NoArgsIsHelpError as asked:
+            click.echo(asked.format_message(), err=True)
+            code = asked.exit_code
         except BaseException as problem:  # noqa: BLE001  (the outermost handler)
             message, code = describe(problem)
             if message:

@@ -16,7 +16,7 @@ _ALLOWED = "KEY=VALUE; a list is separated by commas, for example radices=4,4,16
 
 
 def parse_parameters(
-    texts: Iterable[str], *, lists: Collection[str] = ()
+    texts: Iterable[str], *, lists: Collection[str] = (), option: str = _WHERE
 ) -> dict[str, ParameterValue]:
     """Return the parameters that ``key=value`` texts give.
 
@@ -26,6 +26,8 @@ def parse_parameters(
         One text for each use of the option.
     lists
         Parameters that take a list, so that ``radices=16`` is a list of one.
+    option
+        The option that they are given by, for messages.
 
     Raises
     ------
@@ -38,22 +40,24 @@ def parse_parameters(
         key, equals, value = (part.strip() for part in text.partition("="))
         if not (key and equals and value):
             what = "not a parameter"
-            raise InputError(what, where=_WHERE, found=text, allowed=_ALLOWED)
+            raise InputError(what, where=option, found=text, allowed=_ALLOWED)
         if key in parameters:
-            raise InputError("parameter given twice", where=_WHERE, found=key)
+            raise InputError("parameter given twice", where=option, found=key)
         if "," in value or key in lists:
             elements = value.removesuffix(",").split(",")
-            parameters[key] = [_integer(key, element) for element in elements]
+            parameters[key] = [
+                _integer(f"{option} {key}", element) for element in elements
+            ]
         else:
             parameters[key] = _scalar(value)
     return parameters
 
 
-def _integer(key: str, text: str) -> int:
+def _integer(where: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        where, allowed = f"{_WHERE} {key}", "integers separated by commas"
+        allowed = "integers separated by commas"
         raise InputError(
             "not an integer", where=where, found=text.strip(), allowed=allowed
         ) from None

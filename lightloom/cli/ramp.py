@@ -32,6 +32,7 @@ def command() -> None:
 
 @command.command(
     "nic",
+    short_help="Print the program of one node's network interface.",
     help="Print the program of one node's network interface: for each step and"
     " transceiver the wavelength, the path (the group whose gate opens), the bytes and"
     " the time slots. Takes closed forms for that node alone, at any size."
@@ -57,6 +58,7 @@ def nic(instance: str, node: str, name: str | None, *, as_json: bool) -> None:
 
 @command.command(
     "check",
+    short_help="Check an operation step by step, at any size.",
     help="Check all steps of an operation as `lightloom verify` would, streaming: every"
     " circuit and resource at any size; the data of every chunk up to 4096 nodes, of"
     " sampled chunks above."
@@ -243,10 +245,10 @@ def _check_text(op: str, nodes: int, report: StreamReport) -> str:
     # Of a larger all-to-all only what moves the followed chunks is streamed.
     moved = "all" if every or op != "all-to-all" else "those of followed chunks"
     lines = [
-        f"{op} on {nodes} nodes: {verdict}",
-        f"  {report.segments} segments with {report.circuits} circuits, all checked",
-        f"  {report.steps} steps with {report.transfers} transfers, {moved} checked",
-        f"  data followed: {followed} {report.chunks} chunks",
+        f"{op} on {nodes:,} nodes: {verdict}",
+        f"  {report.segments} segments with {report.circuits:,} circuits, all checked",
+        f"  {report.steps} steps with {report.transfers:,} transfers, {moved} checked",
+        f"  data followed: {followed} {report.chunks:,} chunks",
     ]
     lines += [
         f"  {found.rule}: {found.resource}: {found.message}"

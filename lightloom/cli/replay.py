@@ -10,6 +10,8 @@ import click
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_json, write_table, write_text
+from lightloom.cli.words import counted
+from lightloom.core.errors import LightloomError
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
@@ -37,7 +39,11 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
         tell(f"reading {file}")
         schedule = read_schedule(file)
         tell("executing")
-        timeline = replay(schedule)
+        try:
+            timeline = replay(schedule)
+        except LightloomError as problem:
+            problem.where = f"{file}: {problem.where}" if problem.where else file
+            raise
         if trace is not None:
             from lightloom.formats.perfetto import write_trace
             from lightloom.replay.trace import trace_events
@@ -95,8 +101,8 @@ def _text(file: str, timeline: Timeline) -> str:
     used = "" if fraction is None else f", {100 * fraction:.1f} % of the nodes' rate"
     text = (
         f"{file}: completion time {format_ps(timeline.completion_time_ps)},"
-        f" {len(timeline.steps)} steps, {len(timeline.reconfigurations)}"
-        f" reconfigurations{used}"
+        f" {counted(len(timeline.steps), 'step')},"
+        f" {counted(len(timeline.reconfigurations), 'reconfiguration')}{used}"
     )
     if timeline.reconfigurations:
         charged = format_ps(timeline.every_round_charged_ps)

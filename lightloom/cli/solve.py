@@ -13,7 +13,8 @@ from lightloom.cli.problem_model import state_problem
 from lightloom.cli.progress import progress
 from lightloom.cli.records import certificates_text, objective_record
 from lightloom.cli.streams import write_json, write_text
-from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.cli.words import answer_text, value_text
+from lightloom.core.errors import InfeasibleError, InputError, nearest
 from lightloom.core.outcome import Reason
 
 if TYPE_CHECKING:
@@ -54,14 +55,33 @@ _OWN_SCHEDULES = ("routing",)
 )
 @click.option("--horizon", type=int, metavar="R", help="Same as --param horizon=R.")
 @click.option(
-    "--time-limit", type=float, metavar="S", help="Seconds; not reproducible."
+    "--time-limit",
+    type=click.FloatRange(0),
+    metavar="S",
+    help="Seconds; not reproducible.",
 )
-@click.option("--node-limit", type=int, metavar="N", help="Search nodes; reproducible.")
-@click.option("--memory-limit", type=int, metavar="MIB", help="Memory of the solver.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Solver's seed.")
+@click.option(
+    "--node-limit",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Search nodes; reproducible.",
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(1),
+    metavar="MIB",
+    help="Memory of the solver.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2_000_000_000),
+    default=0,
+    show_default=True,
+    help="Solver's seed.",
+)
 @click.option(
     "--threads",
-    type=int,
+    type=click.IntRange(1),
     default=1,
     show_default=True,
     help="Solver's threads; more than one is not reproducible.",
@@ -125,6 +145,7 @@ def command(
         schedule = None if output is None or make is None else make()
         _report(ctx, record, reason, schedule, output, as_json=as_json)
         return
+    _check_known(solver)
     usable(solver)
     options = SolveOptions(
         time_limit_s=time_limit,
@@ -169,6 +190,21 @@ def default_solver(problem: str, *, for_model: bool) -> str:
     return OWN if problem in catalogue() and not for_model else "highs"
 
 
+def _check_known(solver: str) -> None:
+    """Raise `InputError` unless a solver has such a name."""
+    from lightloom.solvers import catalogue
+
+    names = [OWN, *catalogue()]
+    if solver not in names:
+        raise InputError(
+            "unknown solver",
+            where="--solver",
+            found=solver,
+            allowed=", ".join(names),
+            fix=nearest(solver, names),
+        )
+
+
 def no_schedule(problem: str, output: str, fix: str = "") -> InputError:
     """Return the error of a schedule asked for where answers are none."""
     what = f"answers of {problem} are no schedules"
@@ -207,7 +243,7 @@ def _report(
 def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
     """Return the solver's own options, numbers as numbers."""
     values: dict[str, bool | int | float | str] = {}
-    for key, value in parse_parameters(texts).items():
+    for key, value in parse_parameters(texts, option="--option").items():
         if isinstance(value, list):
             raise InputError("no list can be given", where="--option", found=key)
         values[key] = value
@@ -280,15 +316,16 @@ def _text(record: dict[str, object]) -> str:
     limit = f" ({record['limit']} limit)" if record["limit"] else ""
     by = f"{record['solver']} {record['version']}: {record['status']}{limit}"
     lines = [f"{record['instance']}: {record['problem']} by {by}"]
+    unit = str(record["unit"])
     if record["answer"] is not None:
-        lines.append(f"  answer {record['answer']} {record['unit']}")
+        lines.append(f"  answer {answer_text(str(record['answer']), unit)}")
     values = []
     # A model may count its levels where the answer is a fraction.
     if record["answer"] in (None, _number(record["objective"])):
         values = [
-            f"{name} {_number(record[name])}"
+            f"{name} {value_text(value, unit)}"
             for name in ("objective", "bound")
-            if record[name] is not None
+            if isinstance(value := record[name], int | float)
         ]
         if isinstance(record["gap"], float):
             values.append(f"gap {100 * record['gap']:.2f} %")

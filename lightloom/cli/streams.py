@@ -55,12 +55,22 @@ def silence_stdout() -> None:
 
 
 def _draw(table: RenderableType, *, err: bool) -> None:
-    """Draw a table: to the width of a terminal, else as wide as it is, and plain."""
+    """Draw a table: to the width of a terminal, else as wide as it is, and plain.
+
+    Where a terminal is too narrow for its numbers and longest words, they stay whole
+    and the lines are longer.
+    """
     from rich.console import Console
+    from rich.table import Table
+
+    from lightloom.report.tables import fit
 
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
-        Console(file=stream, highlight=False).print(table)
+        console = Console(file=stream, highlight=False)
+        if isinstance(table, Table):
+            console.width = max(console.width, fit(table, console.width))
+        console.print(table)
         return
     drawn = io.StringIO()
     Console(file=drawn, width=_WIDE, highlight=False).print(table)

@@ -11,6 +11,7 @@ from lightloom.cli.parameters import parse_parameters
 from lightloom.cli.progress import progress
 from lightloom.cli.records import certificate_record, certificate_text
 from lightloom.cli.streams import say_table, write_json, write_text
+from lightloom.cli.words import counted
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 
@@ -167,7 +168,7 @@ def _text(output: str, synthesis: Synthesis, certificate: CertificateReport) -> 
     return (
         f"{output}: {schedule.algorithm.name} {parameters}".rstrip()
         + f"\n  completion time {format_ps(schedule.footer.completion_time_ps)},"
-        f" {schedule.footer.steps} steps,"
-        f" {_reconfigurations(synthesis)} reconfigurations"
+        f" {counted(schedule.footer.steps, 'step')},"
+        f" {counted(_reconfigurations(synthesis), 'reconfiguration')}"
         f"\n  verified; {certificate_text(certificate)}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -15,15 +16,19 @@ from lightloom.cli.records import (
     objective_record,
 )
 from lightloom.cli.streams import write_json, write_text
+from lightloom.cli.words import counted
 
 if TYPE_CHECKING:
     from lightloom.validate import Verdict
+
+_SHOWN = 20
+"""Violations of a rule that people see; --json has all of them."""
 
 
 @click.command(
     "verify",
     help=SUMMARIES["verify"]
-    + "\n\nExit code 0 if every rule holds, 1 with every violation listed"
+    + "\n\nExit code 0 if every rule holds, 1 with the violations listed"
     " otherwise, 2 if FILE is damaged. FILE may be - for stdin.",
 )
 @click.argument("file", metavar="FILE")
@@ -67,14 +72,21 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
 
 
 def verdict_text(file: str, verdict: Verdict) -> str:
-    """Return a verdict for people, one line a violation."""
+    """Return a verdict for people, one line a violation, the first of each rule."""
     proven = certificates_text(verdict)
     if verdict.valid:
         return f"{file}: valid; {proven}"
     count = len(verdict.violations)
-    lines = [f"{file}: {count} violation{'s' if count > 1 else ''}; {proven}"]
+    lines = [f"{file}: {counted(count, 'violation')}; {proven}"]
+    shown: Counter[str] = Counter()
     for violation in verdict.violations:
+        shown[violation.rule] += 1
+        if shown[violation.rule] > _SHOWN:
+            continue
         step = "" if violation.step is None else f" step {violation.step}:"
         resource = f" {violation.resource}:" if violation.resource else ""
         lines.append(f"  [{violation.rule}]{step}{resource} {violation.message}")
+    for rule, count in sorted(shown.items()):
+        if count > _SHOWN:
+            lines.append(f"  [{rule}] and {count - _SHOWN:,} more; --json has all")
     return "\n".join(lines)

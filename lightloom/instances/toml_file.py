@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _TASKS = ("collective", "computation", "demand", "workload")
 _TABLES = ("fabric", *_TASKS)
+
+_INDENT = 4
+_WIDTH = 80
+_NUMBERS = re.compile(r"\[\n((?: *-?[0-9]+,\n)+) *\]")
+"""A list of numbers, one a line. Strings have no line ends: they are escaped."""
 
 
 class _CollectiveTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,7 +177,20 @@ def check_demand_rows(
 
 
 def instance_toml(instance: Instance) -> str:
-    """Return an instance as TOML, every default filled in."""
+    """Return an instance as TOML, every default filled in.
+
+    Lists of numbers fill their lines.
+    """
     import tomli_w
 
-    return tomli_w.dumps(instance.table())
+    return _NUMBERS.sub(_filled, tomli_w.dumps(instance.table(), indent=_INDENT))
+
+
+def _filled(numbers: re.Match[str]) -> str:
+    """Return a list of one number a line with as many on a line as fit."""
+    text = " ".join(numbers[1].split())
+    if len(text) < _WIDTH // 2:
+        return f"[{text.removesuffix(',')}]"
+    margin = " " * _INDENT
+    lines = textwrap.wrap(text, _WIDTH, initial_indent=margin, subsequent_indent=margin)
+    return "\n".join(["[", *lines, "]"])

@@ -81,10 +81,11 @@ def copy_question(instance: Instance) -> tuple[Lightpath, Deliveries]:
     op = op_of(task)
     if op.reduces:
         raise InputError(
-            "Algorithm 1 copies, it does not reduce",
+            "the model copies data, it does not reduce them",
             where="collective.op",
             found=task.op,
-            fix="synthesise its reversal; lightloom.synth.exact.fewest_rounds does",
+            fix="ask for one that copies; for rounds, give neither horizon nor"
+            " parameters, and its reversal is solved",
         )
     if task.chunks is None:
         chunks = task.rank_count if op.uses_blocks else 1

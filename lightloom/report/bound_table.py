@@ -39,7 +39,9 @@ def _bound(certificate: Certificate | ObjectiveCertificate, unit: str) -> str:
     if isinstance(certificate, Certificate):
         return format_ps(certificate.bound)
     bound = exact(certificate.bound)
-    return format_ps(int(bound)) if unit == "ps" else str(bound)
+    if unit == "ps" and isinstance(bound, int):
+        return format_ps(bound)
+    return str(bound)
 
 
 def _witness(witness: Mapping[str, object]) -> str:

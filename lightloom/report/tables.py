@@ -20,6 +20,9 @@ _STYLES = {
     "not reproducible": "cyan",
 }
 
+_GAP = 3
+"""Between two columns, in `box.SIMPLE_HEAD`."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -69,6 +72,33 @@ def terminal_table(
     for row in drawn:
         table.add_row(*row)
     return table
+
+
+def fit(table: Table, width: int) -> int:
+    """Set the widths of a table's columns for lines of `width`.
+
+    The widest gives way first, and none below its ``min_width``; rich would cut words
+    of one while another has room. Returns the width of the table: more than `width`
+    where it does not fit.
+    """
+    widths = []
+    for column in table.columns:
+        texts = [Text(str(column.header)), *(Text(str(cell)) for cell in column.cells)]
+        widths.append(max(text.cell_len for text in texts))
+    total = sum(widths) + _GAP * (len(widths) - 1)
+    while total > width:
+        spare = [
+            (current, place)
+            for place, current in enumerate(widths)
+            if current > (table.columns[place].min_width or 1)
+        ]
+        if not spare:
+            break
+        widths[max(spare)[1]] -= 1
+        total -= 1
+    for column, chosen in zip(table.columns, widths, strict=True):
+        column.width = chosen
+    return total
 
 
 def _cell(value: object) -> Text:

@@ -161,7 +161,7 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda data: data.replace(b'"chunk_lo":[0', b'"chunk_lo":[1', 1),
         "sha",
     ),
-    "other-version": (lambda data: data.replace(b'"version":1', b'"version":9'), "9"),
+    "other-version": (lambda data: data.replace(b'"version":2', b'"version":9'), "9"),
     "no-json": (lambda data: b"hello\n" + data, ":1"),
     "no-text": (lambda data: b"\xff\xfe" + data, ":1"),
     "empty": (lambda _: b"", "damaged.jsonl"),

@@ -35,3 +35,9 @@ def test_what_is_no_parameter_is_refused(text: str) -> None:
     """A text without key, value or integer elements is refused."""
     with pytest.raises(InputError):
         parse_parameters([text], lists={"a"})
+
+
+def test_messages_name_the_option() -> None:
+    """What is no parameter is refused in the name of its option."""
+    with pytest.raises(InputError, match=r"^--option: not a parameter"):
+        parse_parameters(["a"], option="--option")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.cli.program import child, one_error, run, run_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = "lightpath-4/all-reduce-64KiB"
 
@@ -120,6 +119,45 @@ def test_replay_json_has_its_documented_keys(schedule: str) -> None:
     assert 0 < record["utilisation"] <= 1
     assert len(record["nodes"]["sent_bytes"]) == 4
     assert "completion time" in run("replay", schedule).stdout
+
+
+def edited(source: str, target: str, record: str, **claims: object) -> None:
+    """Write a schedule whose first such record says otherwise, hash and all."""
+    lines = Path(source).read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    place = next(i for i, one in enumerate(records) if one["record"] == record)
+    records[place].update(claims)
+    *body, footer = records
+    text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in body)
+    footer["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    last = json.dumps(footer, separators=(",", ":")) + "\n"
+    Path(target).write_text(text + last)
+
+
+def test_verify_shows_the_first_violations_of_each_rule(tmp_path: Path) -> None:
+    """People see twenty of a rule and how many more there are; --json has all."""
+    source, broken = str(tmp_path / "whole.jsonl"), str(tmp_path / "broken.jsonl")
+    assert run("synth", "lightpath-8/all-reduce-1MiB", "-o", source).exit_code == 0
+    fabric = json.loads(Path(source).read_text().splitlines()[0])["fabric"]
+    edited(source, broken, "header", fabric={**fabric, "lasers": 1})
+    record = run_json("verify", broken, exit_code=1)
+    counts = Counter(one["rule"] for one in record["violations"])
+    assert max(counts.values()) > 20
+    text = run("verify", broken).stdout
+    for rule, count in counts.items():
+        assert text.count(f"[{rule}]") == min(count, 20) + (count > 20)
+        assert (f"[{rule}] and {count - 20:,} more" in text) == (count > 20)
+
+
+def test_replay_names_the_file_that_it_cannot_execute(
+    schedule: str, tmp_path: Path
+) -> None:
+    """A transfer without a circuit is refused with the name of its file."""
+    broken = str(tmp_path / "dark.jsonl")
+    edited(schedule, broken, "step", src=[0, 1, 2, 3], dst=[0, 1, 2, 3])
+    result = run("replay", broken)
+    assert result.exit_code == 2
+    assert one_error(result).startswith(f"{broken}: step 0: ")
 
 
 def test_replay_writes_a_trace(schedule: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lightloom.core.certificate import Certificate
 from lightloom.report.bound_table import bound_table
-from lightloom.report.tables import Column, terminal_table
+from lightloom.report.tables import Column, fit, terminal_table
 
 
 def shown(table: object) -> str:
@@ -43,3 +43,20 @@ def test_long_witnesses_are_shortened() -> None:
     text = shown(bound_table([certificate]))
     assert "(100)" in text
     assert "99" not in text
+
+
+def test_a_narrow_terminal_breaks_texts_but_no_number() -> None:
+    """Columns give way to the width; what cannot be broken makes the table wider."""
+    columns = (Column("words"), Column("time", number=True), Column("more words"))
+    rows = [("one two three four", "12,345.678 us", "five six seven")]
+    table = terminal_table(columns, rows)
+    assert fit(table, 200) == len("one two three four") + 3 + 13 + 3 + 14
+    assert fit(table, 36) == 36
+    text = io.StringIO()
+    Console(file=text, width=36).print(table)
+    lines = text.getvalue().splitlines()
+    assert any("12,345.678 us" in line for line in lines)
+    assert max(map(len, lines)) <= 36
+    for word in ["one", "two", "three", "four", "five", "six", "seven"]:
+        assert word in text.getvalue()
+    assert fit(table, 5) == len("three") + 3 + 13 + 3 + len("seven")

@@ -104,7 +104,7 @@ def test_relaxation_has_no_answer() -> None:
             "build the model in Python",
         ),
         (("--problem", "rounds", "--option", "presolv=off"), "did you mean presolve"),
-        (("--problem", "rounds", "--threads", "0"), "options.threads"),
+        (("--problem", "rounds", "--threads", "0"), "--threads"),
         (
             ("--problem", "routing", "--solver", "highs", "-o", "x.jsonl"),
             "use --solver lightloom",

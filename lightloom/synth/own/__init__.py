@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.catalogue import walk
 from lightloom.core.errors import InputError, nearest
+from lightloom.instances.instance import task_table
 from lightloom.validate.objectives import check_bound
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "OwnAlgorithm",
     "OwnAnswer",
     "ProblemBounds",
+    "asked_of",
     "best_certificates",
     "catalogue",
     "own_algorithm",
@@ -110,6 +112,12 @@ class OwnAlgorithm:
     solve: Callable[[Instance, int], OwnAnswer]
     bounds: Callable[[Instance, int], ProblemBounds] | None = None
     largest: bool = False
+
+
+def asked_of(instance: Instance) -> str:
+    """Return what an instance asks, and where, for messages."""
+    (task,) = task_table(instance.task)
+    return f"{task} on {instance.fabric.kind}"
 
 
 @functools.cache

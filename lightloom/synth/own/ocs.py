@@ -11,7 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.synth.ocs.switches import SwitchPlan, ocs_schedule, switch_circuits
-from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
 from lightloom.validate.objectives.circuits_per_byte import (
     OBJECTIVE,
     PortsQuestion,
@@ -50,7 +50,7 @@ def _question(instance: Instance) -> tuple[Ocs, Demand]:
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ocs) or not isinstance(demand, Demand):
         what = "circuits of switches serve a demand on a fabric of kind ocs"
-        raise InputError(what, where=instance.name, found=fabric.kind)
+        raise InputError(what, where=instance.name, found=asked_of(instance))
     return fabric, demand
 
 

@@ -11,7 +11,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.exact.round_bounds import round_bounds
-from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
 from lightloom.synth.rounds.few_rounds import few_rounds
 from lightloom.validate.objectives.rounds import RoundsQuestion
 
@@ -36,7 +36,7 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
     fabric, task = instance.fabric, instance.task
     if not isinstance(fabric, Lightpath) or not isinstance(task, Collective):
         what = "rounds are those of a collective on a fabric of kind lightpath"
-        raise InputError(what, where=instance.name, found=fabric.kind)
+        raise InputError(what, where=instance.name, found=asked_of(instance))
     if task.chunks is None:
         blocks = op_of(task).uses_blocks or task.op == "all-reduce"
         task = msgspec.structs.replace(task, chunks=task.rank_count if blocks else 1)
