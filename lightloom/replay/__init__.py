@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lightloom.replay.execute import replay
+from lightloom.replay.execute import completion_time_ps, replay
 from lightloom.replay.timeline import Timeline
 
-__all__ = ["Timeline", "replay"]
+__all__ = ["Timeline", "completion_time_ps", "replay"]

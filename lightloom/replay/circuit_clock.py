@@ -11,11 +11,13 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.units import transmission_ps_columns
 from lightloom.replay.circuit_table import circuit_table
-from lightloom.replay.clock import Times
+from lightloom.replay.clock import History, Times
 from lightloom.replay.timeline import Reconfiguration
 from lightloom.replay.transfer_rows import INT64_MAX, group_sums
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.schedule import Schedule
@@ -25,10 +27,8 @@ if TYPE_CHECKING:
 _NONE = -1
 
 
-def circuit_times(
-    fabric: CircuitFabric, schedule: Schedule, rows: TransferRows
-) -> Times:
-    """Return the times of a schedule on a circuit fabric.
+class CircuitClock:
+    """Times a schedule on a circuit fabric.
 
     The plane leaves a segment as soon as it is set and the last transfer assigned
     to it has ended. A transfer of b bytes over a pair's total rate r lasts
@@ -40,38 +40,47 @@ def circuit_times(
     Raises
     ------
     InputError
-        A part without plane and segment or with missing ones, a step that goes
-        back to a segment its plane has left, a transfer without circuit.
-    OverflowError
-        A time does not fit 63 bits.
+        See `lightloom.replay.circuit_table.circuit_table`.
     """
-    table = circuit_table(fabric, schedule.segments)
-    pair = _pairs_in_table(rows, table, fabric.node_count)
-    rate = table.pair_bits_per_s[pair]
-    kept = table.pair_kept[pair]
-    begin, finish = _within_pair(rows, rate, fabric.alpha_ps)
-    pair_ps = finish[rows.first + rows.count - 1]
-    longest = np.full((len(rows.blocks), 2), _NONE, dtype=np.int64)
-    np.maximum.at(longest, (rows.pair_block, kept.astype(np.int64)), pair_ps)
-    walk = _Walk(fabric, schedule)
-    for step, blocks in groupby(
-        zip(rows.blocks, longest.tolist(), strict=True), key=lambda item: item[0][0]
-    ):
-        walk.step(step, list(blocks))
-    walk.close()
-    base = np.array(walk.base_ps, dtype=np.int64).reshape(-1, 2)
-    pair_base = base[rows.pair_block, kept.astype(np.int64)]
-    transfer_base = np.repeat(pair_base, rows.count)
-    return Times(
-        start_ps=transfer_base + begin,
-        end_ps=transfer_base + finish,
-        step_end_ps=tuple(walk.step_end_ps),
-        bits_per_s=rate,
-        reconfigurations=tuple(
-            sorted(walk.reconfigurations, key=lambda done: (done.start_ps, done.plane))
-        ),
-        every_round_charged_ps=walk.every_round_charged_ps,
-    )
+
+    def __init__(self, fabric: CircuitFabric, schedule: Schedule) -> None:
+        self._fabric = fabric
+        self._table = circuit_table(fabric, schedule.segments)
+        self.history = History()
+        self._walk = _Walk(fabric, schedule, self.history)
+
+    def time(self, rows: TransferRows) -> Times:
+        """Return the times of the transfers of the next steps.
+
+        Raises
+        ------
+        InputError
+            A part without plane and segment or with missing ones, a step that goes
+            back to a segment its plane has left, a transfer without circuit.
+        OverflowError
+            A time does not fit 63 bits.
+        """
+        table = self._table
+        pair = _pairs_in_table(rows, table, self._fabric.node_count)
+        rate = table.pair_bits_per_s[pair]
+        kept = table.pair_kept[pair].astype(np.int64)
+        begin, finish = _within_pair(rows, rate, self._fabric.alpha_ps)
+        pair_ps = finish if rows.single else finish[rows.last]
+        longest = np.full((len(rows.blocks), 2), _NONE, dtype=np.int64)
+        np.maximum.at(longest, (rows.pair_block, kept), pair_ps)
+        base_ps: list[list[int]] = []
+        for step, blocks in groupby(
+            zip(rows.blocks, longest.tolist(), strict=True),
+            key=lambda item: item[0][0],
+        ):
+            base_ps += self._walk.step(step, list(blocks))
+        base = np.array(base_ps, dtype=np.int64).reshape(-1, 2)
+        transfer_base = rows.of_transfers(base[rows.pair_block, kept])
+        return Times(transfer_base + begin, transfer_base + finish, rate)
+
+    def close(self) -> None:
+        """Walk on through the segments that no step uses."""
+        self._walk.close()
 
 
 def _pairs_in_table(
@@ -81,9 +90,13 @@ def _pairs_in_table(
     segment_row = [_segment_row(block, table) for block in rows.blocks]
     key = np.array(segment_row, dtype=np.int64)[rows.pair_block] * node_count**2
     key += rows.pair_src * node_count + rows.pair_dst
-    place = np.searchsorted(table.pair_key, key)
-    found = place < len(table.pair_key)
-    found[found] = table.pair_key[place[found]] == key[found]
+    # Steps use few of the segments: look in the part of the table that has them.
+    low, high = (key.min(), key.max()) if len(key) else (0, -1)
+    at = int(np.searchsorted(table.pair_key, low))
+    near = table.pair_key[at : int(np.searchsorted(table.pair_key, high, "right"))]
+    place = np.searchsorted(near, key)
+    found = place < len(near)
+    found[found] = near[place[found]] == key[found]
     if not found.all():
         pair = int(np.flatnonzero(~found)[0])
         step, plane, segment = rows.blocks[rows.pair_block[pair]]
@@ -93,7 +106,7 @@ def _pairs_in_table(
             found=f"{rows.pair_src[pair]} -> {rows.pair_dst[pair]}",
             allowed=f"pairs of segment {segment} of plane {plane}",
         )
-    return place
+    return place + at
 
 
 def _segment_row(block: Block, table: CircuitTable) -> int:
@@ -111,9 +124,12 @@ def _within_pair(
     rows: TransferRows, rate: IntArray, alpha_ps: int
 ) -> tuple[IntArray, IntArray]:
     """Return start and end of each transfer, counted from the start of its pair."""
-    lasts = transmission_ps_columns(rows.bytes[rows.order], np.repeat(rate, rows.count))
+    lasts = transmission_ps_columns(rows.bytes[rows.order], rows.of_transfers(rate))
     if int(lasts.max(initial=0)) + alpha_ps > INT64_MAX:
         raise OverflowError
+    if rows.single:
+        lasts += alpha_ps
+        return np.zeros_like(lasts), lasts
     lasts[rows.first] += alpha_ps
     # Sums of millionths, rounded up, cannot overflow and see any sum that would.
     if int(group_sums((lasts >> 20) + 1, rows.first).max(initial=0)) >= 2**42:
@@ -143,12 +159,8 @@ class _Walk:
 
     fabric: CircuitFabric
     schedule: Schedule
+    history: History
     planes: dict[int, _Plane] = field(init=False)
-    reconfigurations: list[Reconfiguration] = field(default_factory=list)
-    base_ps: list[list[int]] = field(default_factory=list)
-    """For each block: start of its changed pairs, start of its kept pairs."""
-    step_end_ps: list[int] = field(default_factory=list)
-    every_round_charged_ps: int = 0
 
     def __post_init__(self) -> None:
         self.delay_ps = self.fabric.reconfiguration_ps
@@ -158,13 +170,17 @@ class _Walk:
             if self.fabric.initial_configuration_charged:
                 held_from_ps = self.delay_ps
                 first = Reconfiguration(plane, 0, 0, held_from_ps)
-                self.reconfigurations.append(first)
+                self.history.reconfigurations.append(first)
             self.planes[plane] = _Plane(0, 0, held_from_ps)
 
-    def step(self, step: int, blocks: list[tuple[Block, list[int]]]) -> None:
-        """Time one step; `blocks` are sorted by (plane, segment)."""
-        release_ps = self.step_end_ps[-1] if self.step_end_ps else 0
-        end_ps = release_ps
+    def step(
+        self, step: int, blocks: list[tuple[Block, list[int]]]
+    ) -> Iterator[list[int]]:
+        """Time one step; `blocks` are sorted by (plane, segment).
+
+        Yields, for each block, the start of its changed pairs and of its kept pairs.
+        """
+        end_ps = release_ps = self.history.now_ps
         charged_ps: dict[int, int] = {}
         for (_, number, segment), (changed_ps, kept_ps) in blocks:
             plane = self.planes[number]
@@ -173,7 +189,7 @@ class _Walk:
                 max(release_ps, plane.held_from_ps),
                 max(release_ps, plane.lit_from_ps),
             ]
-            self.base_ps.append(starts)
+            yield starts
             longest_ps = max(changed_ps, kept_ps)
             if longest_ps == _NONE:
                 continue
@@ -183,8 +199,8 @@ class _Walk:
                     plane.busy_until_ps = max(plane.busy_until_ps, done_ps)
             end_ps = max(end_ps, plane.busy_until_ps)
             charged_ps[number] = charged_ps.get(number, 0) + self.delay_ps + longest_ps
-        self.step_end_ps.append(end_ps)
-        self.every_round_charged_ps += max(charged_ps.values(), default=0)
+        self.history.step_end_ps.append(end_ps)
+        self.history.every_round_charged_ps += max(charged_ps.values(), default=0)
 
     def close(self) -> None:
         """Walk on through the segments that no step uses."""
@@ -205,6 +221,6 @@ class _Walk:
             plane.segment += 1
             plane.lit_from_ps = start_ps
             plane.held_from_ps = start_ps + self.delay_ps
-            self.reconfigurations.append(
+            self.history.reconfigurations.append(
                 Reconfiguration(number, plane.segment, start_ps, plane.held_from_ps)
             )

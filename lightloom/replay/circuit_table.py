@@ -10,12 +10,21 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
-from lightloom.replay.transfer_rows import INT64_MAX, group_sums
+from lightloom.replay.sorting import stable_order
+from lightloom.replay.transfer_rows import INT64_MAX, group_sums, run_starts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.schedule import Segment
+
+    BoolArray: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+BATCH_CIRCUITS = 2**16
+"""About how many circuits are put into the table at once, to stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +50,7 @@ class CircuitTable:
     segment_row: dict[tuple[int, int], int]
     pair_key: IntArray
     pair_bits_per_s: IntArray
-    pair_kept: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    pair_kept: BoolArray
 
 
 def circuit_table(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> CircuitTable:
@@ -56,30 +65,66 @@ def circuit_table(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> Circu
     segment_row = _segment_rows(fabric, segments)
     for segment in segments:
         _check_columns(fabric, segment)
-    circuits = _joined(fabric, segments)
-    row_of = np.repeat(
-        np.arange(len(segments), dtype=np.int64),
-        [len(segment.circuits) for segment in segments],
-    )
     nodes = fabric.node_count
     if len(segments) * nodes**2 > INT64_MAX:
         what = "the schedule is too large to replay"
         found = f"{len(segments)} segments on {nodes} nodes"
         raise InputError(what, where="schedule", found=found)
-    pair = circuits.src * nodes + circuits.dst
-    key = row_of * nodes**2 + pair
-    order = np.argsort(key, kind="stable")
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    before = [segment_row.get((part.plane, part.index - 1), -1) for part in segments]
+    none = np.empty(0, dtype=np.int64)
+    pieces = [(none, none, none.astype(np.bool_))]
+    pieces += [_pairs(fabric, segments, rows, before) for rows in _batches(segments)]
+    key, rate, kept = zip(*pieces, strict=True)
+    return CircuitTable(
+        segment_row, np.concatenate(key), np.concatenate(rate), np.concatenate(kept)
+    )
+
+
+def _batches(segments: tuple[Segment, ...]) -> Iterator[range]:
+    """Yield the rows of all segments, some with about `BATCH_CIRCUITS` at a time."""
+    first = circuits = 0
+    for row, segment in enumerate(segments):
+        circuits += len(segment.circuits)
+        if circuits >= BATCH_CIRCUITS or row == len(segments) - 1:
+            yield range(first, row + 1)
+            first, circuits = row + 1, 0
+
+
+def _pairs(
+    fabric: CircuitFabric,
+    segments: tuple[Segment, ...],
+    rows: range,
+    before: list[int],
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return key, rate and keeping of the pairs of some segments."""
+    circuits = _joined(fabric, [segments[row] for row in rows])
+    key = _pair_keys(fabric, circuits, _row_of_circuit(segments, rows, rows))
+    order = stable_order(key)
+    key = key[order]
+    first = run_starts(key)
     _check_widest(fabric, circuits)
     rate = fabric.circuit_bits_per_s(circuits)[order]
     _check_rates(rate, first)
-    pair_key = key[order][first]
+    key = key[first]
     if fabric.dark_while_reconfiguring == "changed-circuits":
-        before = _row_before(segments, segment_row)
-        kept = ~np.isin(pair_key, _changed(circuits, row_of, before, nodes))
+        kept = ~np.isin(key, _changed(fabric, segments, rows, before))
     else:
-        kept = np.zeros(len(pair_key), dtype=np.bool_)
-    return CircuitTable(segment_row, pair_key, group_sums(rate, first), kept)
+        kept = np.zeros(len(key), dtype=np.bool_)
+    return key, group_sums(rate, first), kept
+
+
+def _row_of_circuit(
+    segments: tuple[Segment, ...], sources: Sequence[int], rows: Sequence[int]
+) -> IntArray:
+    """Return for the circuits of each source segment the row they are taken for."""
+    counts = [len(segments[source].circuits) for source in sources]
+    return np.repeat(np.array(rows, dtype=np.int64), counts)
+
+
+def _pair_keys(fabric: CircuitFabric, circuits: Circuits, row: IntArray) -> IntArray:
+    """Return the pair key of each circuit."""
+    nodes = fabric.node_count
+    return (row * nodes + circuits.src) * nodes + circuits.dst
 
 
 def _segment_rows(
@@ -142,8 +187,8 @@ def _check_rates(rate: IntArray, first: IntArray) -> None:
         raise InputError(what, where="segments")
 
 
-def _joined(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> Circuits:
-    """Return the circuits of all segments laid end to end."""
+def _joined(fabric: CircuitFabric, segments: Sequence[Segment]) -> Circuits:
+    """Return the circuits of segments laid end to end."""
     all_circuits = [segment.circuits for segment in segments]
     ragged = {
         name: _joined_ragged([getattr(circuits, name) for circuits in all_circuits])
@@ -178,16 +223,11 @@ def _joined_ragged(columns: list[Ragged]) -> Ragged:
     )
 
 
-def _row_before(
-    segments: tuple[Segment, ...], rows: dict[tuple[int, int], int]
-) -> IntArray:
-    """Return the row of the segment before, -1 for the first of a plane."""
-    before = [rows.get((part.plane, part.index - 1), -1) for part in segments]
-    return np.array(before, dtype=np.int64)
-
-
 def _changed(
-    circuits: Circuits, row_of: IntArray, before: IntArray, nodes: int
+    fabric: CircuitFabric,
+    segments: tuple[Segment, ...],
+    rows: range,
+    before: list[int],
 ) -> IntArray:
     """Return pair keys whose light paths differ from those of the segment before.
 
@@ -195,17 +235,14 @@ def _changed(
     Which others hear it does not matter. Those of a segment
     count +1 and those of the one before it -1; a pair is unchanged where all cancel.
     """
+    after = [row for row in rows if before[row] >= 0]
+    sources = [*rows, *(before[row] for row in after)]
+    circuits = _joined(fabric, [segments[row] for row in sources])
+    row = _row_of_circuit(segments, sources, [*rows, *after])
+    sign = np.ones(len(row), dtype=np.int64)
+    sign[sum(len(segments[each].circuits) for each in rows) :] = -1
     circuit, path = _light_paths(circuits)
-    pair = (circuits.src * nodes + circuits.dst)[circuit]
-    row = row_of[circuit]
-    after = np.full(len(before), -1, dtype=np.int64)
-    after[before[before >= 0]] = np.flatnonzero(before >= 0)
-    left = after[row] >= 0
-    key = np.concatenate([row, after[row][left]]) * nodes**2
-    key += np.concatenate([pair, pair[left]])
-    path = np.concatenate([path, path[left]])
-    sign = np.ones(len(key), dtype=np.int64)
-    sign[len(row) :] = -1
+    key, sign = _pair_keys(fabric, circuits, row)[circuit], sign[circuit]
     order = np.lexsort((path, key))
     key, path, sign = key[order], path[order], sign[order]
     fresh = np.diff(key, prepend=-1) != 0

@@ -1,4 +1,4 @@
-"""All transfers of a schedule as columns, grouped by pair, segment and step."""
+"""Transfers of a schedule as columns, grouped by pair, segment and step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Collective
+from lightloom.replay.sorting import is_sorted, stable_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule, StepPart
 
 INT64_MAX = 2**63 - 1
 NO_PLANE = -1
+BATCH_TRANSFERS = 2**16
+"""About how many transfers are timed at once: their columns stay in the cache."""
 
 Block = tuple[int, int, int]
 """(step, plane, segment); plane and segment are -1 on packet fabrics."""
@@ -24,10 +29,12 @@ Block = tuple[int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class TransferRows:
-    """Transfers of all parts laid end to end, and the pairs they belong to.
+    """Transfers of some whole steps laid end to end, and the pairs they belong to.
 
     Attributes
     ----------
+    parts
+        Of the steps, in file order.
     blocks
         Distinct (step, plane, segment), sorted.
     part_rows
@@ -36,6 +43,8 @@ class TransferRows:
         Size of each transfer, in file order.
     order
         Transfers sorted by (block, src, dst), file order within.
+    in_order
+        Whether they are so in the file, so that `order` changes nothing.
     first
         Where each pair starts in `order`, shape (pairs,).
     count
@@ -44,10 +53,12 @@ class TransferRows:
         What each pair is and carries, shape (pairs,).
     """
 
+    parts: tuple[StepPart, ...]
     blocks: tuple[Block, ...]
     part_rows: IntArray
     bytes: IntArray
     order: IntArray
+    in_order: bool
     first: IntArray
     count: IntArray
     pair_block: IntArray
@@ -56,9 +67,23 @@ class TransferRows:
     pair_bytes: IntArray
     pair_chunks: IntArray
 
+    @property
+    def single(self) -> bool:
+        """Whether every pair has one transfer, so that `first` counts them."""
+        return len(self.first) == len(self.order)
 
-def transfer_rows(schedule: Schedule, node_count: int) -> TransferRows:
-    """Return the transfers of a schedule, grouped.
+    def of_transfers(self, of_pairs: IntArray) -> IntArray:
+        """Return a column of pairs as one of transfers, sorted by pair."""
+        return of_pairs if self.single else np.repeat(of_pairs, self.count)
+
+    @property
+    def last(self) -> IntArray:
+        """Where each pair ends in `order`: its last transfer."""
+        return self.first if self.single else self.first + self.count - 1
+
+
+def transfer_batches(schedule: Schedule, node_count: int) -> Iterator[TransferRows]:
+    """Yield the transfers of a schedule, grouped, some whole steps at a time.
 
     Takes O(T log T) for T transfers.
 
@@ -69,45 +94,102 @@ def transfer_rows(schedule: Schedule, node_count: int) -> TransferRows:
         chunk range, more bytes than 63 bits can count.
     """
     _check_steps(schedule.parts)
-    part_block = [_block(part) for part in schedule.parts]
+    chunk_bytes = _chunk_bytes(schedule)
+    total_bytes = 0
+    for parts in _batches(schedule.parts):
+        rows = _rows(parts, chunk_bytes, node_count)
+        total_bytes += int(rows.pair_bytes.sum())
+        if total_bytes > INT64_MAX:
+            raise too_many_bytes()
+        yield rows
+
+
+def _batches(parts: Sequence[StepPart]) -> Iterator[tuple[StepPart, ...]]:
+    """Yield the parts of whole steps, of about `BATCH_TRANSFERS` or one step."""
+    batch: list[StepPart] = []
+    transfers = 0
+    for part in parts:
+        if transfers >= BATCH_TRANSFERS and part.index != batch[-1].index:
+            yield tuple(batch)
+            batch, transfers = [], 0
+        batch.append(part)
+        transfers += len(part.transfers)
+    if batch:
+        yield tuple(batch)
+
+
+def _rows(
+    parts: tuple[StepPart, ...], chunk_bytes: int, node_count: int
+) -> TransferRows:
+    """Return the transfers of whole steps, grouped."""
+    part_block = [_block(part) for part in parts]
     blocks = tuple(sorted(set(part_block)))
     number = {block: row for row, block in enumerate(blocks)}
-    part_rows = np.array([len(part.transfers) for part in schedule.parts], np.int64)
-    block = np.repeat(
-        np.array([number[block] for block in part_block], np.int64), part_rows
-    )
-    src = _joined([part.transfers.src for part in schedule.parts])
-    dst = _joined([part.transfers.dst for part in schedule.parts])
+    part_rows = np.array([len(part.transfers) for part in parts], np.int64)
+    numbers = np.array([number[block] for block in part_block], np.int64)
+    if len(numbers) == 1:
+        block = np.broadcast_to(numbers[0], int(part_rows[0]))
+    else:
+        block = np.repeat(numbers, part_rows)
+    src = _joined([part.transfers.src for part in parts])
+    dst = _joined([part.transfers.dst for part in parts])
     _check_nodes(src, dst, block, blocks, node_count)
-    chunks = _joined([_chunks(part) for part in schedule.parts])
-    sizes = _sizes(schedule, chunks, part_rows)
+    chunks = _joined([_chunks(part) for part in parts])
+    sizes = _sizes(parts, chunks, part_rows, chunk_bytes)
     if len(blocks) * node_count**2 > INT64_MAX:
         what = "the schedule is too large to replay"
         found = f"{len(blocks)} step parts on {node_count} nodes"
         raise InputError(what, where="schedule", found=found)
-    key = (block * node_count + src) * node_count + dst
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
+    key = block * node_count
+    key += src
+    key *= node_count
+    key += dst
+    in_order = is_sorted(key)
+    order = stable_order(key)
+    if in_order and not (key[1:] == key[:-1]).any():
+        one = np.broadcast_to(np.int64(1), len(key))
+        pairs = (order, one, block, src, dst, sizes, chunks)
+        return TransferRows(parts, blocks, part_rows, sizes, order, in_order, *pairs)
+    sorted_sizes, sorted_chunks = sizes, chunks
+    if not in_order:
+        key, sorted_sizes, sorted_chunks = key[order], sizes[order], chunks[order]
+    first = run_starts(key)
     lead = order[first]
     return TransferRows(
+        parts=parts,
         blocks=blocks,
         part_rows=part_rows,
         bytes=sizes,
         order=order,
+        in_order=in_order,
         first=first,
         count=np.diff(first, append=len(order)),
         pair_block=block[lead],
         pair_src=src[lead],
         pair_dst=dst[lead],
-        pair_bytes=group_sums(sizes[order], first),
-        pair_chunks=group_sums(chunks[order], first),
+        pair_bytes=group_sums(sorted_sizes, first),
+        pair_chunks=group_sums(sorted_chunks, first),
     )
+
+
+def slices(rows: int) -> Iterator[slice]:
+    """Yield slices of some rows that stay in the cache."""
+    for begin in range(0, rows, BATCH_TRANSFERS):
+        yield slice(begin, min(begin + BATCH_TRANSFERS, rows))
+
+
+def run_starts(keys: IntArray) -> IntArray:
+    """Return where each run of equal keys starts."""
+    fresh = np.ones(len(keys), dtype=np.bool_)
+    fresh[1:] = keys[1:] != keys[:-1]
+    return np.flatnonzero(fresh)
 
 
 def group_sums(values: IntArray, first: IntArray) -> IntArray:
     """Return the sum of each run of `values`; runs start at `first`."""
-    return np.add.reduceat(values, first) if len(first) else first
+    if len(first) == len(values):
+        return values
+    return np.add.reduceat(values, first)
 
 
 def _block(part: StepPart) -> Block:
@@ -119,7 +201,7 @@ def _block(part: StepPart) -> Block:
 
 def _joined(columns: list[IntArray]) -> IntArray:
     """Return columns laid end to end."""
-    return np.concatenate([np.empty(0, np.int64), *columns])
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 def _chunks(part: StepPart) -> IntArray:
@@ -136,22 +218,29 @@ def _chunks(part: StepPart) -> IntArray:
     return transfers.chunk_hi - transfers.chunk_lo
 
 
-def _sizes(schedule: Schedule, chunks: IntArray, part_rows: IntArray) -> IntArray:
-    """Return the bytes of each transfer, or raise if their sum passes 63 bits."""
-    fluid = [isinstance(part.transfers, FluidTransfers) for part in schedule.parts]
+def _chunk_bytes(schedule: Schedule) -> int:
+    """Return the size of a chunk, 0 for a demand, or raise if that has chunks."""
     if isinstance(schedule.task, Collective):
-        chunk_bytes = schedule.task.chunk_bytes
-    elif all(fluid):
-        chunk_bytes = 0
-    else:
-        where = f"step {schedule.parts[fluid.index(False)].index}"
-        what = "chunk transfers belong to a collective, and the task is a demand"
-        raise InputError(what, where=where)
+        return schedule.task.chunk_bytes
+    for part in schedule.parts:
+        if not isinstance(part.transfers, FluidTransfers):
+            what = "chunk transfers belong to a collective, and the task is a demand"
+            raise InputError(what, where=f"step {part.index}")
+    return 0
+
+
+def _sizes(
+    parts: tuple[StepPart, ...],
+    chunks: IntArray,
+    part_rows: IntArray,
+    chunk_bytes: int,
+) -> IntArray:
+    """Return the bytes of each transfer, or raise if their sum passes 63 bits."""
     if int(chunks.max(initial=0)) * chunk_bytes > INT64_MAX:
         raise too_many_bytes()
     sizes = chunks * chunk_bytes
     ends = np.cumsum(part_rows)
-    for part, end, rows in zip(schedule.parts, ends, part_rows, strict=True):
+    for part, end, rows in zip(parts, ends, part_rows, strict=True):
         if isinstance(part.transfers, FluidTransfers):
             sizes[end - rows : end] = part.transfers.bytes
     if (sizes < 0).any():
@@ -164,6 +253,8 @@ def _sizes(schedule: Schedule, chunks: IntArray, part_rows: IntArray) -> IntArra
 
 def column_total(values: IntArray) -> int:
     """Return the sum of a column of non-negative values, whatever its size."""
+    if int(values.max(initial=0)) * len(values) <= INT64_MAX:
+        return int(values.sum())
     high, low = values >> 32, values & (2**32 - 1)
     return (int(high.sum()) << 32) + int(low.sum())
 
@@ -194,12 +285,12 @@ def _check_nodes(
 ) -> None:
     """Raise if a transfer names a node outside the fabric."""
     for name, nodes in (("src", src), ("dst", dst)):
-        outside = np.flatnonzero((nodes < 0) | (nodes >= node_count))
-        if len(outside):
-            row = outside[0]
-            raise InputError(
-                "node outside the fabric",
-                where=f"step {blocks[block[row]][0]}, {name}",
-                found=int(nodes[row]),
-                allowed=f"0 to {node_count - 1}",
-            )
+        if nodes.min(initial=0) >= 0 and nodes.max(initial=0) < node_count:
+            continue
+        row = np.flatnonzero((nodes < 0) | (nodes >= node_count))[0]
+        raise InputError(
+            "node outside the fabric",
+            where=f"step {blocks[block[row]][0]}, {name}",
+            found=int(nodes[row]),
+            allowed=f"0 to {node_count - 1}",
+        )

@@ -30,10 +30,10 @@ def seal(schedule: Schedule) -> Schedule:
     InputError
         If replay refuses the schedule.
     """
-    from lightloom.replay import replay
+    from lightloom.replay import completion_time_ps
     from lightloom.validate.bounds import lower_bound
 
-    time_ps = replay(schedule).completion_time_ps
+    time_ps = completion_time_ps(schedule)
     certificate = lower_bound(load_fabric(schedule.fabric), schedule.task)
     if certificate is not None:
         certificate = msgspec.structs.replace(certificate, value=time_ps)

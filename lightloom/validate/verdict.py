@@ -185,11 +185,11 @@ def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) ->
 
 def _check_time(schedule: Schedule, found: _Found) -> int | None:
     """Return replay's completion time, compared with the footer's."""
-    from lightloom.replay import replay
+    from lightloom.replay import completion_time_ps
 
     assert schedule.footer is not None
     try:
-        time_ps = replay(schedule).completion_time_ps
+        time_ps = completion_time_ps(schedule)
     except (InputError, OverflowError) as problem:
         message = f"replay refuses the schedule: {problem}"
         found.add([Violation("footer-time", None, "schedule", message)])

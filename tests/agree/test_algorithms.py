@@ -25,20 +25,27 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
 
-COPYING = tuple(sorted(name for name, op in collectives().items() if not op.reduces))
+ALL_REDUCE = "all-reduce"
+WITH_MODEL = tuple(name for name in sorted(collectives()) if name != ALL_REDUCE)
+PARTS_OF_ALL_REDUCE = ("reduce", "reduce-scatter")
+"""What an all-reduce has done as well: it needs no fewer rounds than either."""
 SHAPES = (
     {"rows": 1, "cols": 3, "lasers": 1, "waveguides": 1},
     {"rows": 2, "cols": 2, "lasers": 1, "waveguides": 1},
     {"rows": 2, "cols": 2, "lasers": 3, "waveguides": 2},
 )
-CASES = [(shape, op) for shape in range(len(SHAPES)) for op in COPYING]
+CASES = [(shape, op) for shape in range(len(SHAPES)) for op in WITH_MODEL]
+
+
+def _ranks(shape: int) -> int:
+    return SHAPES[shape]["rows"] * SHAPES[shape]["cols"]
 
 
 @functools.cache
-def _instance(shape: int, op: str) -> Instance:
+def _instance(shape: int, op: str, chunks: int | None = None) -> Instance:
     keys = SHAPES[shape]
-    count = keys["rows"] * keys["cols"]
-    chunks = count if collectives()[op].uses_blocks else 2
+    if chunks is None:
+        chunks = _ranks(shape) if collectives()[op].uses_blocks else 2
     return grid(
         keys["rows"],
         keys["cols"],
@@ -50,8 +57,8 @@ def _instance(shape: int, op: str) -> Instance:
 
 
 @functools.cache
-def _fewest(shape: int, op: str) -> int:
-    outcome = fewest_rounds(_instance(shape, op), paths=9)
+def _fewest(shape: int, op: str, chunks: int | None = None) -> int:
+    outcome = fewest_rounds(_instance(shape, op, chunks), paths=9)
     assert outcome.reason is Reason.PROVEN_OPTIMAL
     assert outcome.objective is not None
     return int(outcome.objective)
@@ -86,13 +93,13 @@ def _rounds(made: Schedule) -> int:
     return total
 
 
-@pytest.mark.parametrize(("shape", "op"), CASES)
-def test_no_algorithm_needs_fewer_rounds_than_the_least(shape: int, op: str) -> None:
-    """Cut into rounds of one chunk a circuit, no schedule has fewer than the model."""
-    instance = _instance(shape, op)
+def _check_all(instance: Instance, fewest: int) -> None:
+    """Assert that no algorithm takes fewer rounds, and that there is one."""
+    task = instance.task
+    assert isinstance(task, Collective)
     tried = []
     for name, entry in catalogue().items():
-        if op not in entry.ops:
+        if task.op not in entry.ops:
             continue
         try:
             outcome = synthesise(instance, name)
@@ -100,11 +107,25 @@ def test_no_algorithm_needs_fewer_rounds_than_the_least(shape: int, op: str) -> 
             continue
         assert outcome.incumbent is not None
         made = outcome.incumbent.schedule
-        assert made.task == instance.task
+        assert made.task == task
         assert verify(made).violations == ()
-        assert _fewest(shape, op) <= _rounds(made), name
+        assert fewest <= _rounds(made), name
         tried.append(name)
     assert tried
+
+
+@pytest.mark.parametrize(("shape", "op"), CASES)
+def test_no_algorithm_needs_fewer_rounds_than_the_least(shape: int, op: str) -> None:
+    """Cut into rounds of one chunk a circuit, no schedule has fewer than the model."""
+    _check_all(_instance(shape, op), _fewest(shape, op))
+
+
+@pytest.mark.parametrize("shape", range(len(SHAPES)))
+def test_no_all_reduce_is_shorter_than_a_part_of_it(shape: int) -> None:
+    """It leaves everyone with what a reduce, and a reduce-scatter, leaves to some."""
+    chunks = _ranks(shape)
+    fewest = max(_fewest(shape, op, chunks) for op in PARTS_OF_ALL_REDUCE)
+    _check_all(_instance(shape, ALL_REDUCE, chunks), fewest)
 
 
 @pytest.mark.parametrize(("shape", "op"), CASES)

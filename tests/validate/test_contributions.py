@@ -15,7 +15,7 @@ from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Op, Schedule, StepPart, Transfers
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import catalogue, op_of
-from lightloom.validate.data import contributions
+from lightloom.validate.data import all_to_all, contributions
 from lightloom.validate.data.values import Values
 
 if TYPE_CHECKING:
@@ -203,6 +203,32 @@ def _chunks(violations: list[Violation]) -> set[tuple[str, str, int]]:
     return found
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9), st.integers(2, 4))
+def test_accepted_items_are_right(seed: int, ranks: int) -> None:
+    """What is accepted item by item has no faults; whole ways are accepted."""
+    rng = random.Random(seed)  # noqa: S311  (no secret)
+    task = Collective("all-to-all", tuple(range(ranks)), ranks, ranks)
+    rows: list[Row] = []
+    for item in range(ranks * ranks):
+        at, due = divmod(item, ranks)
+        stops = [due] if rng.random() < 0.7 else [rng.randrange(ranks), due]
+        for step, stop in enumerate(stops, rng.randrange(3)):
+            if stop != at:
+                rows.append((step, at, stop, item, item + 1, int(Op.COPY)))
+                at = stop
+    broken = rng.random() < 0.3
+    if broken and rows:
+        rows.remove(rng.choice(rows))
+    made = _schedule(task, rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(all_to_all, "ITEMS_AT_A_TIME", rng.randint(1, 5))
+        accepted = all_to_all.accepts(made, task)
+    if accepted:
+        assert not _oracle(task, rows)
+    assert accepted or broken
+
+
 @given(st.lists(st.lists(st.integers(0, 6), min_size=1), min_size=1, max_size=8))
 def test_values_are_saturated_multisets(draws: list[list[int]]) -> None:
     """Sums of values know who contributes, and who does so more than once."""
@@ -215,6 +241,25 @@ def test_values_are_saturated_multisets(draws: list[list[int]]) -> None:
     once, twice = values.masks(total)
     assert once == sum(1 << rank for rank in counts)
     assert twice == sum(1 << rank for rank, count in counts.items() if count > 1)
+
+
+@given(st.integers(1, 6), st.data())
+def test_runs_of_ranks_add_like_any_other_values(
+    ranks: int, data: st.DataObject
+) -> None:
+    """Whatever the masks, a column is added as each row is; equal sums, equal ids."""
+    values = Values(ranks)
+    masks = st.integers(0, 2**ranks - 1)
+    pairs = data.draw(st.lists(st.tuples(masks, masks), min_size=1))
+    left, right = (
+        np.array([values.intern(pair[side]) for pair in pairs]) for side in range(2)
+    )
+    sums = values.add_columns(left, right).tolist()
+    assert sums == [
+        values.add(*row) for row in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+    for (one, other), total in zip(pairs, sums, strict=True):
+        assert values.masks(total) == (one | other, one & other)
 
 
 def test_columns_of_values_add_row_by_row() -> None:

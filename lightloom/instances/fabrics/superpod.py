@@ -94,8 +94,9 @@ class SuperPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     @property
     def latency_ps(self) -> int:
         """What every step pays for the switches of the longest way, beside alpha."""
-        switches = 1 if self.nodes <= self.gpus_per_server else 3
-        return self.switch_latency_ps * switches
+        one_server = self.nodes <= self.gpus_per_server
+        one_leaf = self.gpus_per_server == 1 and self.nodes <= self.servers_per_unit
+        return self.switch_latency_ps * (1 if one_server or one_leaf else 3)
 
     def table(self) -> FabricTable:
         """Return the fabric as its instance table."""

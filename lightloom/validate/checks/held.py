@@ -13,6 +13,8 @@ from lightloom.validate.distinct import distinct
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
 
@@ -31,12 +33,12 @@ def check(node_count: int, schedule: Schedule) -> Iterator[Violation]:
             pairs = distinct(circuits.src * node_count + circuits.dst)
             held.setdefault((segment.plane, segment.index), pairs)
     for part in schedule.parts:
-        pairs = held.get((part.plane, part.segment), np.zeros(0, dtype=np.int64))
-        if (part.plane, part.segment) not in held or unreadable(part):
+        there = held.get((part.plane, part.segment))
+        if there is None or unreadable(part):
             continue
         src, dst = part.transfers.src, part.transfers.dst
         inside = (src >= 0) & (src < node_count) & (dst >= 0) & (dst < node_count)
-        lost = inside & (src != dst) & ~np.isin(src * node_count + dst, pairs)
+        lost = inside & (src != dst) & ~_among(src * node_count + dst, there)
         for row in np.flatnonzero(lost).tolist():
             where = f"circuit {src[row]} -> {dst[row]}"
             message = (
@@ -44,3 +46,12 @@ def check(node_count: int, schedule: Schedule) -> Iterator[Violation]:
                 f" plane {part.plane} does not hold"
             )
             yield Violation("circuit-held", part.index, where, message)
+
+
+def _among(pairs: IntArray, held: IntArray) -> npt.NDArray[np.bool_]:
+    """Return which pairs are among those held, sorted and distinct."""
+    if not len(held):
+        return np.zeros(len(pairs), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(held, pairs), len(held) - 1)
+    found: npt.NDArray[np.bool_] = held[place] == pairs
+    return found

@@ -76,9 +76,7 @@ class SparseCells:
 
     def __init__(self, width: int, places: list[Places]) -> None:
         self._width = width
-        self._keys = distinct(
-            np.concatenate([rank * width + atom for rank, atom in places])
-        )
+        self._keys = distinct(*(rank * width + atom for rank, atom in places))
         self.ids = np.full(len(self._keys) + 1, NOTHING, dtype=np.int32)
         self.writer = np.zeros(len(self._keys), dtype=np.int32)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
-from lightloom.validate.data import postcondition
+from lightloom.validate.data import all_to_all, postcondition
 from lightloom.validate.data.cells import DenseCells, SparseCells
+from lightloom.validate.data.excerpt import Excerpt
 from lightloom.validate.data.moves import Moves, Ranges, expand, moves_of
 from lightloom.validate.data.values import NOTHING, Values
 from lightloom.validate.distinct import distinct
@@ -58,7 +60,16 @@ def check(
     Atoms do not touch each other, so they are executed in blocks: time
     O((writes + conditions) log), where a write is of one atom, and a few hundred MB
     at most, whatever the schedule, unless the values of a single atom are larger.
+    Large all-to-alls are first followed item by item, in far less of both, which
+    proves them right if it does not stumble.
     """
+    if (
+        chunks is None
+        and collective.op == "all-to-all"
+        and collective.rank_count**2 * collective.chunk_count > MOST_CELLS
+        and all_to_all.accepts(schedule, collective)
+    ):
+        return
     moves = moves_of(schedule, collective)
     flow = _Faults()
     verdicts: list[Violation] = []
@@ -67,17 +78,26 @@ def check(
     cells = ranks * moves.atom_count
     memory = None
     if chunks is None and cells > max(MOST_CELLS, CELLS_A_WRITE * int(load.sum())):
-        blocks = _loads(load)[::-1]
+        spans = _loads(load)
     else:
         width = min(max(1, MOST_CELLS // ranks), moves.atom_count)
         memory = np.zeros((2, ranks * width), dtype=np.int32)
-        blocks = _spans(moves, width, chunks)[::-1]
-    while blocks:
-        lo, hi = blocks.pop()
-        block = _Block(moves, lo, hi, ranks, memory)
-        if not block.run():
-            middle = (lo + hi) // 2
-            blocks += [(middle, hi), (lo, middle)]
+        spans = _spans(moves, width, chunks)
+    todo = [(Excerpt(moves, 0, moves.atom_count), spans)] if spans else []
+    while todo:
+        excerpt, spans = todo.pop()
+        if len(spans) > 1:
+            middle = len(spans) // 2
+            todo += [
+                (excerpt.within(some[0][0], some[-1][1]), some)
+                for some in (spans[middle:], spans[:middle])
+            ]
+            continue
+        lo, hi = spans[0]
+        block = _Block(excerpt.within(lo, hi), ranks, memory)
+        pieces = block.run()
+        if pieces > 1:
+            todo.append((block.excerpt, _cut(lo, hi, pieces)))
             continue
         flow.merge(block.faults)
         if not flow:
@@ -102,6 +122,12 @@ def _spans(moves: Moves, width: int, chunks: IntArray | None) -> list[tuple[int,
         return [(lo, min(lo + width, moves.atom_count)) for lo in starts]
     atoms = distinct(np.searchsorted(moves.chunk_of_atom, chunks, side="right") - 1)
     return [(atom, atom + 1) for atom in atoms.tolist()]
+
+
+def _cut(lo: int, hi: int, pieces: int) -> list[tuple[int, int]]:
+    """Return some atoms as ranges of about equal size, at most as many as atoms."""
+    count = min(pieces, hi - lo)
+    return list(pairwise(lo + (hi - lo) * cut // count for cut in range(count + 1)))
 
 
 def _load(moves: Moves) -> IntArray:
@@ -161,7 +187,7 @@ class _Faults:
                 text = (start + end).format(
                     src=src, dst=dst, chunks=f"chunk {chunk}{more}"
                 )
-                where = f"row {moves.row[move]}, transfer {src} -> {dst}"
+                where = f"row {moves.row_in_step(move)}, transfer {src} -> {dst}"
                 yield Violation(rule, int(moves.step[move]), where, text)
 
 
@@ -171,59 +197,48 @@ class _Block:
     cells: DenseCells | SparseCells
 
     def __init__(
-        self,
-        moves: Moves,
-        lo: int,
-        hi: int,
-        ranks: int,
-        memory: npt.NDArray[np.int32] | None,
+        self, excerpt: Excerpt, ranks: int, memory: npt.NDArray[np.int32] | None
     ) -> None:
-        self.moves, self.lo, self.hi = moves, lo, hi
+        self.excerpt, self.moves = excerpt, excerpt.moves
+        self.lo, self.hi = excerpt.lo, excerpt.hi
+        self.ranks, self.memory = ranks, memory
         self.values = Values(ranks)
         self.faults = _Faults()
-        if memory is None:
-            self.cells = SparseCells(hi - lo, self._touched())
+
+    def run(self) -> int:
+        """Execute; return 1, or into how many pieces it must be cut instead."""
+        lo, hi = self.excerpt.ranges()
+        starts = self.excerpt.step_starts()
+        divisible = self.hi - self.lo > 1
+        if divisible and len(starts):
+            most = int(np.add.reduceat(hi - lo, starts).max())
+            if most > MOST_ELEMENTS:
+                return -(-most // MOST_ELEMENTS)
+        if self.memory is None:
+            self.cells = SparseCells(self.hi - self.lo, self._touched(lo, hi))
         else:
-            self.cells = DenseCells(ranks, hi - lo, memory)
-
-    def run(self) -> bool:
-        """Execute; return False, half done, where it must be divided."""
-        moves, lo, hi = self.moves, self.lo, self.hi
-        self._start(moves.initial)
-        rows = self._inside(moves)
-        step = moves.step[rows]
-        bounds = np.flatnonzero(np.diff(step)) + 1
-        starts = np.concatenate([[0], bounds]).astype(np.int64)
-        if not len(rows):
-            return True
-        clip_lo = np.maximum(moves.lo[rows], lo) - lo
-        clip_hi = np.minimum(moves.hi[rows], hi) - lo
-        most = np.add.reduceat(clip_hi - clip_lo, starts).max()
-        divisible = hi - lo > 1
-        if divisible and most > MOST_ELEMENTS:
-            return False
-        ends = [*bounds.tolist(), len(rows)]
-        for a, b in zip(starts.tolist(), ends, strict=True):
-            self._step(rows[a:b], clip_lo[a:b], clip_hi[a:b])
+            self.cells = DenseCells(self.ranks, self.hi - self.lo, self.memory)
+        self._start(self.moves.initial)
+        for a, b in pairwise([*starts.tolist(), len(lo)]):
+            self._step(self.excerpt.numbers(a, b), lo[a:b], hi[a:b])
             if divisible and self.values.size_bytes > MOST_VALUE_BYTES:
-                return False
-        return True
+                return 2
+        return 1
 
-    def _inside(self, ranges: Moves | Ranges) -> IntArray:
+    def _inside(self, ranges: Ranges) -> IntArray:
         """Return the rows that concern atoms of the block."""
         return np.flatnonzero((ranges.lo < self.hi) & (ranges.hi > self.lo))
 
-    def _touched(self) -> list[tuple[IntArray, IntArray]]:
+    def _touched(self, lo: IntArray, hi: IntArray) -> list[tuple[IntArray, IntArray]]:
         """Return (ranks, atoms) that hold something at some time, or must."""
-        found = []
-        moves = self.moves
-        every: tuple[Moves | Ranges, ...] = (moves, moves.initial, moves.final)
-        for ranges in every:
-            rank = ranges.dst if isinstance(ranges, Moves) else ranges.rank
+        within, atom = expand(lo, hi)
+        written = self.moves.dst[self.excerpt.numbers(0, len(lo))]
+        found = [(written[within], atom)]
+        for ranges in (self.moves.initial, self.moves.final):
             rows = self._inside(ranges)
             lo = np.maximum(ranges.lo[rows], self.lo) - self.lo
             within, atom = expand(lo, np.minimum(ranges.hi[rows], self.hi) - self.lo)
-            found.append((rank[rows][within], atom))
+            found.append((ranges.rank[rows][within], atom))
         return found
 
     def _start(self, initial: Ranges) -> None:

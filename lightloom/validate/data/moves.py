@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from lightloom.instances.collectives import op_of
-from lightloom.validate.distinct import distinct
+from lightloom.validate.distinct import distinct, number_among
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -42,8 +42,6 @@ class Moves:
         Atoms.
     op
         `Op` codes.
-    row
-        Row of the transfer among all transfers of its step.
     chunk_of_atom
         First chunk of each atom, and one past the last, shape (atoms + 1,).
     initial, final
@@ -56,10 +54,13 @@ class Moves:
     lo: IntArray
     hi: IntArray
     op: IntArray
-    row: IntArray
     chunk_of_atom: IntArray
     initial: Ranges
     final: Ranges
+
+    def row_in_step(self, move: int) -> int:
+        """Return the row of a transfer among all transfers of its step."""
+        return move - int(np.searchsorted(self.step, self.step[move]))
 
     @property
     def atom_count(self) -> int:
@@ -77,17 +78,19 @@ def moves_of(schedule: Schedule, collective: Collective) -> Moves:
     step = np.repeat(steps, [len(part) for part in parts])
     lo, hi = _joined([t.chunk_lo for t in parts]), _joined([t.chunk_hi for t in parts])
     chunk_of_atom, initial, final = conditions(collective, lo, hi)
-    rank = np.zeros(max(collective.nodes) + 1, dtype=np.int64)
-    rank[list(collective.nodes)] = np.arange(collective.rank_count)
-    number = np.arange(len(step), dtype=np.int64)
+    nodes = np.array(collective.nodes, dtype=np.int64)
+    src, dst = _joined([t.src for t in parts]), _joined([t.dst for t in parts])
+    if (nodes != np.arange(len(nodes))).any():
+        rank = np.zeros(int(nodes.max()) + 1, dtype=np.int64)
+        rank[nodes] = np.arange(len(nodes))
+        src, dst = rank[src], rank[dst]
     return Moves(
         step,
-        rank[_joined([t.src for t in parts])],
-        rank[_joined([t.dst for t in parts])],
-        np.searchsorted(chunk_of_atom, lo),
-        np.searchsorted(chunk_of_atom, hi),
+        src,
+        dst,
+        number_among(chunk_of_atom, lo),
+        number_among(chunk_of_atom, hi),
         _joined([t.op for t in parts]),
-        number - np.searchsorted(step, step),
         chunk_of_atom,
         initial,
         final,
@@ -105,12 +108,12 @@ def conditions(
     op = op_of(collective)
     holdings = (op.initial(collective), op.final(collective))
     ends = [end for rows in holdings for end in (rows.chunk_lo, rows.chunk_hi)]
-    atoms = distinct(np.concatenate([*ends, *cuts]))
+    atoms = distinct(*ends, *cuts)
     initial, final = (
         Ranges(
             rows.rank,
-            np.searchsorted(atoms, rows.chunk_lo),
-            np.searchsorted(atoms, rows.chunk_hi),
+            number_among(atoms, rows.chunk_lo),
+            number_among(atoms, rows.chunk_hi),
         )
         for rows in holdings
     )
@@ -126,4 +129,6 @@ def expand(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _joined(columns: list[IntArray]) -> IntArray:
+    if len(columns) == 1:
+        return columns[0]
     return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
