@@ -1,6 +1,12 @@
-"""Hypothesis without deadlines: how fast a machine is decides no test."""
+"""What no test may depend on: how fast a machine is, and who started the tests."""
+
+import signal
 
 from hypothesis import settings
 
 settings.register_profile("lightloom", deadline=None)
 settings.load_profile("lightloom")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Scripts start what runs in the background so, and children would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,7 +6,9 @@ import contextlib
 import logging
 import os
 import queue
+import signal
 import threading
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from lightloom.bench.versions import worker_versions
@@ -64,14 +66,20 @@ def connected(scheduler: str | None = None, workers: int = 1) -> Iterator[Any]:
 
 def _local(stack: contextlib.ExitStack, workers: int) -> Any:  # noqa: ANN401
     from distributed import Client, LocalCluster
+    from distributed.utils import LoopRunner
 
     if workers < 1:
         allowed = "at least 1"
         raise InputError(
             "no workers", where="--workers", found=workers, allowed=allowed
         )
+    with _deaf():
+        runner = LoopRunner(asynchronous=False)
+        runner.start()
+    stack.callback(runner.stop)
     cluster = stack.enter_context(
         LocalCluster(
+            loop=runner.loop,
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
@@ -83,6 +91,22 @@ def _local(stack: contextlib.ExitStack, workers: int) -> Any:  # noqa: ANN401
         )
     )
     return stack.enter_context(Client(cluster))
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Have threads that start in the block, and their processes, not hear Ctrl-C.
+
+    It is for this thread to end the workers; left to themselves each would end with a
+    traceback.
+    """
+    # Its start, which the first process brings about, would undo what is done here.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _remote(stack: contextlib.ExitStack, scheduler: str) -> Any:  # noqa: ANN401

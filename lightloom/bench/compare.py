@@ -127,7 +127,8 @@ def compare(
     """
     if not 0 < confidence < 1:
         what, allowed = "no confidence", "between 0 and 1, for example 0.95"
-        raise InputError(what, found=confidence, allowed=allowed)
+        where = "confidence"
+        raise InputError(what, where=where, found=confidence, allowed=allowed)
     first, second = _paired(before), _paired(after)
     both = [pair for pair in first if pair in second]
     if not both:

@@ -59,6 +59,8 @@ def read_results(path: str | Path) -> tuple[Row, ...]:
     FormatError
         It is no results file, one of another version, or damaged; with the line.
     """
+    if not str(path):
+        raise InputError("the name of the results file is empty")
     try:
         with Path(path).open("rb") as file:
             return tuple(_rows(file, str(path)))

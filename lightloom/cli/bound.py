@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import write_json, write_table, write_text
 from lightloom.cli.words import answer_text
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> None:
     """Print every bound, the best first."""
-    if problem is None:
-        _completion_time(instance, as_json=as_json)
-    else:
-        _objective(instance, problem, seed, as_json=as_json)
+    with as_given(instance):
+        if problem is None:
+            _completion_time(instance, as_json=as_json)
+        else:
+            _objective(instance, problem, seed, as_json=as_json)
 
 
 def _completion_time(instance: str, *, as_json: bool) -> None:
@@ -59,14 +61,14 @@ def _completion_time(instance: str, *, as_json: bool) -> None:
     if as_json:
         write_json({"instance": instance, **_record(best, certificates)})
         return
+    if best is None:
+        write_text(f"{instance}: no bound is known")
+        return
     from lightloom.report.bound_table import bound_table
 
     write_table(bound_table(certificates))
-    if best is None:
-        write_text(f"{instance}: no bound is known")
-    else:
-        text = f"no schedule ends before {format_ps(best.bound)} ({best.kind})"
-        write_text(f"{instance}: {text}")
+    text = f"no schedule ends before {format_ps(best.bound)} ({best.kind})"
+    write_text(f"{instance}: {text}")
 
 
 def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None:
@@ -82,13 +84,13 @@ def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None
         head = {"instance": instance, "problem": problem, "unit": algorithm.unit}
         write_json({**head, **_record(best, certificates)})
         return
+    if best is None:
+        write_text(f"{instance}: no bound is known")
+        return
     from lightloom.core.certificate import exact
     from lightloom.report.bound_table import bound_table
 
     write_table(bound_table(certificates, algorithm.unit))
-    if best is None:
-        write_text(f"{instance}: no bound is known")
-        return
     side = "most" if algorithm.largest else "least"
     value = answer_text(str(exact(best.bound)), algorithm.unit)
     verb = "takes" if algorithm.unit == "ps" else "has"

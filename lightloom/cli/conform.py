@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import tempfile
 from typing import TYPE_CHECKING
 
 import click
 
 from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
+from lightloom.cli.seconds import Seconds
 from lightloom.cli.streams import write_json, write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.validate import ConformanceReport
     from lightloom.validate.conformance.report import Example
 
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(zero=False),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
@@ -78,7 +85,8 @@ def command(
     """Check a synthesiser and say what was found."""
     from lightloom.validate import check_synthesiser
 
-    with progress("conform") as tell:
+    options = {"kinds": "--fabric", "tasks": "--task", "limit_s": "--time-limit"}
+    with progress("conform") as tell, as_given(**options), _no_traces():
         report = check_synthesiser(
             synthesiser,
             kinds=kinds or None,
@@ -93,6 +101,14 @@ def command(
     else:
         write_text(_text(report))
     ctx.exit(0 if report.conforms else INVALID)
+
+
+@contextlib.contextmanager
+def _no_traces() -> Iterator[None]:
+    """Have hypothesis keep what it keeps out of the user's folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", folder)
+        yield
 
 
 def _record(report: ConformanceReport) -> dict[str, object]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.outputs import output_folder
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_table
 
@@ -41,8 +41,9 @@ def command(ctx: click.Context, out: str) -> None:
 
     known = fabrics()
     rack, switch = known[_RACK], cast("IdealSwitch", known[_SWITCH])
+    folder = output_folder(out, "--out")
     with progress("demo") as tell:
-        shown = demonstrate(rack, switch, 64 * MIB, Path(out), tell)
+        shown = demonstrate(rack, switch, 64 * MIB, folder, tell)
     write_table(shown.table())
     for path in shown.files:
         say(f"wrote {path}")

@@ -23,6 +23,8 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 """Exit code when the reader of stdout went away."""
 
+_UNKNOWN = re.compile(r"no such command '[^']*'$")
+"""A command that there is not, where none is like it."""
 _DEBUG = "LIGHTLOOM_DEBUG"
 
 
@@ -58,12 +60,15 @@ def _expected(problem: BaseException) -> tuple[str, int] | None:
 
 
 def _usage(problem: click.UsageError) -> str:
-    command = problem.ctx.command_path if problem.ctx else "lightloom"
+    path = problem.ctx.command_path if problem.ctx else "lightloom"
     message = _one_line(problem.format_message()).rstrip(".")
     message = message[:1].lower() + message[1:]
+    group = problem.ctx.command if problem.ctx else None
+    if problem.ctx and isinstance(group, click.Group) and _UNKNOWN.match(message):
+        message += f"; allowed: {', '.join(group.list_commands(problem.ctx))}"
     for kind, name in (("integer", "integer"), ("float", "number")):
         message = re.sub(rf"valid {kind}( range)?", f"valid {name}", message)
-    return f"{message}; see `{command} --help`"
+    return f"{message}; see `{path} --help`"
 
 
 def _os_error(problem: OSError) -> str:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
 
 
+_SHOW = "Print an instance as TOML, every default filled in."
+_NAMED = "\n\nNAME is one that `lightloom instances` lists, or a TOML file."
+
+
 @click.group(
     "instances",
     help=SUMMARIES["instances"] + "\n\nA name is FABRIC/OPERATION-SIZE, for example"
@@ -63,7 +67,7 @@ def command(
         write_table(instance_table(chosen))
 
 
-@command.command("show", help="Print an instance as TOML, every default filled in.")
+@command.command("show", short_help=_SHOW, help=_SHOW + _NAMED)
 @click.argument("name")
 def show(name: str) -> None:
     """Print one instance, named or in a file."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightloom.cli.failure import PIPE_CLOSED, describe
-from lightloom.cli.streams import say, silence_stdout
+from lightloom.cli.streams import end_line, say, silence_stdout
 from lightloom.core.errors import nearest
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             silence_stdout()
             ctx.exit(PIPE_CLOSED)
+        except KeyboardInterrupt:
+            # Here, as click writes an empty line about one that it sees itself.
+            end_line()
+            raise click.Abort from None
         return answer
 
     def main(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (click's)
@@ -102,6 +106,8 @@ class LazyGroup(click.Group):
     @staticmethod
     def _flushed(code: int) -> int:
         """Flush stdout while failing to do so can still be handled."""
+        if sys.stdout is None:  # closed before we began
+            return code
         try:
             sys.stdout.flush()
         except BrokenPipeError:

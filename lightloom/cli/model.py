@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.problem_model import state_problem
+from lightloom.cli.outputs import check_output
+from lightloom.cli.places import as_given
+from lightloom.cli.problem_model import places, state_problem
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import write_json, write_text
 
@@ -24,7 +26,9 @@ from lightloom.cli.streams import write_json, write_text
     multiple=True,
     help="Variant of the problem, for example paths=3; repeatable.",
 )
-@click.option("--horizon", type=int, metavar="R", help="Same as --param horizon=R.")
+@click.option(
+    "--horizon", type=click.IntRange(0), metavar="R", help="Same as --param horizon=R."
+)
 @click.option(
     "--write", "file", metavar="FILE", required=True, help="File to write: .mps or .lp."
 )
@@ -41,16 +45,19 @@ def command(
     as_json: bool,
 ) -> None:
     """Build a model, write it, and say how large it is."""
+    from lightloom.solvers import built
     from lightloom.solvers.model_file import (
         check_suffix,
         write_model,
     )
 
+    check_output(file, "--write", instance)
     check_suffix(file)
-    with progress("model") as tell:
+    with progress("model") as tell, as_given(instance, **places(problem)):
         stated = state_problem(instance, problem, params, horizon, tell)
+        model = built(stated.build)
         tell(f"writing {file}")
-        form = write_model(stated.model, file)
+        form = write_model(model, file)
     record = {
         "file": file,
         "instance": stated.instance.name,

@@ -1,4 +1,4 @@
-"""The model that ``solve`` and ``model`` work on, stated from the command line."""
+"""The problem that ``solve`` and ``model`` are about, as the command line has it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from lightloom.instances.instance import Instance
-    from lightloom.models import Problem
+    from lightloom.models import ModelSize, Problem
 
 _WHERE = "--param"
+_WORDS = {"bool": "true or false", "int": "integer", "str": "text"}
 
 
 @dataclass(frozen=True, eq=False)
-class ProblemModel:
-    """A problem, the instance it is about, and the model that states it."""
+class StatedProblem:
+    """A problem, the instance it is about, and how its model is built.
+
+    Attributes
+    ----------
+    variants
+        Keyword arguments of the problem's ``build``.
+    size
+        An estimate of the model's, which memory can hold.
+    """
 
     problem: Problem
     instance: Instance
-    model: Any
+    variants: dict[str, object]
+    size: ModelSize
+
+    def build(self) -> Any:  # noqa: ANN401  (Pyomo has no types)
+        """Return the model.
+
+        Raises
+        ------
+        InputError
+            If the instance is not of the problem.
+        InfeasibleError
+            If there is plainly no answer.
+        """
+        return self.problem.build(self.instance, **self.variants)
 
 
 def state_problem(
@@ -33,16 +55,14 @@ def state_problem(
     params: Iterable[str],
     horizon: int | None,
     tell: Callable[[str], None],
-) -> ProblemModel:
-    """Return the model of an instance; one that memory cannot hold is not built.
+) -> StatedProblem:
+    """Return what is asked; a model that memory cannot hold is refused.
 
     Raises
     ------
     InputError
         Unknown instance, problem or variant; a model that is too large, with its
         estimate; an instance that is not of the problem.
-    InfeasibleError
-        If there is plainly no answer.
     """
     from lightloom.instances.named import load_instance
     from lightloom.models import problem_of
@@ -51,8 +71,17 @@ def state_problem(
     given = [*params, *([] if horizon is None else [f"horizon={horizon}"])]
     variants = parse_variants(problem, given)
     instance = load_instance(name)
-    check_problem_size(problem, instance, variants, tell)
-    return ProblemModel(problem, instance, problem.build(instance, **variants))
+    size = check_problem_size(problem, instance, variants, tell)
+    return StatedProblem(problem, instance, variants, size)
+
+
+def places(problem_name: str) -> dict[str, str]:
+    """Return the option of each argument of a problem, for messages."""
+    from lightloom.models import catalogue
+
+    problem = catalogue().get(problem_name)
+    names = [name for name, _ in problem.variants] if problem else []
+    return {"problem": "--problem", **{name: f"{_WHERE} {name}" for name in names}}
 
 
 def check_problem_size(
@@ -60,8 +89,8 @@ def check_problem_size(
     instance: Instance,
     variants: Mapping[str, object],
     tell: Callable[[str], None],
-) -> None:
-    """Raise if memory cannot hold the model of an instance.
+) -> ModelSize:
+    """Return the estimated size of a model; raise if memory cannot hold it.
 
     Raises
     ------
@@ -79,6 +108,7 @@ def check_problem_size(
         instead=size.instead,
     )
     tell(f"building {size.rows:,} rows, {size.columns:,} columns at most")
+    return size
 
 
 def parse_variants(problem: Problem, texts: Iterable[str]) -> dict[str, object]:
@@ -102,11 +132,11 @@ def parse_variants(problem: Problem, texts: Iterable[str]) -> dict[str, object]:
                 fix=nearest(key, known),
             )
         kinds = str(takes[key].annotation).split(" | ")
-        plain = [kind for kind in kinds if kind in ("bool", "int", "str")]
+        plain = [kind for kind in kinds if kind in _WORDS]
         if not plain:
             fix = "build the model in Python"
             raise InputError("not to be given as text", where=where, fix=fix)
         if type(value).__name__ not in plain:
-            allowed = " or ".join(plain)
+            allowed = " or ".join(_WORDS[kind] for kind in plain)
             raise InputError("wrong type", where=where, found=value, allowed=allowed)
     return parsed

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import write_json, write_table, write_text
 from lightloom.core.errors import InputError
@@ -23,9 +24,19 @@ _OPERATION = (
     "Operation: all-gather, all-reduce, all-to-all, barrier, broadcast, gather, reduce,"
     " reduce-scatter or scatter.  [default: the instance's]"
 )
+_MOST_PRINTED = 10_000
+_STRATEGY = (
+    "Strategy: steps, exchange (all-reduce), direct (all-to-all) or tree (broadcast)."
+    "  [default: steps; tree for a broadcast]"
+)
 
 
-@click.group("ramp", help=SUMMARIES["ramp"])
+@click.group(
+    "ramp",
+    help=SUMMARIES["ramp"]
+    + "\n\nPower budget, scale, cost and energy: `lightloom reproduce` with ramp-fig6,"
+    " ramp-fig7, ramp-table3 and ramp-table4.",
+)
 def command() -> None:
     """Group the commands."""
 
@@ -41,15 +52,18 @@ def command() -> None:
 @click.argument("instance")
 @click.option("--node", required=True, metavar="G,J,L", help="Group, rack, number.")
 @click.option("--op", "name", help=_OPERATION)
+@click.option("--strategy", help=_STRATEGY)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def nic(instance: str, node: str, name: str | None, *, as_json: bool) -> None:
+def nic(
+    instance: str, node: str, name: str | None, strategy: str | None, *, as_json: bool
+) -> None:
     """Print a node's program."""
     from lightloom.synth.ramp.at_scale import node_program
 
     fabric, question = _ramp(instance)
     task = question.communication
     wanted = _coordinates(fabric, node)
-    found = node_program(fabric, task, wanted, name)
+    found = node_program(fabric, task, wanted, name, strategy)
     if as_json:
         write_json(_program_record(fabric, found, wanted))
         return
@@ -97,13 +111,13 @@ def check(
 
     fabric, question = _ramp(instance)
     task = question.communication
-    op = name or getattr(task, "op", None)
+    op = getattr(task, "op", None) if name is None else name
     if op is None:
         what, fix = "the instance has no operation", "give --op"
         raise InputError(what, where=instance, fix=fix)
     nodes = getattr(task, "nodes", range(fabric.node_count))
-    job = operation(fabric, op, nodes, getattr(task, "root", None))
-    with progress("ramp check") as tell:
+    with progress("ramp check") as tell, as_given(instance):
+        job = operation(fabric, op, nodes, getattr(task, "root", None))
         tell(f"{op} on {len(nodes)} nodes")
         report = check_operation(job, samples=samples, seed=seed)
     if as_json:
@@ -141,10 +155,17 @@ def _coordinates(fabric: Ramp, text: str) -> tuple[int, int, int]:
     if len(values) != 3:
         what = "a node is three integers, group,rack,number"
         raise InputError(what, where="--node", found=text, allowed=allowed)
+    nearest = [
+        min(max(value, 0), limit - 1)
+        for value, limit in zip(values, limits, strict=True)
+    ]
     for name, value, limit in zip(names, values, limits, strict=True):
         if not 0 <= value < limit:
             what = f"{name} outside the network"
-            raise InputError(what, where="--node", found=value, allowed=allowed)
+            fix = f"nearest node: {','.join(map(str, nearest))}"
+            raise InputError(
+                what, where="--node", found=value, allowed=allowed, fix=fix
+            )
     return values[0], values[1], values[2]
 
 
@@ -165,6 +186,11 @@ def _program_record(
 def _print_program(found: Program) -> None:
     from lightloom.report.tables import Column, terminal_table
 
+    if len(found.instructions) > _MOST_PRINTED:
+        what = "too many instructions for a table"
+        count = len(found.instructions)
+        allowed = f"at most {_MOST_PRINTED}"
+        raise InputError(what, found=count, allowed=allowed, fix="use --json")
     stages = (
         Column("steps"),
         Column("of RAMP", number=True),

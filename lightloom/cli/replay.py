@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.outputs import STDOUT, check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_json, write_table, write_text
 from lightloom.cli.words import counted
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
 )
 def command(file: str, trace: str | None, *, as_json: bool) -> None:
     """Execute a schedule and say how long it takes."""
+    if trace == STDOUT:
+        what = "--trace - and what replay says both need stdout; name a file"
+        raise click.UsageError(what)
     from lightloom.formats.schedule_reader import read_schedule
     from lightloom.replay import replay
 
+    if trace is not None:
+        check_output(trace, "--trace", file)
     with progress("replay") as tell:
         tell(f"reading {file}")
         schedule = read_schedule(file)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.outputs import output_folder
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_table, write_text
 
@@ -35,8 +36,8 @@ def command(name: str | None, out: str | None) -> None:
         write_table(terminal_table((Column("name"), Column("figure")), rows))
         return
     chosen = figure(name)
-    folder = Path(out) if out is not None else Path("out", "reproduce", name)
-    folder.mkdir(parents=True, exist_ok=True)
+    default = str(Path("out", "reproduce", name))
+    folder = output_folder(default if out is None else out, "--out")
     with progress(f"reproduce {name}") as tell:
         reproduction = chosen.run(tell)
         paths = reproduction.save(folder)

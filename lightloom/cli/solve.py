@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lightloom.cli.failure import NO_ANSWER
+from lightloom.cli.failure import INTERRUPTED, NO_ANSWER
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.outputs import check_output
 from lightloom.cli.parameters import parse_parameters
-from lightloom.cli.problem_model import state_problem
+from lightloom.cli.places import as_given
+from lightloom.cli.problem_model import places, state_problem
 from lightloom.cli.progress import progress
 from lightloom.cli.records import certificates_text, objective_record
+from lightloom.cli.seconds import Seconds
 from lightloom.cli.streams import write_json, write_text
 from lightloom.cli.words import answer_text, value_text
 from lightloom.core.errors import InfeasibleError, InputError, nearest
-from lightloom.core.outcome import Reason
+from lightloom.core.outcome import Limit, Reason
 
 if TYPE_CHECKING:
-    from lightloom.cli.problem_model import ProblemModel
+    from lightloom.cli.problem_model import StatedProblem
     from lightloom.core.outcome import Outcome
     from lightloom.core.schedule import Schedule
     from lightloom.solvers import Progress
@@ -36,8 +39,8 @@ _OWN_SCHEDULES = ("routing",)
     + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Rounds by a"
     " solver, neither horizon nor parameters given, are searched horizon by horizon,"
     " from the certified bound upward. Exit code 0 with an answer, proven optimal or"
-    " not; 3 without one; 4 if there is none. Ctrl-C ends the search and keeps what it"
-    " found.",
+    " not; 3 without one; 4 if there is none. Ctrl-C ends a solver's search and keeps"
+    " what it found; exit code 130 if that is nothing.",
 )
 @click.argument("instance")
 @click.option("--problem", required=True, help="rounds, routing, ocs, ring, placement.")
@@ -53,22 +56,27 @@ _OWN_SCHEDULES = ("routing",)
     multiple=True,
     help="Variant of the problem, for example paths=3; repeatable.",
 )
-@click.option("--horizon", type=int, metavar="R", help="Same as --param horizon=R.")
+@click.option(
+    "--horizon",
+    type=click.IntRange(0),
+    metavar="R",
+    help="Same as --param horizon=R.",
+)
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0),
+    type=Seconds(zero=True),
     metavar="S",
-    help="Seconds; not reproducible.",
+    help="Seconds to build the model and solve it; not reproducible.",
 )
 @click.option(
     "--node-limit",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 2**31 - 1),
     metavar="N",
     help="Search nodes; reproducible.",
 )
 @click.option(
     "--memory-limit",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 2**40),
     metavar="MIB",
     help="Memory of the solver.",
 )
@@ -81,7 +89,7 @@ _OWN_SCHEDULES = ("routing",)
 )
 @click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
     help="Solver's threads; more than one is not reproducible.",
@@ -126,8 +134,10 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.solvers import SolveOptions, run, usable
+    from lightloom.solvers import SolveOptions, build_and_run, usable
 
+    if output is not None:
+        check_output(output, "--output", instance)
     varied = horizon is not None or bool(params)
     limits = (time_limit, node_limit, memory_limit)
     steered = any(limit is not None for limit in limits) or bool(extra) or log
@@ -137,12 +147,7 @@ def command(
         if for_model:
             what = "variants, limits and options are a solver's; lightloom takes none"
             raise InputError(what, where="--solver", fix="use --solver highs")
-        from lightloom.cli.own_answer import own_answer
-
-        record, reason, make = own_answer(instance, problem, seed)
-        if output is not None and make is None:
-            raise no_schedule(problem, output)
-        schedule = None if output is None or make is None else make()
+        record, reason, schedule = _own(instance, problem, seed, output)
         _report(ctx, record, reason, schedule, output, as_json=as_json)
         return
     _check_known(solver)
@@ -159,7 +164,7 @@ def command(
     if problem == ROUNDS and not varied:
         from lightloom.cli.horizon_search import search_horizons
 
-        with progress("solve") as tell:
+        with progress("solve") as tell, as_given(instance):
             found = search_horizons(instance, solver, options, tell)
         exact = found.incumbent
         record = _record(instance, ROUNDS, ROUNDS, found)
@@ -167,20 +172,38 @@ def command(
         schedule = None if exact is None else exact.schedule
         _report(ctx, record, found.reason, schedule, output, as_json=as_json)
         return
-    with progress("solve") as tell:
+    with progress("solve") as tell, as_given(instance, **places(problem)):
         stated = state_problem(instance, problem, params, horizon, tell)
         if output is not None and stated.problem.schedule is None:
             fix = f"use --solver {OWN}" if problem in _OWN_SCHEDULES else ""
             raise no_schedule(problem, output, fix)
-        outcome = run(
-            stated.model, solver, options, lambda news: tell(_progress_text(news))
+        model, outcome = build_and_run(
+            stated.build, solver, options, lambda news: tell(_progress_text(news))
         )
     record = _record(instance, stated.problem.name, stated.problem.unit, outcome)
+    if outcome.limit is Limit.TIME and outcome.incumbent is None:
+        record["detail"] = [*outcome.detail, _advice(stated)]
     schedule = None
     if outcome.incumbent is not None:
-        record["answer"] = _exact(stated)
-        schedule = None if output is None else _schedule(stated, options.seed)
+        record["answer"] = _exact(stated, model)
+        if output is not None:
+            schedule = _schedule(stated, model, options.seed)
     _report(ctx, record, outcome.reason, schedule, output, as_json=as_json)
+
+
+def _own(
+    instance: str, problem: str, seed: int, output: str | None
+) -> tuple[dict[str, object], Reason, Schedule | None]:
+    """Return our own answer, and its schedule where one is asked for."""
+    from lightloom.cli.own_answer import own_answer
+
+    with as_given(instance, **places(problem)):
+        record, reason, make = own_answer(instance, problem, seed)
+        if output is None:
+            return record, reason, None
+        if make is None:
+            raise no_schedule(problem, output)
+        return record, reason, make()
 
 
 def default_solver(problem: str, *, for_model: bool) -> str:
@@ -236,6 +259,8 @@ def _report(
     else:
         write_text(_text(record) + proven)
     if record["objective"] is None:
+        if record["limit"] == Limit.INTERRUPT:
+            ctx.exit(INTERRUPTED)
         infeasible = reason is Reason.PROVEN_INFEASIBLE
         ctx.exit(InfeasibleError.exit_code if infeasible else NO_ANSWER)
 
@@ -255,7 +280,15 @@ def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
     return values
 
 
-def _schedule(stated: ProblemModel, seed: int) -> Schedule:
+def _advice(stated: StatedProblem) -> str:
+    """Return what to do about a model that takes too long."""
+    size = stated.size
+    text = f"the model has up to {size.rows:,} rows and {size.columns:,} columns"
+    text += ": give it more time"
+    return f"{text}, or use {size.instead}" if size.instead else text
+
+
+def _schedule(stated: StatedProblem, model: Any, seed: int) -> Schedule:  # noqa: ANN401
     """Return the schedule that the answer is, its footer filled in."""
     from dataclasses import replace
 
@@ -263,7 +296,7 @@ def _schedule(stated: ProblemModel, seed: int) -> Schedule:
     from lightloom.synth.sign import signed
 
     assert stated.problem.schedule is not None
-    answer = stated.problem.decode(stated.model)
+    answer = stated.problem.decode(model)
     schedule = stated.problem.schedule(stated.instance, answer)
     algorithm = replace(schedule.algorithm, seed=seed)
     return signed(
@@ -273,13 +306,13 @@ def _schedule(stated: ProblemModel, seed: int) -> Schedule:
     )
 
 
-def _exact(stated: ProblemModel) -> str | None:
+def _exact(stated: StatedProblem, model: Any) -> str | None:  # noqa: ANN401
     """Return the exact objective of the answer, ``None`` for a relaxation's values."""
     from lightloom.solvers.standard_form import has_integers
 
-    if not has_integers(stated.model):
+    if not has_integers(model):
         return None
-    return str(stated.problem.objective(stated.problem.decode(stated.model)))
+    return str(stated.problem.objective(stated.problem.decode(model)))
 
 
 def _record(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.core.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,12 +28,27 @@ def say(message: str) -> None:
 
 def write_json(record: Mapping[str, object]) -> None:
     """Write one JSON object to stdout, on one line."""
-    click.echo(json.dumps(record, ensure_ascii=False))
+    write_text(json.dumps(record, ensure_ascii=False))
 
 
 def write_text(text: str) -> None:
-    """Write text to stdout, ending in a newline."""
-    click.echo(text.removesuffix("\n"))
+    """Write text to stdout, ending in a newline.
+
+    Raises
+    ------
+    InputError
+        It cannot be written, to a full disk for example.
+    BrokenPipeError
+        The reader went away.
+    """
+    try:
+        click.echo(text.removesuffix("\n"))
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        silence_stdout()
+        what = f"cannot write: {problem.strerror or problem}"
+        raise InputError(what, where="standard output") from None
 
 
 def write_table(table: RenderableType) -> None:
@@ -42,6 +59,12 @@ def write_table(table: RenderableType) -> None:
 def say_table(table: RenderableType) -> None:
     """Write a rich table to stderr."""
     _draw(table, err=True)
+
+
+def end_line() -> None:
+    """End the line on which a terminal shows what was pressed."""
+    if sys.stderr.isatty():
+        click.echo(err=True)
 
 
 def silence_stdout() -> None:
@@ -75,4 +98,7 @@ def _draw(table: RenderableType, *, err: bool) -> None:
     drawn = io.StringIO()
     Console(file=drawn, width=_WIDE, highlight=False).print(table)
     lines = (line.rstrip() for line in drawn.getvalue().splitlines())
-    click.echo("\n".join(lines), err=err)
+    if err:
+        click.echo("\n".join(lines), err=True)
+    else:
+        write_text("\n".join(lines))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.outputs import check_output
 from lightloom.cli.parameters import parse_parameters
+from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
 from lightloom.cli.records import certificate_record, certificate_text
 from lightloom.cli.streams import say_table, write_json, write_text
@@ -89,7 +91,8 @@ def command(
 
     parameters = parse_parameters(params, lists=_list_parameters())
     question = load_instance(instance)
-    with progress("synth") as tell:
+    check_output(output, "--output", instance)
+    with progress("synth") as tell, as_given(instance, parameters="--param"):
         outcome = synthesise(
             question, algorithm, parameters, seed=seed, router=router, progress=tell
         )

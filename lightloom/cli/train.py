@@ -10,6 +10,7 @@ import click
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_json, write_table, write_text
+from lightloom.cli.words import counted
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.units import PS_PER_S, PS_PER_US, format_ps
 
@@ -141,13 +142,26 @@ def _training(asked: Instance, batch: int | None) -> Training:
     from lightloom.core.training import Training
 
     if not isinstance(asked.task, Training):
-        what, fix = "no model is trained here", "give a [computation]"
-        raise InputError(what, where=asked.name, found=asked.fabric.kind, fix=fix)
+        raise InputError(
+            "an instance without a model to train",
+            where=asked.name,
+            found=_told(asked),
+            allowed="a [computation]: model, batch_size, gpu",
+            fix="`lightloom instances --op bert-large` lists some that have one",
+        )
     if batch is None:
         return asked.task
     if batch < 1:
         raise InputError("too few", where="--batch", found=batch, allowed=">= 1")
     return msgspec.structs.replace(asked.task, batch_size=batch)
+
+
+def _told(asked: Instance) -> str:
+    """Return the table of an instance's task, and what it is."""
+    from lightloom.instances.instance import task_table
+
+    [(name, table)] = task_table(asked.task).items()
+    return f"[{name}] {table.get('op', '')}".strip()
 
 
 def _curve(path: str | None) -> dict[int, int] | None:
@@ -164,11 +178,12 @@ def _nodes(
     """Return the nodes of the training, and how broken up the rest is left."""
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.instances.fabrics.ring import Ring
+    from lightloom.instances.fabrics.ring_2d import Ring2d
     from lightloom.instances.jobs import JobMap
 
     if gpus is None and jobs is None:
         return None, None
-    ring = isinstance(fabric, Ring)
+    ring = isinstance(fabric, Ring | Ring2d)
     places = JobMap(fabric.node_count, ring=ring)
     blocks: Blocks = "any" if isinstance(fabric, Ocs) else "preferred"
     if ring:
@@ -178,13 +193,25 @@ def _nodes(
         if name.startswith("-") and not equals:
             places.release(name[1:])
         elif name and count.isdecimal():
+            _require_rows(fabric, int(count), "--jobs")
             places.allocate(name, int(count), blocks)
         else:
             allowed = "NAME=NODES, or -NAME"
             raise InputError("no job", where="--jobs", found=entry, allowed=allowed)
     free = places.fragmentation()
     wanted = gpus if gpus is not None else free.largest if ring else free.free
+    _require_rows(fabric, wanted, "--gpus")
     return places.allocate("", wanted, blocks), places.fragmentation()
+
+
+def _require_rows(fabric: AnyFabric, nodes: int, option: str) -> None:
+    """Raise if so many nodes of a 2D ring are no whole rows; blocks of them are."""
+    from lightloom.instances.fabrics.ring_2d import Ring2d
+
+    if isinstance(fabric, Ring2d) and nodes % fabric.cols:
+        what = "a job has whole rows of a 2D ring"
+        allowed = f"multiples of {fabric.cols} nodes"
+        raise InputError(what, where=option, found=nodes, allowed=allowed)
 
 
 def _others(
@@ -193,10 +220,12 @@ def _others(
     """Return the same training on other fabrics, or why it does not run there."""
     from dataclasses import replace
 
-    from lightloom.synth.training.rivals import rivals
+    from lightloom.synth.training.rivals import grid_rivals, rivals
 
     count = fabric.node_count if wish.nodes is None else len(wish.nodes)
-    named = rivals(count, fabric.node_bits_per_s, alpha_ps=fabric.alpha_ps)
+    rate, alpha_ps = fabric.node_bits_per_s, fabric.alpha_ps
+    named = rivals(count, rate, alpha_ps=alpha_ps)
+    named |= grid_rivals(count, rate, alpha_ps=alpha_ps)
     found: dict[str, TrainingPlan | str] = {}
     for name, other in named.items():
         tell(f"comparing with {name}")
@@ -287,8 +316,9 @@ def _print(
         write_table(comparison_table({name: plan, **others}))
     write_text(_text(name, plan))
     if broken is not None:
+        stay = "stays" if broken.free == 1 else "stay"
         write_text(
-            f"  {broken.free} nodes stay free, in blocks of"
+            f"  {counted(broken.free, 'node')} {stay} free, in blocks of"
             f" {', '.join(map(str, broken.blocks)) or 'none'};"
             f" {100 * float(broken.share):.0f} % of them outside the longest"
         )
@@ -306,7 +336,8 @@ def _text(name: str, plan: TrainingPlan) -> str:
         ),
         (
             f"  {strategy.replicas} x {strategy.model_parallel} devices{alike}, batch"
-            f" {strategy.batch_size}; at most {plan.partners} partners a node"
+            f" {strategy.batch_size}; at most {counted(plan.partners, 'partner')}"
+            " a node"
         ),
         (
             f"  {100 * float(plan.communication_share):.1f} % of the devices' time is"

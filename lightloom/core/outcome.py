@@ -54,7 +54,8 @@ class Provenance:
     seed, threads
         What else decides which of several answers comes out.
     wall_s
-        Seconds from the finished model to the answer, hand-over included.
+        Seconds from the finished model to the answer, hand-over included; building
+        the model too where the time limit is one for both.
     model_sha256
         Hash of the compiled model: same hash, same question.
     """

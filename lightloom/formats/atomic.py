@@ -71,6 +71,24 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     _sync_folder(target.parent)
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise where `atomic_write` plainly would, before there is anything to write.
+
+    Raises
+    ------
+    InputError
+        The folder is missing or closed to us, or `path` is a folder.
+    """
+    with _refusals_of(path):
+        target = Path(os.path.realpath(path))
+        mode = _mode_of(target, path)
+        device = mode is not None and not stat.S_ISREG(mode)
+        if not os.access(target if device else target.parent, os.W_OK):
+            fixed = os.statvfs(target.parent).f_flag & os.ST_RDONLY
+            code = errno.EROFS if fixed and not device else errno.EACCES
+            raise OSError(code, os.strerror(code))
+
+
 def _open_beside(target: Path, temporary: Path) -> tuple[int, bool]:
     """Open a new file in the folder of `target`; return it, and whether it has a name.
 

@@ -51,8 +51,12 @@ def open_reading(
         `most_bytes`.
     """
     if str(path) == STANDARD_STREAM:
+        if sys.stdin is None:
+            raise InputError("cannot read: it is closed", where="standard input")
         yield _guarded(sys.stdin.buffer, "standard input", most_bytes)
         return
+    if not str(path):
+        raise InputError("the name of the file is empty", allowed="a file")
     try:
         raw = Path(path).open("rb")  # noqa: SIM115  (closed below)
     except (OSError, ValueError) as problem:
@@ -75,8 +79,18 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
         The file cannot be written.
     """
     if str(path) == STANDARD_STREAM:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        if sys.stdout is None:
+            raise InputError("cannot write: it is closed", where="standard output")
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as problem:
+            if problem.filename is not None:
+                raise
+            what = f"cannot write: {problem.strerror or problem}"
+            raise InputError(what, where="standard output") from None
         return
     suffix = Path(path).suffix.lower()
     with atomic_write(path) as raw:
@@ -198,7 +212,8 @@ class _GuardedStream(io.RawIOBase):
             data = self._stream.read(len(view))
         except self._damages as problem:
             what = f"the compressed data are damaged or cut off: {problem}"
-            raise FormatError(what, where=self._name) from None
+            fix = "a file that is not compressed has no such suffix"
+            raise FormatError(what, where=self._name, fix=fix) from None
         self._read_bytes += len(data)
         self._refuse_excess()
         view[: len(data)] = data

@@ -44,28 +44,33 @@ def read_matrix(
         count = len(fields) if count is None else count
         place = f"{path}:{line}"
         if len(fields) != count:
-            allowed = f"{count} columns"
+            allowed, found = f"{count} columns, one a node", f"{len(fields)} columns"
             what = "the matrix is not square"
-            raise FormatError(what, where=place, found=len(fields), allowed=allowed)
+            raise FormatError(what, where=place, found=found, allowed=allowed)
         if src == count:
             what = "the matrix is not square: more lines than columns"
-            raise FormatError(what, where=place, allowed=f"{count} lines")
+            allowed = f"{count} lines, one a node"
+            raise FormatError(what, where=place, allowed=allowed)
         for dst, field in enumerate(fields):
             if size_bytes := _integer(field, f"{place}:{dst + 1}", MOST_BYTES):
                 rows.append((src, dst, size_bytes))
         src += 1
     if src != count:
         what = "the file is empty" if count is None else "the matrix is not square"
-        allowed = "" if count is None else f"{count} lines"
-        raise FormatError(what, where=str(path), found=src, allowed=allowed)
+        allowed = "" if count is None else f"{count} lines, one a node"
+        lines = None if count is None else f"{src} lines"
+        raise FormatError(what, where=str(path), found=lines, allowed=allowed)
     return rows
 
 
-def read_pairs(path: str | Path) -> list[tuple[int, int, int]]:
+def read_pairs(
+    path: str | Path, *, node_count: int | None = None
+) -> list[tuple[int, int, int]]:
     """Return the (src, dst, bytes) rows of a list of pairs, in file order.
 
     The first line is the header ``src,dst,bytes``, so that no reader has to guess
-    the columns; every other line is a pair. A pair may come several times.
+    the columns; every other line is a pair. A pair may come several times. Nodes are
+    less than `node_count`, where that is given.
 
     Raises
     ------
@@ -85,6 +90,8 @@ def read_pairs(path: str | Path) -> list[tuple[int, int, int]]:
         allowed = ",".join(PAIRS_HEADER)
         where = f"{path}:{header[0]}"
         raise FormatError(what, where=where, found=found, allowed=allowed)
+    last = MOST_BYTES if node_count is None else node_count - 1
+    limits = (last, last, MOST_BYTES)
     for line, fields in records:
         place = f"{path}:{line}"
         if len(fields) != len(PAIRS_HEADER):
@@ -92,8 +99,8 @@ def read_pairs(path: str | Path) -> list[tuple[int, int, int]]:
             what = "a pair has three columns"
             raise FormatError(what, where=place, found=len(fields), allowed=allowed)
         src, dst, size_bytes = (
-            _integer(field, f"{place}:{number + 1}", MOST_BYTES)
-            for number, field in enumerate(fields)
+            _integer(field, f"{place}:{number + 1}", most)
+            for number, (field, most) in enumerate(zip(fields, limits, strict=True))
         )
         rows.append((src, dst, size_bytes))
     if not rows:
@@ -119,7 +126,11 @@ def _records(path: str | Path) -> Iterator[tuple[int, list[str]]]:
             raise FormatError(
                 problem.what, where=where, allowed=problem.allowed, fix=problem.fix
             ) from None
-        except (csv.Error, UnicodeDecodeError) as problem:
+        except UnicodeDecodeError as problem:
+            # Decoded by the block: which line it is cannot be known.
+            what = f"not UTF-8: {problem.reason}"
+            raise FormatError(what, where=str(path)) from None
+        except csv.Error as problem:
             place = f"{path}:{reader.line_num + 1}"
             raise FormatError(f"not CSV: {problem}", where=place) from None
         except OSError as problem:

@@ -65,7 +65,7 @@ def decode_header(line: bytes, place: str) -> HeaderRecord:
         what = "not a schedule: the first line is no header of one"
         allowed = f'"record":"header","format":"{FORMAT_NAME}"'
         found = {key: table[key] for key in ("record", "format") if key in table}
-        raise FormatError(what, where=place, found=found, allowed=allowed)
+        raise FormatError(what, where=place, found=found or None, allowed=allowed)
     version = table.get("version")
     if type(version) is int and version not in SUPPORTED_VERSIONS:
         raise FormatError(

@@ -134,10 +134,16 @@ def _demand_rows(
         what = "a demand is given in exactly one way"
         allowed = "matrix, or pairs, or the columns src, dst and bytes"
         raise InputError(what, where=where, found=sorted(table), allowed=allowed)
+    for key, file in (("matrix", raw.matrix), ("pairs", raw.pairs)):
+        if file == "":
+            what, allowed = "the name of the file is empty", "a CSV file"
+            raise InputError(what, where=f"{where}.{key}", allowed=allowed)
     if raw.matrix is not None:
         rows = read_matrix(folder / raw.matrix, node_count=fabric.node_count)
+        where = f"{where}: {folder / raw.matrix}"
     elif raw.pairs is not None:
-        rows = read_pairs(folder / raw.pairs)
+        rows = read_pairs(folder / raw.pairs, node_count=fabric.node_count)
+        where = f"{where}: {folder / raw.pairs}"
     else:
         src, dst, size = (column or () for column in columns)
         if not len(src) == len(dst) == len(size):
@@ -168,7 +174,8 @@ def check_demand_rows(
                     "node outside the fabric", where=place, found=node, allowed=allowed
                 )
         if src == dst and size_bytes:
-            raise InputError("a node sends to itself", where=place, found=src)
+            found = f"{src} to {dst}"
+            raise InputError("a node sends to itself", where=place, found=found)
         if not 0 <= size_bytes < 2**60:
             allowed = "0 to 2**60 - 1"
             raise InputError(

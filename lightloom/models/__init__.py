@@ -32,7 +32,7 @@ class ModelSize:
     rows, columns, nonzeros
         Upper estimates of constraints, variables and their entries.
     instead
-        The algorithm to use where that is too large, as advice to a user.
+        What to use where that is too large: an algorithm, or another instance.
     """
 
     rows: int
@@ -109,6 +109,7 @@ def problem_of(name: str) -> Problem:
     if name not in problems:
         raise InputError(
             "unknown problem",
+            where="problem",
             found=name,
             allowed=", ".join(problems),
             fix=nearest(name, problems),

@@ -65,6 +65,33 @@ def check_routes(
     return chosen
 
 
+def check_count(count: int) -> None:
+    """Raise unless there may be so many candidate routes of a pair.
+
+    Raises
+    ------
+    InputError
+        If `count` is less than 1.
+    """
+    if count < 1:
+        what, allowed = "too few candidate routes", "at least 1"
+        raise InputError(what, where="paths", found=count, allowed=allowed)
+
+
+def most_routes(paths: int | Routes) -> int:
+    """Return how many candidate routes a pair may have.
+
+    Raises
+    ------
+    InputError
+        If that is a number less than 1.
+    """
+    if isinstance(paths, int):
+        check_count(paths)
+        return paths
+    return max(map(len, paths.values()), default=0)
+
+
 def candidate_routes(
     fabric: Lightpath,
     pairs: Iterable[Pair],
@@ -91,6 +118,8 @@ def candidate_routes(
 
     Raises
     ------
+    InputError
+        If `count` is less than 1.
     InfeasibleError
         If a pair has no route.
 
@@ -100,6 +129,7 @@ def candidate_routes(
     """
     import networkx as nx
 
+    check_count(count)
     graph = nx.DiGraph()
     graph.add_nodes_from(range(fabric.node_count))
     graph.add_edges_from(open_edges(fabric) if edges is None else edges)

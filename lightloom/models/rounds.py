@@ -20,7 +20,12 @@ from lightloom.models import ModelSize, Problem
 from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
 from lightloom.models.linear import difference, total
-from lightloom.models.paths import candidate_routes, check_routes, open_edges
+from lightloom.models.paths import (
+    candidate_routes,
+    check_routes,
+    most_routes,
+    open_edges,
+)
 from lightloom.models.rounds_answer import (
     decode_rounds,
     round_count,
@@ -222,9 +227,6 @@ def _variant(objective: str, wavelengths: str) -> tuple[Objective, Wavelengths]:
 def _routes(fabric: Lightpath, pairs: list[Pair], paths: int | Routes) -> Routes:
     """Return the candidate routes of the pairs."""
     if isinstance(paths, int):
-        if paths < 1:
-            what, allowed = "too few candidate routes", "at least 1"
-            raise InputError(what, where="paths", found=paths, allowed=allowed)
         return candidate_routes(fabric, pairs, paths)
     return check_routes(paths, pairs, open_edges(fabric))
 
@@ -257,9 +259,7 @@ def size(
     pairs = min(offers, members * (members - 1))
     has = 0 if deliveries.one_hop else rounds * received.total()
     colours = fabric.lasers if wavelengths == Wavelengths.EXPLICIT else 1
-    options = (
-        paths if isinstance(paths, int) else max(map(len, paths.values()), default=0)
-    )
+    options = most_routes(paths)
     carried = rounds * pairs
     lit = carried * options * colours
     edges = len(open_edges(fabric))

@@ -13,7 +13,8 @@ from pyomo.common.gc_manager import PauseGC
 
 from lightloom.core.columns import IntArray, Ragged, column
 from lightloom.core.errors import InputError
-from lightloom.core.task import Demand
+from lightloom.core.task import Collective, Demand
+from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models import ModelSize, Problem
 from lightloom.models.deliveries import copy_question
@@ -21,6 +22,7 @@ from lightloom.models.linear import difference, total, weighted
 from lightloom.models.paths import (
     candidate_routes,
     check_routes,
+    most_routes,
     open_edges,
     route_edges,
 )
@@ -137,7 +139,8 @@ def build(
     Raises
     ------
     InputError
-        If the instance is of another problem, or a variant or a tile does not exist.
+        If the instance is of another problem, a variant or a tile does not exist, or
+        there are to be fewer candidate routes than one.
     InfeasibleError
         If a request has no route.
 
@@ -148,6 +151,7 @@ def build(
     if form not in list(Form):
         allowed = ", ".join(Form)
         raise InputError("unknown variant", where="form", found=form, allowed=allowed)
+    most_routes(paths)
     fabric = _fabric(instance)
     wanted = routing_requests(instance, fabric, requests)
     edges = open_edges(fabric)
@@ -309,8 +313,9 @@ def routing_requests(
     elif given is None and isinstance(instance.task, Demand):
         given = list(zip(instance.task.src, instance.task.dst, strict=True))
     elif given is None:
-        _, deliveries = copy_question(instance)
-        if not deliveries.one_hop:
+        reduces = isinstance(instance.task, Collective) and op_of(instance.task).reduces
+        deliveries = None if reduces else copy_question(instance)[1]
+        if deliveries is None or not deliveries.one_hop:
             what = "what such a collective routes depends on its algorithm"
             fix = "give requests, a demand, or an all-to-all, scatter or gather"
             raise InputError(what, where="collective.op", fix=fix)
@@ -338,11 +343,11 @@ def size(
     count = len(routing_requests(instance, fabric, requests))
     edges = len(open_edges(fabric))
     instead = "`lightloom synth`, which routes by negotiation and proves by cuts"
+    most = most_routes(paths)
     if form == Form.ARCS:
         columns = count * edges
         rows = count * fabric.node_count + edges
         return ModelSize(rows, columns + 1, 3 * columns + edges, instead)
-    most = paths if isinstance(paths, int) else max(map(len, paths.values()), default=0)
     hops = fabric.rows + fabric.cols
     return ModelSize(
         count + edges, count * most + 1, count * most * (1 + hops) + edges, instead

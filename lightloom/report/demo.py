@@ -119,7 +119,6 @@ def demonstrate(
     progress
         Told what is being done.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     entries = [
         _entry(fabric, buffer_bytes, algorithm, progress)
         for fabric, algorithms in ((rack, ON_RACK), (switch, ON_SWITCH))
@@ -128,6 +127,7 @@ def demonstrate(
     auto = next(entry for entry in entries if entry.algorithm.startswith("auto"))
     schedule, trace = folder / "all-reduce-auto.jsonl", folder / "trace.json"
     progress("writing the schedule, its trace and the plot")
+    folder.mkdir(parents=True, exist_ok=True)
     publish(auto.schedule, str(schedule))
     write_trace(trace_events(auto.schedule, auto.timeline), trace)
     title = f"all-reduce of {format_bytes(buffer_bytes)} on {rack.node_count} GPUs"

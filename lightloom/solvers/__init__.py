@@ -19,7 +19,7 @@ from lightloom.solvers.availability import (
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.registry import catalogue
 from lightloom.solvers.reporter import Progress, relative_gap
-from lightloom.solvers.solve import run, usable
+from lightloom.solvers.solve import build_and_run, built, run, usable
 
 __all__ = [
     "Adapter",
@@ -30,6 +30,8 @@ __all__ = [
     "SolverUnavailableError",
     "Status",
     "UnknownStatusError",
+    "build_and_run",
+    "built",
     "catalogue",
     "relative_gap",
     "run",

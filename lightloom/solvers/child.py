@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _MAIN = "from lightloom.solvers.worker import main; main()"
 _OVERRUN_S = 1.0
 """A solver is told to stop this long after its time limit ..."""
-_GRACE_S = 5.0
+_GRACE_S = 2.0
 """... and killed if it has not stopped this much later."""
 _SMALL = 500_000
 """Entries of a model whose process is kept: a larger one leaves memory behind."""
@@ -288,7 +288,8 @@ class _Watch:
                     continue
                 limit = Limit.INTERRUPT
             if self._told is not None:
-                return self._stopped("killed: it did not stop when it was told to")
+                what = "the solver was killed: it did not stop when it was told to"
+                return self._stopped(what)
             self._told = limit
             self._due = time.monotonic() + _GRACE_S
             self._process.send(Stop())

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 ExtraValue: TypeAlias = bool | int | float | str
 
 _SEED_MAX = 2_000_000_000
+_LONGEST_S = 10**8
+"""Three years; what sets timers does not take every number."""
+_MOST_NODES = 2**31 - 1
+_MOST_BYTES = 2**62
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,18 +28,18 @@ class SolveOptions:
     Attributes
     ----------
     time_limit_s
-        Seconds on the wall clock, at least 0. Not reproducible. A solver that runs
+        Seconds on the wall clock, 0 to 10**8. Not reproducible. A solver that runs
         over is stopped from outside.
     node_limit
-        Nodes of the search tree, at least 0; for CP-SAT, which has no such tree,
+        Nodes of the search tree, 0 to 2**31 - 1; for CP-SAT, which has no such tree,
         conflicts. Reproducible with one thread. Linear programs have no nodes.
     memory_limit_bytes
-        Memory the solver may take beyond what its library occupies when loaded, at
-        least 1. Where the operating system can hold a process to it (not Windows).
+        Memory the solver may take beyond what its library occupies when loaded, 1
+        to 2**62. Where the operating system can hold a process to it (not Windows).
     seed
         Seed of the solver's random choices, 0 .. 2,000,000,000.
     threads
-        Threads of the solver, at least 1. More than one is not reproducible.
+        Threads of the solver, 1 to 1024. More than one is not reproducible.
     log
         Whether the solver's own log goes to stderr.
     extra
@@ -57,16 +62,21 @@ class SolveOptions:
 
     def __post_init__(self) -> None:
         """Refuse what is out of its domain, and freeze the extra options."""
-        if self.time_limit_s is not None and not self.time_limit_s >= 0:
-            raise _out("time_limit_s", self.time_limit_s, "at least 0 seconds")
-        if self.node_limit is not None and self.node_limit < 0:
-            raise _out("node_limit", self.node_limit, "at least 0")
-        if self.memory_limit_bytes is not None and self.memory_limit_bytes < 1:
-            raise _out("memory_limit_bytes", self.memory_limit_bytes, "at least 1")
-        if not 0 <= self.seed <= _SEED_MAX:
-            raise _out("seed", self.seed, f"0 .. {_SEED_MAX}")
-        if self.threads < 1:
-            raise _out("threads", self.threads, "at least 1")
+        for name, most, least, unit in (
+            ("time_limit_s", _LONGEST_S, 0, " seconds"),
+            ("node_limit", _MOST_NODES, 0, ""),
+            ("memory_limit_bytes", _MOST_BYTES, 1, " bytes"),
+            ("seed", _SEED_MAX, 0, ""),
+            ("threads", _MOST_THREADS, 1, ""),
+        ):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise InputError(
+                    "the solver cannot be told this",
+                    where=f"options.{name}",
+                    found=value,
+                    allowed=f"{least} to {most}{unit}",
+                )
         frozen = MappingProxyType(dict(sorted(self.extra.items())))
         object.__setattr__(self, "extra", frozen)
 
@@ -78,8 +88,3 @@ class SolveOptions:
         """Take the fields of a pickle."""
         for key, value in state.items():
             object.__setattr__(self, key, value)
-
-
-def _out(name: str, found: object, allowed: str) -> InputError:
-    what = "the solver cannot be told this"
-    return InputError(what, where=f"options.{name}", found=found, allowed=allowed)

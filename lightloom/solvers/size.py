@@ -69,7 +69,7 @@ def check_size(
     where
         The instance, for the message.
     instead
-        What to use instead, as advice.
+        What to use instead, as a noun.
     available
         Memory in bytes; what the machine has where ``None``.
 
@@ -80,6 +80,7 @@ def check_size(
     """
     if available is None:
         available = available_bytes()
+    fix = f"use {instead}" if instead else ""
     need = estimate_bytes(rows, columns, nonzeros)
     counts = f"{rows:,} rows, {columns:,} columns, {nonzeros:,} entries"
     if nonzeros > _MAX_ENTRIES:
@@ -88,7 +89,7 @@ def check_size(
             where=where,
             found=counts,
             allowed=f"{_MAX_ENTRIES:,} entries",
-            fix=instead,
+            fix=fix,
         )
     if available is not None and need > available:
         raise InputError(
@@ -96,5 +97,5 @@ def check_size(
             where=where,
             found=counts,
             allowed=f"{available / GIB:.1f} GiB that are free",
-            fix=instead,
+            fix=fix,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightloom.core.errors import nearest
-from lightloom.core.outcome import Outcome, Provenance, Reason
+from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.solvers.adapter import Answer, Verdict
 from lightloom.solvers.availability import SolverUnavailableError
 from lightloom.solvers.child import solve_in_child
+from lightloom.solvers.deadline import TimeIsOverError, deadline
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.point import load, rounded, violation
 from lightloom.solvers.registry import catalogue
@@ -49,7 +51,8 @@ def run(
     solver
         Name in the catalogue.
     options
-        Limits, seed, threads; by default no limits, seed 0, one thread.
+        Limits, seed, threads; by default no limits, seed 0, one thread. The time
+        limit counts from the finished model on, its compilation included.
     progress
         Told of better points and bounds while the solver runs, at most five times a
         second.
@@ -75,6 +78,54 @@ def run(
     With one thread and no time limit the outcome is a function of model and options.
     """
     return run_adapter(model, usable(solver), options or SolveOptions(), progress)
+
+
+def build_and_run(
+    build: Callable[[], Any],
+    solver: str,
+    options: SolveOptions,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Any, Outcome[FloatArray]]:
+    """Build a Pyomo model and solve it; the time limit is one for both.
+
+    Parameters
+    ----------
+    build
+        Returns the model.
+    solver, options, progress
+        As for `run`.
+
+    Returns
+    -------
+    The model, ``None`` if the time was over before it was built, and the outcome.
+
+    Raises
+    ------
+    LightloomError
+        Whatever `build` and `run` raise.
+    """
+    stamp = _Stamp.now(usable(solver), options)
+    try:
+        with deadline(options.time_limit_s, "the model was built"):
+            model = built(build)
+    except TimeIsOverError as over:
+        return None, stamp.late(over)
+    return model, _run(model, stamp, progress)
+
+
+def built(build: Callable[[], Any]) -> Any:  # noqa: ANN401  (Pyomo has no types)
+    """Return the model that `build` builds.
+
+    Pyomo logs what is raised on its way, though it is raised all the same; that log
+    is kept quiet.
+    """
+    log = logging.getLogger("pyomo")
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        return build()
+    finally:
+        log.setLevel(before)
 
 
 def usable(name: str) -> Adapter:
@@ -107,10 +158,21 @@ def run_adapter(
 
     See `run`.
     """
-    start = time.monotonic()
-    stamp = _Stamp(adapter, options, start)
+    return _run(model, _Stamp.now(adapter, options), progress)
+
+
+def _run(
+    model: Any,  # noqa: ANN401  (Pyomo has no types)
+    stamp: _Stamp,
+    progress: Callable[[Progress], None] | None,
+) -> Outcome[FloatArray]:
+    """Compile a model and have it solved, in what is left of the time."""
+    adapter = stamp.adapter
     try:
-        compiled = compile_model(model)
+        with deadline(stamp.left_s(), "the model was compiled"):
+            compiled = compile_model(model)
+    except TimeIsOverError as over:
+        return stamp.late(over)
     except TriviallyInfeasibleError as problem:
         provenance = stamp.provenance(None)
         return Outcome(
@@ -125,9 +187,9 @@ def run_adapter(
     form = compiled.form
     _check_kind(adapter, compiled)
     if form.columns:
-        answer = solve_in_child(adapter, form, options, progress)
+        answer = solve_in_child(adapter, form, stamp.remaining(), progress)
         if answer.verdict is Verdict.INFEASIBLE_OR_UNBOUNDED:
-            answer = _settled(adapter, form, options)
+            answer = _settled(adapter, form, stamp.remaining())
     else:
         answer = Answer(Verdict.OPTIMAL, None, np.zeros(0), form.offset)
     return _outcome(compiled, answer, stamp.provenance(form.sha256()))
@@ -140,6 +202,30 @@ class _Stamp:
     adapter: Adapter
     options: SolveOptions
     start: float
+
+    @classmethod
+    def now(cls, adapter: Adapter, options: SolveOptions) -> _Stamp:
+        """Return the stamp of a run that starts now, what compiles models loaded."""
+        import pyomo.repn.plugins.standard_form  # noqa: F401
+
+        return cls(adapter, options, time.monotonic())
+
+    def left_s(self) -> float | None:
+        """Return the seconds that are left of the time limit, at least 0."""
+        limit_s = self.options.time_limit_s
+        if limit_s is None:
+            return None
+        return max(0.0, limit_s - (time.monotonic() - self.start))
+
+    def remaining(self) -> SolveOptions:
+        """Return the options with what is left of the time limit."""
+        return replace(self.options, time_limit_s=self.left_s())
+
+    def late(self, over: TimeIsOverError) -> Outcome[FloatArray]:
+        """Return the outcome of a run whose time was over before it was solved."""
+        said, provenance = (over.what,), self.provenance(None)
+        reason, limit = Reason.STOPPED_WITHOUT_ANSWER, Limit.TIME
+        return Outcome(reason, None, None, None, limit, provenance, said)
 
     def provenance(self, model_sha256: str | None) -> Provenance:
         """Return the provenance of an outcome that is ready now."""

@@ -94,6 +94,7 @@ def demand_traffic(
     if name not in _ALGORITHMS:
         raise InputError(
             "unknown algorithm for a demand",
+            where="algorithm",
             found=name,
             allowed=", ".join(["auto", *_ALGORITHMS]),
             fix=nearest(name, _ALGORITHMS),

@@ -54,6 +54,36 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("verify", "none.jsonl"), "none.jsonl"),
         (("replay", "none.jsonl"), "none.jsonl"),
         (("verify",), "FILE"),
+        (("verify", ""), "the name of the file is empty"),
+        (("replay", ""), "the name of the file is empty"),
+        (("bench", "foo"), "collectives, exact"),
+        (("bench", "report", ""), "the name of the results file is empty"),
+        (("bench", "report", "x", "--suite", "y"), "x: cannot read"),
+        (("instances", "foo"), "allowed: show"),
+        (("ramp", "foo"), "allowed: check, nic"),
+        (("synth", SMALL, "-o", ""), "--output: the name of the file is empty"),
+        (("synth", SMALL, "-o", "x", "--algorithm", "foo"), "--algorithm: unknown"),
+        (
+            ("synth", SMALL, "-o", "x", "--algorithm", "ring", "--param", "foo=3"),
+            "--param: unknown key 'foo'; allowed: none",
+        ),
+        (
+            ("synth", SMALL, "-o", "x", "--algorithm", "radices", "--param", "base=x"),
+            "--param base: value not allowed; found 'x'; allowed: integer",
+        ),
+        (
+            ("synth", "sipac-16/hybrid-parallel-100MB", "-o", "x", "--algorithm", "a"),
+            "--algorithm: ",
+        ),
+        (("solve", SMALL, "--problem", "routing"), f"{SMALL}: collective.op: "),
+        (("bound", SMALL, "--problem", "ocs"), SMALL),
+        (("demo", "--out", ""), "--out: the name of the folder is empty"),
+        (("reproduce", "lumorph-fig7", "--out", ""), "--out: the name of the folder"),
+        (("ramp", "check", "ramp-16/all-reduce-1KiB", "--op", ""), "--op: no such"),
+        (("conform", "a:b", "--time-limit", "nan"), "'nan' is not a valid number"),
+        (("conform", "a:b", "--time-limit", "inf"), "--time-limit"),
+        (("model", SMALL, "--problem", "foo", "--write", "x.mps"), "--problem: unk"),
+        (("model", SMALL, "--problem", "rounds", "--write", ""), "--write: the name"),
         (("verify", "."), "."),
         (("schema", "extra"), "extra"),
     ],
@@ -112,7 +142,22 @@ def test_a_parameter_given_twice_is_refused() -> None:
         (FABRIC + COLLECTIVE + "nodes = [0, 1, 9]\n", "nodes"),
         (FABRIC + COLLECTIVE + "nodes = [0, 0]\n", "repeated"),
         (FABRIC + COLLECTIVE.replace("all-reduce", "all-reduc"), "all-reduce"),
+        (
+            FABRIC + COLLECTIVE.replace("all-reduce", "all-reduc"),
+            "wrong.toml: collective.op: unknown collective",
+        ),
+        (
+            FABRIC + COLLECTIVE.replace("buffer_bytes = 4096", ""),
+            "wrong.toml: collective: missing key 'buffer_bytes'",
+        ),
+        (FABRIC + COLLECTIVE.replace('"all-reduce"', "3"), "found 3; allowed: text"),
         (FABRIC + '[demand]\nmatrix = "none.csv"\n', "none.csv"),
+        (FABRIC + '[demand]\npairs = ""\n', "demand.pairs: the name of the file"),
+        (FABRIC + '[demand]\nmatrix = "wrong.toml"\n', "wrong.toml:1: a blank line"),
+        (
+            FABRIC + "[demand]\nsrc = [1]\ndst = [1]\nbytes = [4]\n",
+            "demand row 0: a node sends to itself",
+        ),
     ],
 )
 def test_wrong_instances_are_one_line(text: str, says: str) -> None:
@@ -180,6 +225,21 @@ def test_damaged_files_are_refused(command: str, kind: str) -> None:
     message = one_error(result)
     assert "damaged.jsonl" in message
     assert says in message.lower()
+
+
+def test_what_is_read_is_not_overwritten() -> None:
+    """Neither an instance by its schedule, nor a schedule by its trace."""
+    text = FABRIC + COLLECTIVE
+    Path("in.toml").write_text(text, encoding="utf-8")
+    result = run("synth", "in.toml", "--algorithm", "ring", "-o", "./in.toml")
+    assert "--output: this would overwrite what is read" in one_error(result)
+    assert Path("in.toml").read_text(encoding="utf-8") == text
+    assert run("synth", "in.toml", "--algorithm", "ring", "-o", "x").exit_code == 0
+    before = Path("x").read_bytes()
+    result = run("replay", "x", "--trace", "x")
+    assert "--trace: this would overwrite what is read" in one_error(result)
+    assert "both need stdout" in one_error(run("replay", "x", "--trace", "-"))
+    assert Path("x").read_bytes() == before
 
 
 def test_a_failed_synth_keeps_the_old_file() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -13,6 +15,9 @@ from lightloom import __version__
 from lightloom.cli.main import SUMMARIES, lightloom
 from lightloom.cli.manual import renewed
 from tests.cli.program import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
@@ -34,14 +39,32 @@ def test_help_of_a_command_starts_with_its_summary(name: str) -> None:
     assert SUMMARIES[name] in result.stdout
 
 
-@pytest.mark.parametrize("name", SUMMARIES)
-def test_every_option_has_help(name: str) -> None:
-    """No option of a command goes unexplained."""
-    command = lightloom.get_command(click.Context(lightloom), name)
-    assert command is not None
-    for option in command.params:
-        if isinstance(option, click.Option):
-            assert option.help, f"{name} {option.name}"
+def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command below a group, groups too, by what a person types."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path} {name}")
+
+
+COMMANDS = dict(_commands(lightloom, "lightloom"))
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_option_and_argument_is_explained(path: str) -> None:
+    """Options have help of their own; the help of the command names its arguments."""
+    command = COMMANDS[path]
+    context = click.Context(command)
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{path} {parameter.name}"
+        else:
+            name = parameter.make_metavar(context).strip("[]")
+            assert re.search(rf"\b{name}\b", command.help), f"{path} {name}"
 
 
 def test_the_page_of_the_commands_is_current() -> None:

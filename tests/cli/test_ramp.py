@@ -76,6 +76,18 @@ def test_program_of_a_node(tmp_path: Path) -> None:
         assert ",".join(map(str, line["peers"][0])) in text
 
 
+def test_a_program_too_long_for_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused at once; JSON has it."""
+    monkeypatch.setattr("lightloom.cli.ramp._MOST_PRINTED", 5)
+    arguments = ("ramp", "nic", _instance(tmp_path), "--node", "1,2,3")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "use --json" in one_error(result)
+    assert len(run_json(*arguments)["instructions"]) > 5
+
+
 def test_a_schedule_goes_the_usual_way(tmp_path: Path) -> None:
     """Synthesised, written, verified and replayed like any other."""
     path = str(tmp_path / "made.jsonl")
@@ -97,6 +109,8 @@ def test_named_networks() -> None:
     [
         (("nic", "X", "--node", "4,0,0"), "group 0 to 3, rack 0 to 2, number 0 to 7"),
         (("nic", "X", "--node", "0,0,-1"), "number outside the network"),
+        (("nic", "X", "--node", "9,9,9"), "nearest node: 3,2,7"),
+        (("nic", "X", "--node", "0,0,0", "--strategy", "tree"), "allowed: steps"),
         (("nic", "X", "--node", "0,0"), "three integers"),
         (("nic", "X", "--node", "a,b,c"), "three integers"),
         (("nic", "X", "--node", "0,0,0", "--op", "scater"), "did you mean scatter"),
@@ -120,6 +134,7 @@ def test_wrong_questions(arguments: tuple[str, ...], says: str, tmp_path: Path) 
         ((4, 5, 8), "racks may not exceed groups, and 5 > 4"),
         ((2, 2, 8), "nodes_per_rack / groups may not exceed groups, and 4 > 2"),
         ((0, 1, 1), "fabric.groups"),
+        ((1024, 1024, 1024), "groups * racks * nodes_per_rack <= 1048576"),
     ],
 )
 def test_networks_that_cannot_be(
@@ -148,3 +163,4 @@ def test_a_subset_that_no_steps_serve(tmp_path: Path) -> None:
         result = run(*command)
         assert result.exit_code == 2
         assert "no steps of RAMP serve these 3 nodes" in result.stderr
+        assert "(2, 1, 2), 4 nodes, for example 0, 1, 24, 25" in result.stderr

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 SMALL = """
 [fabric]
 kind = "{kind}"
-nodes = 8
 {more}
 [computation]
 model = "transformer-350m"
@@ -30,7 +29,7 @@ parameters = {{ layers = 2, hidden = 256, heads = 8, positions = 128, vocabulary
 def ocs(tmp_path: Path) -> str:
     """Return an instance on eight switches."""
     path = tmp_path / "ocs.toml"
-    more = "switches = 8\nbits_per_second_per_node = 400_000_000_000"
+    more = "nodes = 8\nswitches = 8\nbits_per_second_per_node = 400_000_000_000"
     path.write_text(SMALL.format(kind="ocs", more=more))
     return str(path)
 
@@ -39,8 +38,17 @@ def ocs(tmp_path: Path) -> str:
 def ring(tmp_path: Path) -> str:
     """Return an instance on a ring both ways."""
     path = tmp_path / "ring.toml"
-    more = "wavelengths = 32\ndirections = 2\nreach = 6"
+    more = "nodes = 8\nwavelengths = 32\ndirections = 2\nreach = 6"
     path.write_text(SMALL.format(kind="ring", more=more))
+    return str(path)
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> str:
+    """Return an instance on a 2D ring of four rows."""
+    path = tmp_path / "grid.toml"
+    more = "rows = 4\ncols = 2\nrow_wavelengths = 8\ncolumn_wavelengths = 8"
+    path.write_text(SMALL.format(kind="ring-2d", more=more))
     return str(path)
 
 
@@ -100,6 +108,33 @@ def test_jobs_before_leave_their_marks(ring: str) -> None:
     assert "3 nodes stay free, in blocks of 3" in result.stdout
 
 
+def test_grids_are_trained_on_and_compared(grid: str) -> None:
+    """Beside a LIGHTPATH rack and a 2D ring of the same rate."""
+    result = run("train", grid, "--compare", "--model-parallel", "2")
+    assert result.exit_code == 0, result.stderr
+    for words in ("lightpath 2 x 4", "ring-2d 2 x 4", "at most 2 partners a node"):
+        assert words in result.stdout
+    single = run("train", grid, "--model-parallel", "2", "--replicas", "1")
+    assert "at most 1 partner a node" in single.stdout
+
+
+def test_jobs_on_a_2d_ring_have_whole_rows(grid: str) -> None:
+    """Two rows were taken, and one given back."""
+    options = ("--jobs", "a=2,b=2,-a", "--gpus", "4")
+    record = run_json("train", grid, *options, "--batch", "4", "--replicas", "2")
+    assert record["fragmentation"]["blocks"] == [2]
+    result = run("train", grid, "--gpus", "3")
+    assert result.exit_code == 2
+    assert "multiples of 2 nodes" in result.stderr
+
+
+def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
+    """There are two nodes on a row."""
+    result = run("train", grid, "--model-parallel", "4")
+    assert result.exit_code == 4
+    assert "does not fit a row" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "exit_code", "words"),
     [
@@ -124,11 +159,19 @@ def test_questions_that_are_wrong(
     assert "Traceback" not in result.stderr
 
 
-def test_instances_without_a_model_are_refused() -> None:
-    """A collective is no training, and a LIGHTPATH has no circuits for one."""
-    result = run("train", "lightpath-4/all-reduce-1KiB")
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("lightpath-4/all-reduce-1KiB", "[collective] all-reduce"),
+        ("ocs-16/groups-3MB", "[demand]"),
+    ],
+)
+def test_instances_without_a_model_are_refused(name: str, found: str) -> None:
+    """With what they have, and what is needed."""
+    result = run("train", name)
     assert result.exit_code == 2
-    assert "[computation]" in result.stderr
+    for words in (f"found '{found}'", "[computation]", "model, batch_size, gpu"):
+        assert words in result.stderr
 
 
 def test_placement_takes_a_model_cut_for_the_fabric(ocs: str) -> None:

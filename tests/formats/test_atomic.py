@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.formats.atomic import atomic_write
+from lightloom.formats.atomic import atomic_write, check_writable
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -23,6 +23,21 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
         file.write(b" and half")
     assert path.read_bytes() == b"half and half"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_can_be_written_is_known_before(tmp_path: Path) -> None:
+    """A folder that is missing, or in place of the file; nothing is made or changed."""
+    path = tmp_path / "out.bin"
+    check_writable(path)
+    assert not path.exists()
+    path.write_bytes(b"before")
+    check_writable(path)
+    check_writable("/dev/null")
+    assert path.read_bytes() == b"before"
+    with pytest.raises(InputError, match="no such folder; create"):
+        check_writable(tmp_path / "no" / "out.bin")
+    with pytest.raises(InputError, match="this is a folder"):
+        check_writable(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, SystemExit, OSError])

@@ -126,7 +126,7 @@ EDITS = {
     "unknown key": (_edited(SEGMENT, wavelength_s=[]), "unknown key", 2),
     "unknown key in the task": (
         _edited(HEADER, task={"collective": {"op": "x", "rot": 1}}),
-        "unknown field",
+        "unknown key",
         1,
     ),
     "unknown record": (_edited(STEP, record="stepp"), "unknown record", 3),
@@ -152,7 +152,7 @@ EDITS = {
     "word in a column": (_edited(STEP, src=[0, 1, 2, "3"]), "not allowed", 3),
     "null in a column": (_edited(STEP, src=[0, 1, 2, None]), "not allowed", 3),
     "null for a column": (_edited(STEP, src=None), "not allowed", 3),
-    "unknown operation": (_edited(STEP, op="add"), "nvalid", 3),
+    "unknown operation": (_edited(STEP, op="add"), "allowed: copy, reduce", 3),
     "columns that differ": (_edited(STEP, src=[0, 1, 2]), "differ in length", 3),
     "operations that differ": (_edited(STEP, op=["copy"]), "differ in length", 3),
     "circuits that differ": (_edited(SEGMENT, route=[[0, 1]]), "differ in length", 2),

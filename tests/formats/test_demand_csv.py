@@ -57,7 +57,7 @@ def test_pairs(tmp_path: Path) -> None:
         ("0," + "9" * 5000 + "\n2,0\n", ":1:2", "integer from 0"),
         ("0,٣\n2,0\n", ":1:2", "integer from 0"),
         ('0,"1\n2,0\n', ":", "not CSV"),
-        (b"0,\xff\n2,0\n", ":", "not CSV"),
+        (b"0,\xff\n2,0\n", "", "not UTF-8"),
         ("0;1\n2;0\n", ":1:1", "'0;1'"),
     ],
 )
@@ -101,6 +101,15 @@ def test_pairs_that_are_none(tmp_path: Path, text: str, where: str, what: str) -
         read_pairs(path)
     assert caught.value.where == f"{path}{where}"
     assert what in str(caught.value)
+
+
+def test_pairs_of_nodes_that_are_not_there(tmp_path: Path) -> None:
+    """Where the number of nodes is known, line and column of the node are named."""
+    path = _file(tmp_path, "src,dst,bytes\n0,1,5\n1,4,5\n")
+    assert read_pairs(path, node_count=5) == [(0, 1, 5), (1, 4, 5)]
+    with pytest.raises(FormatError, match="an integer from 0 to 3") as caught:
+        read_pairs(path, node_count=4)
+    assert caught.value.where == f"{path}:3:2"
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

@@ -112,5 +112,5 @@ def test_bad_tables_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="unknown columns; found 'taskid'"):
         read(tmp_path, table)
     del table["tasks"]
-    with pytest.raises(FormatError, match="missing required field `tasks`"):
+    with pytest.raises(FormatError, match="missing key 'tasks'"):
         read(tmp_path, table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import pytest
@@ -22,6 +22,8 @@ class Outer(msgspec.Struct, forbid_unknown_fields=True):
 
     inner: Inner
     name: str = "x"
+    kind: Literal["a", "b"] | None = None
+    kinds: tuple[Literal["a", "b"], ...] = ()
 
     def __post_init__(self) -> None:
         if self.name == "bad":
@@ -39,9 +41,14 @@ def test_a_good_table() -> None:
     [
         ({"inner": {"sizes": [1, 0]}}, "f.inner.sizes[1]: value not allowed; found 0"),
         ({"inner": {"sizes": [1.5]}}, "f.inner.sizes[0]: value not allowed; found 1.5"),
-        ({"inner": {}}, "f.inner: object missing required field `sizes`"),
+        ({"inner": {}}, "f.inner: missing key 'sizes'"),
         ({"inner": {"sizes": []}, "names": 1}, "did you mean name?"),
-        ({"inner": {"sizes": [], "z": 1}}, "f.inner: object contains unknown field"),
+        ({"inner": {"sizes": [], "z": 1}}, "f.inner: unknown key 'z'; allowed: sizes"),
+        ({"inner": {"sizes": [], "size": 1}}, "did you mean sizes?"),
+        ({"inner": {"sizes": ["a"]}}, "found 'a'; allowed: integer"),
+        ({"inner": {"sizes": []}, "kind": "c"}, "f.kind: value not allowed; found 'c'"),
+        ({"inner": {"sizes": []}, "kind": "c"}, "allowed: a, b"),
+        ({"inner": {"sizes": []}, "kinds": ["a", 1]}, "f.kinds[1]: value not allowed"),
         ({"inner": {"sizes": []}, "name": "bad"}, "f: a bad name; found 'bad'; take"),
         ([], "f: value not allowed; found []; allowed: object"),
         ({"inner": list(range(9999))}, "found 'array of 9999'"),

@@ -120,10 +120,15 @@ def test_catalogue_imports_no_solver() -> None:
     [
         ("time_limit_s", -1.0),
         ("time_limit_s", float("nan")),
+        ("time_limit_s", float("inf")),
+        ("time_limit_s", 1e300),
         ("node_limit", -1),
+        ("node_limit", 2**31),
         ("memory_limit_bytes", 0),
+        ("memory_limit_bytes", 2**63),
         ("seed", -1),
         ("threads", 0),
+        ("threads", 10**6),
     ],
 )
 def test_options_out_of_domain(field: str, value: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,10 @@ fibers = 1
 op = "all-gather"
 buffer_bytes = 4096
 """
+
+
+APART = "[demand]\nsrc = [0]\ndst = [7]\nbytes = [5]\n"
+INSIDE = "[demand]\nsrc = [0, 0, 0]\ndst = [1, 4, 5]\nbytes = [5, 5, 5]\n"
 
 
 @pytest.fixture
@@ -82,6 +87,56 @@ def test_out_of_time(instance: str, tmp_path: Path) -> None:
     assert not file.exists()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("form", ["arcs", "paths"])
+def test_the_time_limit_counts_building(form: str) -> None:
+    """A model that takes too long to build is given up, with what to use instead.
+
+    The alarm may ring first in a callback of hypothesis, which is ignored.
+    """
+    start = time.monotonic()
+    record = run_json(
+        *("solve", "lightpath-64/all-to-all-1MiB", "--problem", "routing"),
+        *("--param", f"form={form}", "--param", "paths=1", "--time-limit", "0.3"),
+        exit_code=3,
+    )
+    assert time.monotonic() - start < 20
+    assert (record["limit"], record["model_sha256"]) == ("time", None)
+    assert 0.3 <= record["seconds"] < 10
+    assert "over while the model was " in record["detail"][0]
+    assert "lightloom synth" in record["detail"][1]
+
+
+def test_closed_edges_leave_no_route(tmp_path: Path) -> None:
+    """Our own algorithm and the model agree that there is no answer, and say why."""
+    path = tmp_path / "apart.toml"
+    text = INSTANCE.replace("cols = 2", "cols = 8\nwafer_cols = 4")
+    text = text.replace("fibers = 1", "fibers = 0")
+    path.write_text(text[: text.index("[collective]")] + APART)
+    for solver in ("lightloom", "highs"):
+        question = ("solve", str(path), "--problem", "routing", "--solver", solver)
+        result = run(*question)
+        assert result.exit_code == 4
+        assert "no route from 0 to 7" in result.stderr
+    result = run("bound", str(path), "--problem", "routing")
+    assert (result.exit_code, result.stdout) == (4, "")
+
+
+def test_closed_edges_are_not_used(tmp_path: Path) -> None:
+    """Where a wafer's borders are closed, our own answer is that of the model."""
+    path, file = tmp_path / "inside.toml", str(tmp_path / "inside.jsonl")
+    text = INSTANCE.replace("cols = 2", "cols = 4\nwafer_rows = 2\nwafer_cols = 2")
+    text = text.replace("rows = 2", "rows = 4", 1).replace("lasers = 2", "lasers = 9")
+    text = text.replace("fibers = 1", "fibers = 0").replace("des = 1", "des = 9")
+    path.write_text(text[: text.index("[collective]")] + INSIDE)
+    question = ("solve", str(path), "--problem", "routing")
+    own = run_json(*question, "-o", file)
+    model = run_json(*question, "--solver", "highs")
+    assert own["answer"] == model["answer"] == "2"
+    assert own["status"] == model["status"] == "proven optimal"
+    assert run_json("verify", file)["objectives"][0]["status"] == "optimal"
+
+
 def test_relaxation_has_no_answer() -> None:
     """The values of a relaxation are a bound, and are not decoded."""
     record = run_json(
@@ -98,13 +153,26 @@ def test_relaxation_has_no_answer() -> None:
         (("--problem", "round"), "did you mean rounds"),
         (("--problem", "rounds", "--solver", "hihgs"), "did you mean highs"),
         (("--problem", "rounds", "--param", "path=3"), "did you mean paths"),
-        (("--problem", "rounds", "--param", "paths=x"), "allowed: int"),
+        (("--problem", "rounds", "--param", "paths=x"), "allowed: integer"),
         (
             ("--problem", "routing", "--param", "requests=3"),
             "build the model in Python",
         ),
         (("--problem", "rounds", "--option", "presolv=off"), "did you mean presolve"),
         (("--problem", "rounds", "--threads", "0"), "--threads"),
+        (("--problem", "rounds", "--threads", "100000"), "1<=x<=1024"),
+        (("--problem", "rounds", "--time-limit", "nan"), "'nan' is not a valid number"),
+        (("--problem", "rounds", "--time-limit", "inf"), "0<=x<=100000000"),
+        (("--problem", "rounds", "--node-limit", "9" * 30), "--node-limit"),
+        (("--problem", "rounds", "--memory-limit", "9" * 30), "--memory-limit"),
+        (("--problem", "rounds", "--horizon", "-1"), "--horizon"),
+        (("--problem", "rounds", "--param", "paths=0"), "--param paths: too few"),
+        (("--problem", "routing", "--param", "paths=0"), "--param paths: too few"),
+        (("--problem", "routing", "--param", "form=x"), "--param form: unknown"),
+        (("--problem", "rounds", "--option", "presolv=off"), "--option presolv: "),
+        (("--problem", "round"), "--problem: unknown problem"),
+        (("--problem", "rounds", "-o", ""), "--output: the name of the file is empty"),
+        (("--problem", "rounds", "-o", "no/x.jsonl"), "create "),
         (
             ("--problem", "routing", "--solver", "highs", "-o", "x.jsonl"),
             "use --solver lightloom",

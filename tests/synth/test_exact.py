@@ -74,7 +74,7 @@ def test_a_wider_horizon_is_no_proof() -> None:
 
 def test_too_short_a_horizon_needs_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Below the certified bound the argument is given instead."""
-    monkeypatch.delattr(exact, "run")
+    monkeypatch.delattr(exact, "build_and_run")
     outcome = fewest_rounds(grid(2, 2, "all-gather"), horizon=1)
     assert outcome.reason is Reason.PROVEN_INFEASIBLE
     assert outcome.incumbent is None

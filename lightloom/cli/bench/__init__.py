@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import click
 
 from lightloom.cli.lazy_group import LazyGroup
 from lightloom.cli.main import SUMMARIES
-
-if TYPE_CHECKING:
-    import click
+from lightloom.core.errors import nearest
 
 BENCH_SUMMARIES = {
     "run": "Run what is missing of a suite, each run isolated and verified.",
@@ -25,15 +23,19 @@ class _BenchGroup(LazyGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of the arguments; a suite stands for running it."""
-        if args[0] not in self.summaries and _is_suite(args[0]):
-            args = ["run", *args]
-        return super().resolve_command(ctx, args)
+        name = args[0]
+        if name in self.summaries or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        from lightloom.bench.suite import built_in_suites
 
-
-def _is_suite(name: str) -> bool:
-    from lightloom.bench.suite import built_in_suites
-
-    return name.endswith(".toml") or name in built_in_suites()
+        suites = built_in_suites()
+        if name.endswith(".toml") or name in suites:
+            return super().resolve_command(ctx, ["run", *args])
+        known = [*self.summaries, *suites]
+        what = f"no such command or suite {name!r}; allowed: {', '.join(known)}"
+        what += ", or a .toml file"
+        meant = nearest(name, known)
+        raise click.UsageError(f"{what}; {meant}" if meant else what, ctx)
 
 
 command = _BenchGroup(

@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
+from lightloom.cli.places import as_given
 from lightloom.cli.streams import write_json, write_table, write_text
 
 _SHOWN = 30
@@ -46,9 +47,9 @@ def command(
     from lightloom.bench.compare import compare
     from lightloom.bench.results import read_results
 
-    found = compare(
-        read_results(a), read_results(b), measure=measure, confidence=confidence
-    )
+    before, after = read_results(a), read_results(b)
+    with as_given(confidence="--confidence"):
+        found = compare(before, after, measure=measure, confidence=confidence)
     if as_json:
         speeds = [{**asdict(one), "verdict": one.verdict} for one in found.speeds]
         write_json({**asdict(found), "speeds": speeds})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
+from lightloom.cli.outputs import output_folder
 from lightloom.cli.streams import say, write_json, write_table, write_text
 from lightloom.core.errors import InputError
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @click.command(
     "report",
     help=BENCH_SUMMARIES["report"]
-    + "\n\nGaps in the table are those to the best bound with a checked witness,"
-    " whoever found it. --out leaves rows.csv and, for each problem, a performance"
-    " profile, the gap against time, and the seconds against the size, as PNG and SVG.",
+    + "\n\nRESULTS is a file that `lightloom bench run` wrote. Gaps in the table are"
+    " those to the best bound with a checked witness, whoever found it. --out"
+    " leaves rows.csv and, for each problem, a performance profile, the gap against"
+    " time, and the seconds against the size, as PNG and SVG.",
 )
 @click.argument("results")
 @click.option("--suite", metavar="NAME", help="Only rows that this suite asked for.")
@@ -47,6 +48,7 @@ def command(
     )
 
     rows = read_results(results)
+    folder = None if out is None else output_folder(out, "--out")
     if suite is not None:
         rows = _of_suite(rows, suite, results)
     faults = contradictions(rows)
@@ -56,14 +58,15 @@ def command(
         )
     elif markdown:
         write_text(summary_page(rows))
-    else:
+    elif rows:
         write_table(summary_table(rows))
+    else:
+        write_text(f"{results}: no rows yet")
     for fault in faults:
         say(f"FAULT: {fault}")
-    if out is not None:
+    if folder is not None:
         from lightloom.cli.bench.drawing import save_report
 
-        folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
         for path in save_report(rows, folder):
             say(f"wrote {path}")

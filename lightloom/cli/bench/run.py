@@ -9,6 +9,7 @@ import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
 from lightloom.cli.failure import INVALID
+from lightloom.cli.outputs import check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_json, write_table, write_text
 from lightloom.core.errors import InputError
@@ -77,7 +78,8 @@ def command(
 
     asked = load_suite(suite)
     jobs = _chosen(asked.jobs, problems)
-    path = results or f"bench-{Path(suite).stem}.jsonl"
+    path = f"bench-{Path(suite).stem}.jsonl" if results is None else results
+    check_output(path, "--results", suite)
     with ResultsFile(path) as file:
         todo = jobs if again else pending(jobs, file.rows)
         say(f"{suite}: {len(jobs)} runs, {len(jobs) - len(todo)} of them in {path}")

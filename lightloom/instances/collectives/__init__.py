@@ -73,8 +73,8 @@ def catalogue() -> dict[str, CollectiveOp]:
     return walk(__name__, "OP", CollectiveOp)
 
 
-def op_of(collective: Collective) -> CollectiveOp:
-    """Return the operation of a collective.
+def op_of(collective: Collective, where: str = "collective") -> CollectiveOp:
+    """Return the operation of a collective; `where` it stands is for messages.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def op_of(collective: Collective) -> CollectiveOp:
     if collective.op not in ops:
         raise InputError(
             "unknown collective",
-            where="collective.op",
+            where=f"{where}.op",
             found=collective.op,
             allowed=", ".join(ops),
             fix=nearest(collective.op, ops),
@@ -105,7 +105,7 @@ def check_collective(
         the nodes or for an operation without; a buffer or chunk count that is not
         positive or does not divide as the operation needs.
     """
-    op = op_of(collective)
+    op = op_of(collective, where)
     _check_nodes(collective, node_count, where)
     if collective.root is not None and not op.rooted:
         what = f"{op.name} has no root"

@@ -24,6 +24,8 @@ BROADCAST_AND_SELECT = "broadcast-and-select"
 ROUTE_AND_BROADCAST = "route-and-broadcast"
 ROUTE_AND_SWITCH = "route-and-switch"
 
+_MOST_NODES = 2**20
+
 Size = Annotated[int, Meta(ge=1, le=1024)]
 Time = Annotated[int, Meta(ge=0, le=10**15)]
 
@@ -114,6 +116,11 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise InputError(
                 failed, where="fabric", found=found, fix=f"nearest {shape}: {fix}"
             )
+        if self.node_count > _MOST_NODES:
+            what = "too many nodes"
+            allowed = f"groups * racks * nodes_per_rack <= {_MOST_NODES}"
+            count = self.node_count
+            raise InputError(what, where="fabric", found=count, allowed=allowed)
         if self.reconfiguration_ps >= self.slot_ps:
             what = "a slot must be longer than the reconfiguration it begins with"
             allowed = f"more than {self.reconfiguration_ps}"

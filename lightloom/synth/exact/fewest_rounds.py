@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +25,7 @@ from lightloom.models.rounds_answer import (
     rounds_schedule,
 )
 from lightloom.models.rounds_circuits import Wavelengths
-from lightloom.solvers import SolveOptions, run
+from lightloom.solvers import SolveOptions, build_and_run
 from lightloom.synth.exact.reversal import ALL_REDUCE, completed, copying
 from lightloom.synth.exact.round_bounds import RoundBound, round_bound
 from lightloom.synth.sign import signed
@@ -266,34 +267,37 @@ class _Search:
     def _ask(
         self, horizon: int, wavelengths: str, *, pinned: bool
     ) -> tuple[Reason, RoundsAnswer | None]:
-        model = build(
-            self.copying,
-            horizon=horizon,
-            objective=Objective.FEASIBILITY,
-            wavelengths=wavelengths,
-            paths=self.routes,
-            pinned=pinned,
+        model, reason = self._run(
+            lambda: build(
+                self.copying,
+                horizon=horizon,
+                objective=Objective.FEASIBILITY,
+                wavelengths=wavelengths,
+                paths=self.routes,
+                pinned=pinned,
+            )
         )
-        reason = self._run(model)
         return reason, decode_rounds(model) if reason in _HAS_POINT else None
 
-    def _run(self, model: Model) -> Reason:
-        """Solve a model within what is left of the time limit."""
+    def _run(self, make: Callable[[], Model]) -> tuple[Model, Reason]:
+        """Build a model and solve it within what is left of the time limit."""
         options, limit = self.options, self.options.time_limit_s
         extra = {**_EXTRA.get(self.solver, {}), **options.extra}
         options = replace(options, extra=extra)
         if limit is not None:
             spent = time.monotonic() - self.start
             options = replace(options, time_limit_s=max(0.0, limit - spent))
-        self.last_run = run(model, self.solver, options)
-        return self.last_run.reason
+        model, self.last_run = build_and_run(make, self.solver, options)
+        return model, self.last_run.reason
 
     def _coloured(self, answer: RoundsAnswer) -> RoundsAnswer | None:
         """Return an answer with wavelengths, ``None`` where a round has none."""
         rounds = []
         for one in answer.rounds:
-            model = build_colouring(self.fabric, one.circuits)
-            if self._run(model) not in _HAS_POINT:
+            model, reason = self._run(
+                partial(build_colouring, self.fabric, one.circuits)
+            )
+            if reason not in _HAS_POINT:
                 return None
             rounds.append(RoundAnswer(one.transfers, decode_colouring(model)))
         return RoundsAnswer(answer.collective, tuple(rounds))

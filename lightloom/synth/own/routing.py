@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def solve(instance: Instance, seed: int) -> OwnAnswer:
     """Return the congestion of a path for each request, and its bound."""
     asked = _question(instance)
-    found = certified_routing(asked.fabric, asked.src, asked.dst, seed=seed)
+    found = _routed(asked, seed)
     detail = (f"{len(asked.src)} requests", "bound by edge lengths, checked exactly")
 
     def schedule() -> Schedule:
@@ -43,13 +43,20 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
     asked = _question(instance)
     if not len(asked.src):
         return ProblemBounds(asked, ())
-    found = certified_routing(asked.fabric, asked.src, asked.dst, seed=seed)
+    found = _routed(asked, seed)
     cut = rectangle_cut(asked.fabric, asked.src, asked.dst)
     nodes = {"nodes": cut.nodes.tolist()}
     by_cut = ObjectiveCertificate(OBJECTIVE.name, "cut", cut.bound, None, nodes)
     certificates = [*_by_lengths(asked, found), by_cut]
     certificates.sort(key=lambda certificate: (-_whole(certificate), certificate.kind))
     return ProblemBounds(asked, tuple(certificates))
+
+
+def _routed(asked: CongestionQuestion, seed: int) -> CertifiedRouting:
+    """Return routes over the open edges, and their proof."""
+    return certified_routing(
+        asked.fabric, asked.src, asked.dst, capacity=asked.capacity, seed=seed
+    )
 
 
 def _question(instance: Instance) -> CongestionQuestion:

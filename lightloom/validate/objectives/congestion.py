@@ -29,7 +29,7 @@ class CongestionQuestion:
     Attributes
     ----------
     fabric
-        The grid; all its edges count alike.
+        The grid; all its open edges count alike.
     src, dst
         Ends of the routes, shape (requests,); repeated rows count each.
     """
@@ -37,6 +37,12 @@ class CongestionQuestion:
     fabric: Lightpath
     src: IntArray
     dst: IntArray
+
+    @property
+    def capacity(self) -> IntArray:
+        """Of each edge in the order of ``fabric.edges()``: 1, or 0 if it is closed."""
+        waveguides = self.fabric.edge_waveguides(*self.fabric.edges())
+        return (waveguides > 0).astype(np.int64)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -68,7 +74,7 @@ class CongestionQuestion:
         length = _lengths(self.fabric, rows(witness, "edges", 3), len(tail))
         return check_edge_lengths(
             self.fabric.node_count,
-            (tail, head, np.ones(len(tail), dtype=np.int64)),
+            (tail, head, self.capacity),
             self.src,
             self.dst,
             EdgeLengths(length, denominator),

@@ -1,0 +1,108 @@
+"""Deadlines: code is stopped in time, and nothing of the timer stays."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pyomo.environ as pyo
+import pytest
+
+from lightloom.core.outcome import Limit, Reason
+from lightloom.solvers import SolveOptions, build_and_run, built
+from lightloom.solvers.deadline import TimeIsOverError, deadline
+from tests.solvers.small_models import knapsack, require
+
+
+def test_a_block_that_takes_too_long_is_left() -> None:
+    """In the middle of it, and the timer and its handler are gone."""
+    before, start = signal.getsignal(signal.SIGALRM), time.monotonic()
+    with (
+        pytest.raises(TimeIsOverError, match="over while it slept"),
+        deadline(0.05, "it slept"),
+    ):
+        time.sleep(10)
+    assert time.monotonic() - start < 5
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_block_that_is_in_time() -> None:
+    """It ends as it would; the alarm does not ring later."""
+    with deadline(0.05, "it was quick"):
+        done = True
+    with deadline(None, "there was no limit"):
+        time.sleep(0.1)
+    assert done
+
+
+def test_no_time_at_all() -> None:
+    """The block is not begun."""
+    with pytest.raises(TimeIsOverError), deadline(0.0, "it began"):
+        pytest.fail("begun")
+
+
+def test_other_threads_are_told_at_the_end() -> None:
+    """There is no timer for them."""
+    said: list[str] = []
+
+    def work() -> None:
+        try:
+            with deadline(0.01, "it worked"):
+                time.sleep(0.05)
+                said.append("all of it")
+        except TimeIsOverError as over:
+            said.append(over.what)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert said == ["all of it", "the time limit was over while it worked"]
+
+
+def test_building_counts(capfd: pytest.CaptureFixture[str]) -> None:
+    """A model that is not built in time is an outcome; Pyomo does not log it."""
+    require("highs", "integer")
+
+    def build() -> pyo.ConcreteModel:
+        model = pyo.ConcreteModel()
+        model.x = pyo.Var(range(100))
+        model.slow = pyo.Constraint(range(100), rule=lambda m, i: _slow(m.x[i]))
+        return model
+
+    model, outcome = build_and_run(build, "highs", SolveOptions(time_limit_s=0.2))
+    assert model is None
+    assert outcome.reason is Reason.STOPPED_WITHOUT_ANSWER
+    assert outcome.limit is Limit.TIME
+    assert outcome.detail == ("the time limit was over while the model was built",)
+    assert outcome.provenance is not None
+    assert outcome.provenance.time_limit_s == 0.2
+    assert capfd.readouterr() == ("", "")
+
+
+def _slow(variable: object) -> object:
+    time.sleep(0.05)
+    return variable == 1
+
+
+def test_a_model_built_in_time_is_solved() -> None:
+    """The model comes back with its answer."""
+    require("highs", "integer")
+    small = knapsack(5, 2, 1)
+    model, outcome = build_and_run(
+        lambda: small, "highs", SolveOptions(time_limit_s=60.0)
+    )
+    assert model is small
+    assert outcome.reason is Reason.PROVEN_OPTIMAL
+
+
+def test_errors_of_building_are_raised() -> None:
+    """Whatever they are."""
+
+    def broken() -> object:
+        message = "no model"
+        raise LookupError(message)
+
+    with pytest.raises(LookupError, match="no model"):
+        built(broken)
