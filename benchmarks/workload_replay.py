@@ -124,20 +124,17 @@ def measure(kind: str, devices: int, layers: int) -> str:
 def crowd(flows: int, devices: int = 1024, changes: int = 200) -> str:
     """Return what it costs to replace one of many flows between random pairs."""
     rng = np.random.default_rng(1)
-    held = FairShares()
+    ends = rng.integers(devices, size=(flows, 2)).tolist()
+    gone = rng.permutation(flows)[:changes].tolist()
+    ends += rng.integers(devices, size=(changes, 2)).tolist()
+    held = FairShares([((src, 1), (devices + dst, 1)) for src, dst in ends])
     for link in range(2 * devices):
         held.set_capacity(link, _BITS_PER_S)
-
-    def paths(count: int) -> list[tuple[tuple[int, int], ...]]:
-        ends = rng.integers(devices, size=(count, 2)).tolist()
-        return [((src, 1), (devices + dst, 1)) for src, dst in ends]
-
-    held.update(dict(enumerate(paths(flows))), [])
-    gone = rng.permutation(flows)[:changes].tolist()
+    held.update(dict.fromkeys(range(flows), 1))
     moved = 0
     before = time.process_time()
-    for fresh, path in enumerate(paths(changes), start=flows):
-        moved += len(held.update({fresh: path}, [gone[fresh - flows]]))
+    for fresh in range(flows, flows + changes):
+        moved += len(held.update({fresh: 1, gone[fresh - flows]: 0}))
     each = (time.process_time() - before) / changes
     return f"| {flows} | {moved / changes:.1f} | {each * 1e6:.0f} |"
 

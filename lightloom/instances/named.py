@@ -17,6 +17,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.hybrid_parallel import hybrid_parallel
 from lightloom.instances.instance import AnyFabric, Instance
@@ -36,9 +37,18 @@ _GRIDS = {
     "64": (8, 8),
     "128": (8, 16),
     "256": (16, 16),
+    "512": (16, 32),
     "1024": (32, 32),
 }
 _MOST_IN_ALL_TO_ALL = 4096
+_TRAINED_ON = (
+    "ideal-switch-16",
+    "lightpath-16",
+    "ocs-16",
+    "ring-16",
+    "ring-2d-16",
+    "sipac-16",
+)
 _NETWORKS = ((2, 2, 4), (4, 4, 8), (8, 8, 16), (32, 32, 64))
 _SIZES = {
     f"{count}{unit}": count * size
@@ -48,7 +58,7 @@ _SIZES = {
 
 
 def fabrics() -> dict[str, AnyFabric]:
-    """Return the named fabrics: the LUMORPH rack, RAMP, SiPAC and their rivals."""
+    """Return the fabrics of collectives: LUMORPH's rack, RAMP, SiPAC and rivals."""
     named: dict[str, AnyFabric] = {
         f"lightpath-{size}": Lightpath(rows=rows, cols=cols)
         for size, (rows, cols) in _GRIDS.items()
@@ -61,6 +71,9 @@ def fabrics() -> dict[str, AnyFabric]:
     for nodes in cluster_sizes():
         for kind, cluster in clusters(nodes).items():
             named[f"{kind}-{nodes}"] = cluster
+    named["ring-2d-16"] = Ring2d(
+        rows=4, cols=4, row_wavelengths=16, column_wavelengths=16, directions=2
+    )
     return named
 
 
@@ -130,8 +143,8 @@ def _demand_instances() -> Iterator[Instance]:
 
 
 def _computation_instances() -> Iterator[Instance]:
-    """Yield models to train on fabrics of the SiP-ML paper, each at its own batch."""
-    for fabric_name in ("ideal-switch-16", "ocs-16", "ring-16"):
+    """Yield models to train on fabrics of each kind, each at its own batch."""
+    for fabric_name in _TRAINED_ON:
         fabric = {**fabrics(), **demand_fabrics()}[fabric_name]
         for model in model_catalogue().values():
             task = default_training(model)

@@ -7,7 +7,9 @@ carries no date.
 from __future__ import annotations
 
 import io
+import itertools
 from dataclasses import dataclass, field
+from math import isclose
 from typing import TYPE_CHECKING, Any, Literal
 
 from lightloom.formats.atomic import atomic_write
@@ -32,6 +34,8 @@ COLOURS = (
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MARK_DASHES = (":", "-.", (0, (6, 3)))
+"""Of horizontal marks, which the legend tells apart."""
 _MIDDLE = 0.5
 _FEW_DECADES = 10**2.5
 _DENSE = 16
@@ -98,8 +102,8 @@ class Panel:
         What is drawn.
     kind
         ``lines``, ``bars`` in groups, ``stack``: one bar a group, series on top
-        of one another, the total above; or ``matrix``: a row for each series, the
-        darker the larger, zeros white.
+        of one another, the total above unless all are alike; or ``matrix``: a row
+        for each series, the darker the larger, zeros white.
     x_log, y_log
         Base of a logarithmic axis, or ``None`` for a linear one.
     x_ticks
@@ -234,8 +238,10 @@ def _draw_stack(axes: Axes, panel: Panel) -> None:
         )
         totals = [total + y for total, y in zip(totals, series.y, strict=True)]
     if panel.series:
-        texts = [f"{total:,.1f}" for total in totals]
-        axes.bar_label(bars, texts, fontsize=7, padding=2)
+        if not all(isclose(total, totals[0]) for total in totals):
+            texts = [f"{total:,.1f}" for total in totals]
+            axes.bar_label(bars, texts, fontsize=7, padding=2)
+        axes.set_ylim(0, 1.05 * max(totals))
         axes.set_xticks(list(groups), [str(name) for name in panel.series[0].x])
     axes.grid(visible=False, axis="x")
 
@@ -278,7 +284,8 @@ def _dress(axes: Axes, panel: Panel) -> None:
         places = [place for place, _ in panel.x_ticks]
         axes.set_xticks(places, [text for _, text in panel.x_ticks])
         axes.xaxis.minorticks_off()
-    for mark in panel.marks:
+    patterns = itertools.cycle(_MARK_DASHES)
+    for mark, dashes in zip(panel.marks, patterns, strict=False):
         line: Any = {"color": "#666666", "linestyle": ":", "linewidth": 1.2}
         paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         text: Any = {"fontsize": 7, "color": "#444444", "bbox": paper}
@@ -298,4 +305,4 @@ def _dress(axes: Axes, panel: Panel) -> None:
                 **text,
             )
         if mark.y is not None:
-            axes.axhline(mark.y, label=mark.label, **line)
+            axes.axhline(mark.y, label=mark.label, **line | {"linestyle": dashes})

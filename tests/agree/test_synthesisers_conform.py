@@ -80,7 +80,7 @@ def test_every_algorithm_conforms(name: str) -> None:
     assert _check(name, WOVEN, 20, catalogue()[name].ops).conforms
 
 
-@pytest.mark.parametrize("kind", ["ramp", "sipac"])
+@pytest.mark.parametrize("kind", ["ramp", "ring-2d", "sipac"])
 def test_synthesisers_of_fabrics_conform(kind: str) -> None:
     """Those that make whole schedules for a kind of fabric."""
     assert _check(AUTO, (kind,), 20).conforms

@@ -42,6 +42,19 @@ SMALL = (
 )
 
 
+FINDINGS = {
+    "sipml-fig5": (
+        *("at most twice the rate of Elect-Flat", "hybrid beats data parallelism"),
+        *("as fast as Elect-Cluster", "levels off", "below 1 Tb/s"),
+    ),
+    "sipml-fig8": ("improves with more OCSs", "beyond 12 OCSs", "less sensitive"),
+    "sipml-fig9": ("a smaller delay always helps", "one-shot beats reconfiguration"),
+    "sipml-fig10": ("close to Elect-Flat", "taper off with scale"),
+    "sipml-table1": ("latencies above about 10 us hurt",),
+}
+"""What the paper finds, by figure: each is a claim with a verdict."""
+
+
 def silent(_: str) -> None:
     """Say nothing."""
 
@@ -66,6 +79,8 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
         assert comparison.ours
         if comparison.verdict != Verdict.MATCHES:
             assert comparison.why
+    claims = " ".join(comparison.claim for comparison in reproduction.comparisons)
+    assert all(finding in claims for finding in FINDINGS.get(small.name, ()))
     assert any("roofline" in note for note in reproduction.notes)
     names = [path.name for path in reproduction.save(tmp_path)]
     assert names == [
@@ -87,6 +102,20 @@ def test_curves_lie_between_perfect_scaling_and_none() -> None:
     batches = sorted(curve)
     for small, large in pairwise(batches):
         assert curve[large] < curve[small] < curve[large] * large / small
+
+
+def test_findings_that_do_not_hold_are_said_to_differ() -> None:
+    """Of Fig. 9, from times that contradict it, and from times that do not."""
+    figure = Fig9Sip(rates=(1, 2), delays_us=(10, 1_000))
+    as_found = {(1, -1): 5.0, (1, 10): 4.0, (1, 1_000): 6.0}
+    as_found |= {(2, -1): 3.0, (2, 10): 3.0, (2, 1_000): 3.5}
+    assert {each.verdict for each in figure.claims(as_found)} == {Verdict.MATCHES}
+    contrary = {(1, -1): 5.0, (1, 10): 5.5, (1, 1_000): 5.2}
+    contrary |= {(2, -1): 3.0, (2, 10): 2.8, (2, 1_000): 2.5}
+    differ = [each for each in figure.claims(contrary) if each.why]
+    assert [each.verdict for each in differ] == [Verdict.DIFFERS] * 5
+    # At the lower rate circuits that stay are faster than those with a long delay.
+    assert len(list(figure.claims(contrary))) == len(differ) + 1
 
 
 def test_all_fabrics_have_the_rate_of_a_gpu_and_the_latency() -> None:

@@ -141,6 +141,13 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         table: FabricTable = msgspec.to_builtins(self)
         return table
 
+    def line(self, nodes: IntArray, axis: int) -> IntArray:
+        """Return the row (axis 0) or the column (axis 1) of each node.
+
+        Its place on that ring is its line on the other axis.
+        """
+        return nodes % self.cols if axis else nodes // self.cols
+
     # -- circuits ------------------------------------------------------------
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
@@ -156,7 +163,7 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         for which, ring in enumerate(self.rings):
             rows = np.flatnonzero(~astray & (axis == which))
             along = self._along(circuits, rows, which)
-            line, other = (self._line(ends[rows], which) for ends in _ends(circuits))
+            line, other = (self.line(ends[rows], which) for ends in _ends(circuits))
             for at in np.flatnonzero(line != other).tolist():
                 message = (
                     f"runs along {_AXES[which]} {line[at]}, and its destination is on"
@@ -180,7 +187,7 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             usage = ring.usage(self._along(circuits, rows, which))
             size = _resources(ring)
             circuit = rows[usage.circuit]
-            line = self._line(circuits.src[circuit], which)
+            line = self.line(circuits.src[circuit], which)
             resource = first + line * size + usage.resource
             taken.append((circuit, resource, usage.amount))
             first += (self.rows, self.cols)[which] * size
@@ -217,15 +224,11 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             shared_transceivers=self.shared_transceivers,
         )
 
-    def _line(self, nodes: IntArray, which: int) -> IntArray:
-        """Return the row, or column, of each node."""
-        return nodes % self.cols if which else nodes // self.cols
-
     def _along(self, circuits: Circuits, rows: IntArray, which: int) -> Circuits:
         """Return some circuits as circuits between places of their rings."""
         assert circuits.wavelengths is not None
         assert circuits.direction is not None
-        src, dst = (self._line(ends[rows], 1 - which) for ends in _ends(circuits))
+        src, dst = (self.line(ends[rows], 1 - which) for ends in _ends(circuits))
         wavelengths = circuits.wavelengths.take(rows)
         return Circuits(src, dst, wavelengths, direction=circuits.direction[rows] % 2)
 

@@ -86,7 +86,7 @@ class RingCollectives:
             src, dst = devices[src[others]], devices[dst[others]]
             share, steps = -(-size_bytes // ranks), 1
         else:
-            src, dst = devices, np.roll(devices, -1)
+            src, dst = devices, np.concatenate([devices[1:], devices[:1]])
             steps = _BYTES_OF_RING[op] * (ranks - 1)
             share = -(-steps * size_bytes // ranks)
         size = np.full(len(src), share, dtype=np.int64)

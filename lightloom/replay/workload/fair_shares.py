@@ -3,9 +3,10 @@
 A flow crosses links, each some number of times. Shares are max-min fair iff every flow
 has a *bottleneck*: a link that is full and on which no flow has a greater share. There
 is one such allocation in the rationals, so it may be computed from wherever a change
-begins. Flows on changed links are shared out anew and others held as they are; then
-whoever has lost its bottleneck joins in, and so does whoever has more of a full link
-than a flow that stops there, until nobody does.
+begins, and flows that cross the same links, those of a *pair*, have the same share.
+Pairs on changed links are shared out anew and others held as they are; then whoever has
+lost its bottleneck joins in, and so does whoever has more of a full link than a flow
+that stops there, until nobody does.
 
 Shares are counted in a unit so small that almost all are whole numbers; the others are
 fractions. Nothing is rounded here.
@@ -19,7 +20,7 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Share: TypeAlias = int | Fraction
 Path: TypeAlias = tuple[tuple[int, int], ...]
@@ -38,17 +39,25 @@ times as fast as fractions."""
 class FairShares:
     """Links, the flows on them, and the max-min fair share of each flow.
 
-    `shares` maps flows to their shares, in units of 1 / `UNITS_PER_BIT_PER_S` bit/s.
-    A change costs what lies within its reach: the flows whose shares it touches, and
-    the flows that share a link with those.
+    `shares` maps pairs that have flows to the share of each flow, in units of
+    1 / `UNITS_PER_BIT_PER_S` bit/s. A change costs what lies within its reach: the
+    pairs whose shares it touches, and those that share a link with them; how many flows
+    a pair has does not matter.
+
+    Parameters
+    ----------
+    paths
+        Path of each pair.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, paths: Sequence[Path]) -> None:
         self.shares: dict[int, Share] = {}
+        self._paths = paths
+        self._count: dict[int, int] = {}
+        self._crossings: dict[int, Path] = {}
         self._capacity: dict[int, int] = {}
         self._load: dict[int, Share] = {}
-        self._on_link: dict[int, dict[int, int]] = {}
-        self._path: dict[int, Path] = {}
+        self._on_link: dict[int, set[int]] = {}
         self._bottleneck: dict[int, int] = {}
 
     def set_capacity(self, link: int, bits_per_s: int) -> bool:
@@ -58,7 +67,7 @@ class FairShares:
         """
         capacity = bits_per_s * UNITS_PER_BIT_PER_S
         if link not in self._capacity:
-            self._load[link], self._on_link[link] = 0, {}
+            self._load[link], self._on_link[link] = 0, set()
             self._capacity[link] = capacity
             return False
         changed = self._capacity[link] != capacity
@@ -66,37 +75,43 @@ class FairShares:
         return changed and bool(self._on_link[link])
 
     def update(
-        self,
-        come: Mapping[int, Path],
-        gone: Iterable[int],
-        touched: Iterable[int] = (),
+        self, count: Mapping[int, int], touched: Iterable[int] = ()
     ) -> dict[int, Share]:
-        """Add and remove flows, and return the shares that changed.
+        """Change numbers of flows, and return the shares that changed.
 
         Parameters
         ----------
-        come
-            Paths of new flows; none is empty, and all links are known.
-        gone
-            Flows to forget.
+        count
+            How many flows pairs have from now on, where that has changed; 0 for none.
+            Paths of the pairs are not empty, and all their links are known.
         touched
             Links whose rate has changed, see `set_capacity`.
         """
         links = set(touched)
-        for flow in gone:
-            share = self.shares.pop(flow)
-            del self._bottleneck[flow]
-            for link, times in self._path.pop(flow):
-                self._load[link] -= share * times
-                del self._on_link[link][flow]
-                links.add(link)
-        for flow, path in come.items():
-            self._path[flow] = path
-            self.shares[flow], self._bottleneck[flow] = 0, -1
+        for pair, flows in count.items():
+            share, more = self.shares.get(pair, 0), flows - self._count.get(pair, 0)
+            if not more:
+                continue
+            path = self._paths[pair]
             for link, times in path:
-                self._on_link[link][flow] = times
+                self._load[link] += share * times * more
+                if flows:
+                    self._on_link[link].add(pair)
+                else:
+                    self._on_link[link].discard(pair)
                 links.add(link)
-        free = {flow for link in links for flow in self._on_link[link]}
+            if flows:
+                self._count[pair], self.shares[pair] = flows, share
+                self._crossings[pair] = (
+                    path
+                    if flows == 1
+                    else tuple((link, times * flows) for link, times in path)
+                )
+                self._bottleneck.setdefault(pair, -1)
+            else:
+                del self._count[pair], self._crossings[pair]
+                del self.shares[pair], self._bottleneck[pair]
+        free = {pair for link in links for pair in self._on_link[link]}
         return self._settle(free) if free else {}
 
     def _settle(self, free: set[int]) -> dict[int, Share]:
@@ -108,35 +123,38 @@ class FairShares:
                 break
             free |= joining
         changed = {}
-        for flow, share in filling.shares.items():
-            self._bottleneck[flow] = filling.bottleneck[flow]
-            if share != self.shares[flow]:
-                self.shares[flow] = changed[flow] = share
+        for pair, share in filling.shares.items():
+            self._bottleneck[pair] = filling.bottleneck[pair]
+            if share != self.shares[pair]:
+                self.shares[pair] = changed[pair] = share
         for link, left in filling.left.items():
             self._load[link] = _whole(self._capacity[link] - left)
         return changed
 
     # What a filling reads; it changes nothing.
 
-    def links_of(self, flow: int) -> Path:
-        """Return the links of a flow."""
-        return self._path[flow]
+    def crossings(self, pair: int) -> Path:
+        """Return the links of a pair, with how often all its flows cross them."""
+        return self._crossings[pair]
 
-    def flows_on(self, link: int) -> Mapping[int, int]:
-        """Return the flows on a link, with how many times each crosses it."""
+    def pairs_on(self, link: int) -> set[int]:
+        """Return the pairs with flows on a link."""
         return self._on_link[link]
 
     def spare(self, link: int) -> Share:
-        """Return what the flows of a link leave of it."""
+        """Return what the flows of a link leave of it.
+
+        Less than nothing where a pair has just been given more of them.
+        """
         return self._capacity[link] - self._load[link]
 
-    def bottleneck(self, flow: int) -> int:
-        """Return the bottleneck of a flow, -1 for one that has no share yet."""
-        return self._bottleneck[flow]
+    def bottleneck(self, pair: int) -> int:
+        """Return the bottleneck of a pair, -1 for one that has no share yet."""
+        return self._bottleneck[pair]
 
 
 class _Filling:
-    """Shares of some flows, raised together until links are full; others stay."""
+    """Shares of some pairs, raised together until links are full; others stay."""
 
     def __init__(self, held: FairShares, free: set[int]) -> None:
         self.shares: dict[int, Share] = {}
@@ -146,17 +164,17 @@ class _Filling:
         self._members: dict[int, list[int]] = {}
         self._weight: dict[int, int] = {}
         left, weight, members = self.left, self._weight, self._members
-        shares, path_of = held.shares, held.links_of
-        for flow in sorted(free):
-            share = shares[flow]
-            for link, times in path_of(flow):
+        shares, crossings = held.shares, held.crossings
+        for pair in sorted(free):
+            share = shares[pair]
+            for link, times in crossings(pair):
                 if link not in weight:
                     left[link] = held.spare(link)
                     weight[link], members[link] = 0, []
                 if share:
                     left[link] += share * times
                 weight[link] += times
-                members[link].append(flow)
+                members[link].append(pair)
         self._level: dict[int, Share] = {}
         self._fill()
 
@@ -173,16 +191,16 @@ class _Filling:
                 heapq.heappush(heap, (now, link))
                 continue
             self._level[link] = level
-            for flow in self._members[link]:
-                if flow in self.shares:
+            for pair in self._members[link]:
+                if pair in self.shares:
                     continue
-                self.shares[flow], self.bottleneck[flow] = level, link
-                for crossed, times in self._held.links_of(flow):
+                self.shares[pair], self.bottleneck[pair] = level, link
+                for crossed, times in self._held.crossings(pair):
                     left[crossed] -= level * times
                     weight[crossed] -= times
 
     def held_back(self, free: set[int]) -> set[int]:
-        """Return the flows that were held as they are and may not stay so.
+        """Return the pairs that were held as they are and may not stay so.
 
         Either someone stops at a link on which they have more, or the link that was
         their bottleneck is none any more.
@@ -190,18 +208,18 @@ class _Filling:
         joining = set()
         shares, bottleneck = self._held.shares, self._held.bottleneck
         for link, members in self._members.items():
-            flows = self._held.flows_on(link)
-            if len(flows) == len(members):
+            pairs = self._held.pairs_on(link)
+            if len(pairs) == len(members):
                 continue
             level = self._level.get(link)
-            most = max(self.shares[flow] for flow in members)
+            most = max(self.shares[pair] for pair in members)
             left = self.left[link]
-            for flow in flows.keys() - free:
-                share = shares[flow]
+            for pair in pairs - free:
+                share = shares[pair]
                 if (level is not None and share > level) or (
-                    (left or most > share) and bottleneck(flow) == link
+                    (left or most > share) and bottleneck(pair) == link
                 ):
-                    joining.add(flow)
+                    joining.add(pair)
         return joining
 
 

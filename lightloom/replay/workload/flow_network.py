@@ -114,7 +114,7 @@ class FlowNetwork:
         self._pair, self._bytes = table.pair.tolist(), table.bytes.tolist()
         self._job, self._first = table.job.tolist(), table.first.tolist()
         self._delay = table.delay_ps
-        self._flows = Flows()
+        self._flows = Flows(paths)
         self._flows.update(0, {}, bits_per_s)
         self._waiting: list[tuple[int, int]] = []
         self._unfinished: dict[int, int] = {}
@@ -144,13 +144,13 @@ class FlowNetwork:
             if not self._unfinished[job]:
                 del self._unfinished[job]
                 done.append(job)
-        come: dict[int, tuple[Path, int]] = {}
+        come: dict[int, tuple[int, int]] = {}
         while self._waiting and self._waiting[0][0] <= now_ps:
             job = heapq.heappop(self._waiting)[1]
             flows = range(self._first[job], self._first[job + 1])
             crossing = [flow for flow in flows if self._paths[self._pair[flow]]]
             for flow in crossing:
-                come[flow] = self._paths[self._pair[flow]], self._bytes[flow]
+                come[flow] = self._pair[flow], self._bytes[flow]
             if crossing:
                 self._unfinished[job] = len(crossing)
             else:

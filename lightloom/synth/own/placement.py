@@ -12,8 +12,10 @@ from lightloom.synth.own import OwnAlgorithm, OwnAnswer, ProblemBounds
 from lightloom.synth.placement.graph import op_graph
 from lightloom.synth.placement.place import place_operations
 from lightloom.synth.placement.witnesses import best_witness, refuse_unplaceable
+from lightloom.synth.training.layout import layout
 from lightloom.synth.training.networks import ports_of
 from lightloom.synth.training.replica import cut_replica
+from lightloom.synth.training.strategy import Strategy
 from lightloom.validate.placement_question import (
     OBJECTIVE,
     PlacementQuestion,
@@ -57,6 +59,8 @@ def _question(instance: Instance) -> Workload:
     task, fabric = instance.task, instance.fabric
     if isinstance(task, Training):
         ports = ports_of(fabric)
+        # Raises where one replica cannot stand on all nodes.
+        layout(fabric, Strategy(fabric.node_count, 1, task.batch_size))
         split = cut_replica(task, task.batch_size, fabric.node_count, ports=ports)
         return split.workload
     if not isinstance(task, Workload):

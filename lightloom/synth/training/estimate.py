@@ -12,6 +12,7 @@ from lightloom.core.units import PS_PER_S
 from lightloom.replay.workload.devices import Launch
 from lightloom.synth.placement.graph import op_graph
 from lightloom.synth.training.traffic import pair_demand
+from lightloom.synth.training.twins import twin_sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,9 +61,11 @@ class ReplicaProfile:
         nodes = np.array(laid.nodes, dtype=np.int64)
         model = laid.collectives()
         flows = []
-        if len(nodes) > 1:
-            for device, size in enumerate(self.gradient_bytes.tolist()):
-                flows.append(model.flows("all-reduce", nodes[:, device], size))
+        for device, size in enumerate(self.gradient_bytes.tolist()):
+            for stage in twin_sums(laid.replayed_rings, size):
+                for one in stage:
+                    twins = nodes[list(one.copies), device]
+                    flows.append(model.flows(one.op, twins, one.bytes))
         for devices, size in self.copied:
             for row in nodes:
                 members = row[list(devices)]
@@ -158,7 +161,7 @@ class LinkLoads:
         twins = profile.sums(laid)
         whole = self.longest_ps(np.zeros_like(twins[0]), *twins)
         backward = 2 * profile.compute_ps / 3 + back
-        delay = 2 * (laid.replicas - 1) * self.latency_ps
+        delay = 2 * sum(length - 1 for length in laid.rings) * self.latency_ps
         forward = profile.compute_ps / 3 + forth + 2 * levels * self.latency_ps
         return forward + max(backward, whole) + delay
 

@@ -15,6 +15,7 @@ from lightloom.core.iteration import (
     Operations,
 )
 from lightloom.synth.placement.graph import op_graph
+from lightloom.synth.training.twins import twin_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,17 +27,21 @@ __all__ = ["training_iteration"]
 
 
 def training_iteration(
-    replica: Replica, nodes: Sequence[Sequence[int]], device_count: int
+    replica: Replica,
+    nodes: Sequence[Sequence[int]],
+    device_count: int,
+    rings: Sequence[int] | None = None,
 ) -> Iteration:
     """Return an iteration of a model's replicas.
 
     Every replica runs its parts forward, then backward; tensors go between the devices
     of its parts, gradients of tensors the other way. Gradients of parameters are summed
     over the replicas as soon as the backward pass of an operation has made them: an
-    all-reduce through the twins of each device, which is the ring of the SiP-ML paper.
-    Where the parts of an operation have copies of its parameters, their devices first
-    reduce-scatter, and all-gather behind. Parts that share a device sum for nothing.
-    The step of the optimiser takes no time.
+    all-reduce through the twins of each device, which is the ring of the SiP-ML paper,
+    or rings along the axes of a grid of replicas (`twin_sums`). Where the parts of an
+    operation have copies of its parameters, their devices first reduce-scatter, and
+    all-gather behind. Parts that share a device sum for nothing. The step of the
+    optimiser takes no time.
 
     Parameters
     ----------
@@ -46,15 +51,23 @@ def training_iteration(
         Of each replica, in the order of the rings: the nodes of its devices.
     device_count
         Nodes of the fabric.
+    rings
+        Lengths of the rings along each axis of the replicas, in the order of `nodes`;
+        by default one ring through all of them.
     """
-    return _Builder(replica, nodes, device_count).iteration()
+    rings = (len(nodes),) if rings is None else rings
+    return _Builder(replica, nodes, device_count, rings).iteration()
 
 
 class _Builder:
     def __init__(
-        self, replica: Replica, nodes: Sequence[Sequence[int]], device_count: int
+        self,
+        replica: Replica,
+        nodes: Sequence[Sequence[int]],
+        device_count: int,
+        rings: Sequence[int],
     ) -> None:
-        self._replica, self._device_count = replica, device_count
+        self._replica, self._device_count, self._rings = replica, device_count, rings
         self._nodes = np.array(nodes, dtype=np.int64)
         self._parts = len(replica.device)
         self._copies = len(nodes)
@@ -166,26 +179,45 @@ class _Builder:
 
     def _hierarchical(self, size: int, where: dict[int, list[int]]) -> None:
         """Sum within each replica, over replicas by shards, and gather again."""
-        copies = range(self._copies)
-        nodes = [[int(self._nodes[copy][one]) for one in where] for copy in copies]
-        inner = [self._add("reduce-scatter", size, nodes[copy]) for copy in copies]
-        outer = []
-        for place in range(len(where)):
-            across = [nodes[copy][place] for copy in copies]
-            outer.append(self._add("all-reduce", -(-size // len(where)), across))
-        for copy in copies:
-            self._after(inner[copy], copy, where)
-            gather = self._add("all-gather", size, nodes[copy])
-            self._order += [(inner[copy], task) for task in outer]
-            self._order += [(task, gather) for task in outer]
+        nodes = self._nodes[:, list(where)]
+        inner = [self._add("reduce-scatter", size, row.tolist()) for row in nodes]
+        for copy, task in enumerate(inner):
+            self._after(task, copy, where)
+        share = -(-size // len(where))
+        ends = [
+            self._over_twins(share, twins, [[task] for task in inner])
+            for twins in nodes.T
+        ]
+        for copy, row in enumerate(nodes):
+            gather = self._add("all-gather", size, row.tolist())
+            self._order += [(end[copy], gather) for end in ends]
 
     def _over_replicas(self, device: int, size: int, rows: list[int]) -> None:
         """Sum the gradients of a device's parts over its twins."""
         if self._copies == 1:
             return
-        task = self._add("all-reduce", size, self._nodes[:, device].tolist())
-        for copy in range(self._copies):
-            self._after(task, copy, {device: rows})
+        before = [
+            [self._row(copy, row) for row in rows] for copy in range(self._copies)
+        ]
+        self._over_twins(size, self._nodes[:, device], before)
+
+    def _over_twins(
+        self, size: int, twins: IntArray, before: list[list[int]]
+    ) -> list[int]:
+        """Sum over twins behind tasks of their replicas; return the last task of each.
+
+        There are two replicas or more.
+        """
+        for stage in twin_sums(self._rings, size):
+            ends: list[list[int]] = [[] for _ in before]
+            for each in stage:
+                task = self._add(each.op, each.bytes, twins[list(each.copies)].tolist())
+                earlier = {one: None for copy in each.copies for one in before[copy]}
+                self._order += [(one, task) for one in earlier]
+                for copy in each.copies:
+                    ends[copy] = [task]
+            before = ends
+        return [end for (end,) in before]
 
     def _after(self, task: int, copy: int, where: dict[int, list[int]]) -> None:
         """Let a collective wait for backward passes of a replica."""

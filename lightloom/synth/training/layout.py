@@ -8,17 +8,21 @@ smaller fabric of the same kind, then do the same at the same times as all of th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.replay.workload.collective_flows import CollectiveFlows, RingCollectives
+from lightloom.synth.training.replica_grid import replica_grid, there_and_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +44,25 @@ class Layout:
         The fabric, or the smaller one that stands for it.
     nodes
         Of each replica that is replayed, in ring order: the nodes of its devices.
-    replicas
-        How many replicas there are in truth; `nodes` has as many rows or fewer.
+    rings
+        Lengths of the rings in which twins sum, along each axis of a grid of replicas
+        (`twin_sums`); mostly one ring through all. Their product is how many replicas
+        there are in truth; `nodes` has as many rows, or fewer where there is one ring.
     """
 
     fabric: AnyFabric
     nodes: tuple[tuple[int, ...], ...]
-    replicas: int
+    rings: tuple[int, ...]
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas there are in truth."""
+        return prod(self.rings)
+
+    @property
+    def replayed_rings(self) -> tuple[int, ...]:
+        """Lengths of the rings of the replicas that are replayed."""
+        return self.rings if self.is_whole else (len(self.nodes),)
 
     @property
     def is_whole(self) -> bool:
@@ -113,7 +129,9 @@ def layout(
     Raises
     ------
     InputError
-        Fewer nodes than devices.
+        Fewer nodes than devices, or nodes that are no whole rows of a grid.
+    InfeasibleError
+        Replicas that leave their row of a grid, or more than its rows have room for.
     """
     k, replicas = strategy.model_parallel, strategy.replicas
     taken = range(fabric.node_count) if nodes is None else nodes
@@ -125,36 +143,37 @@ def layout(
             allowed=f"at most {len(taken)}",
         )
     if nodes is None and not whole and strategy.devices == fabric.node_count:
-        kept = _alike(fabric, k)
-        if kept is not None and kept < replicas:
-            small = msgspec.structs.replace(fabric, nodes=kept * k)  # type: ignore[type-var]
-            return Layout(small, _blocks(range(kept * k), k), replicas)
+        small = _alike(fabric, k)
+        if small is not None and small.node_count < fabric.node_count:
+            blocks = _blocks(range(small.node_count), k)
+            return Layout(small, blocks, (replicas,))
+    if isinstance(fabric, Ring2d | Sipac):
+        return Layout(fabric, *replica_grid(fabric, strategy, taken))
     blocks = _blocks(taken[: strategy.devices], k)
     if isinstance(fabric, Ring) and strategy.devices < fabric.node_count:
-        # There and back: twins in the ring of replicas are two blocks apart at most.
-        blocks = (*blocks[::2], *blocks[1::2][::-1])
-    return Layout(fabric, blocks, replicas)
+        blocks = there_and_back(blocks)
+    return Layout(fabric, blocks, (replicas,))
 
 
 def _blocks(nodes: Sequence[int], k: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(nodes[first : first + k]) for first in range(0, len(nodes), k))
 
 
-def _alike(fabric: AnyFabric, k: int) -> int | None:
-    """Return how many replicas of k devices stand for all, ``None`` if none do.
+def _alike(fabric: AnyFabric, k: int) -> AnyFabric | None:
+    """Return the fabric whose replicas of k devices stand for all, if there is one.
 
-    Two are a ring with two different neighbours' links. On fibre there are enough of
-    them for no circuit to come near the other way round; of servers there are two.
+    It may have more nodes than the fabric. Two replicas are a ring with two different
+    neighbours' links. On fibre there are enough of them for no circuit to come near the
+    other way round; of servers there are two.
     """
     if isinstance(fabric, IdealSwitch | Ocs):
-        return 2
+        return replace(fabric, nodes=2 * k)
     if isinstance(fabric, Ring):
-        return max(3, -(-(2 * fabric.reach + 1) // k))
+        return replace(fabric, nodes=max(3, -(-(2 * fabric.reach + 1) // k)) * k)
+    if isinstance(fabric, Ring2d) and k == fabric.cols:
+        return replace(fabric, rows=max(3, 2 * fabric.reach + 1))
     if isinstance(fabric, ElectricalCluster):
         server = fabric.nodes_per_server
-        if fabric.nodes % server:
-            return None
-        if not k % server:
-            return 2
-        return 2 * (server // k) if not server % k else None
+        if not (fabric.nodes % server or (k % server and server % k)):
+            return replace(fabric, nodes=2 * max(k, server))
     return None

@@ -6,17 +6,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
-from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay.workload import replay_iteration
 from lightloom.synth.placement.splitting import QUANTUM_PS
 from lightloom.synth.training.estimate import LinkLoads, replica_profile
 from lightloom.synth.training.iteration import training_iteration
 from lightloom.synth.training.layout import layout
-from lightloom.synth.training.networks import network_for, one_shot_circuits, ports_of
+from lightloom.synth.training.networks import (
+    estimated_circuits,
+    network_for,
+    ports_of,
+)
 from lightloom.synth.training.plan import TrainingPlan, Tried, Wish
 from lightloom.synth.training.replica import place_replica, smallest_fit
-from lightloom.synth.training.ring_circuits import bounded_ring_circuits
 from lightloom.synth.training.strategy import strategies
 from lightloom.synth.training.traffic import traffic
 
@@ -150,14 +151,10 @@ class Planner:
     def _estimated(self, fabric: AnyFabric, strategy: Strategy, wish: Wish) -> Tried:
         """Return a strategy with its estimate, or why it cannot be run."""
         try:
-            replica = self.replica(strategy, ports_of(fabric))
             laid = layout(fabric, strategy, wish.nodes, whole=wish.whole)
+            replica = self.replica(strategy, ports_of(fabric))
             profile = self._profile(replica)
-            held = None
-            if isinstance(laid.fabric, Ring):
-                held = {0: bounded_ring_circuits(laid.fabric, profile.demand(laid))}
-            elif isinstance(laid.fabric, Ocs):
-                held = one_shot_circuits(laid.fabric, profile.demand(laid))
+            held = estimated_circuits(laid.fabric, profile.demand(laid))
         except (InfeasibleError, NoAnswerError) as problem:
             return Tried(strategy, None, why=str(problem))
         links = LinkLoads(laid.fabric, held)
@@ -175,7 +172,9 @@ class Planner:
         """Return a strategy with its replay."""
         replica = self.replica(strategy, ports_of(fabric))
         laid = layout(fabric, strategy, wish.nodes, whole=wish.whole)
-        iteration = training_iteration(replica, laid.nodes, laid.fabric.node_count)
+        iteration = training_iteration(
+            replica, laid.nodes, laid.fabric.node_count, laid.replayed_rings
+        )
         collectives = laid.collectives()
         demand = traffic(iteration, collectives)
         network = network_for(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["rivals", "sip_ring"]
+__all__ = ["grid_rivals", "rivals", "sip_ring"]
 
 _SWITCHES = 16
+_LASERS = 16
 _GBIT = 10**9
 _WAVELENGTH_BITS_PER_S = 25 * _GBIT
 
@@ -72,4 +76,38 @@ def rivals(
         alpha_ps=alpha_ps,
     )
     named["ring"] = sip_ring(nodes, bits_per_second, alpha_ps)
+    return named
+
+
+def grid_rivals(
+    nodes: int, bits_per_second: int, *, alpha_ps: int
+) -> dict[str, AnyFabric]:
+    """Return fabrics on a grid of as many nodes, by name; the grid is nearly square.
+
+    A LIGHTPATH rack of 16 lasers a tile, which divide the rate between them, and a
+    2D ring of SiP-ML's wavelengths, of which rows have half, rounded up. Without a
+    wavelength for each direction of the grid there is no 2D ring.
+    """
+    rows = max(size for size in range(1, isqrt(nodes) + 1) if not nodes % size)
+    cols = nodes // rows
+    named: dict[str, AnyFabric] = {
+        f"lightpath {rows} x {cols}": Lightpath(
+            rows=rows,
+            cols=cols,
+            lasers=_LASERS,
+            bits_per_second_per_wavelength=max(1, bits_per_second // _LASERS),
+            alpha_ps=alpha_ps,
+        )
+    }
+    columns = bits_per_second // _WAVELENGTH_BITS_PER_S // 2
+    if columns:
+        named[f"ring-2d {rows} x {cols}"] = Ring2d(
+            rows=rows,
+            cols=cols,
+            row_wavelengths=bits_per_second // _WAVELENGTH_BITS_PER_S - columns,
+            column_wavelengths=columns,
+            directions=2,
+            shared_transceivers=True,
+            alpha_ps=alpha_ps,
+        )
     return named

@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 from lightloom.replay.workload.fair_shares import UNITS_PER_BIT_PER_S, FairShares, Path
 
 LINKS = 6
-Change = tuple[list[dict[int, int]], list[int], list[tuple[int, int]]]
-"""Paths that come, rows of flows that go, new rates of links."""
+Change = tuple[dict[int, int], list[tuple[int, int]]]
+"""Flows of pairs from now on, new rates of links."""
 
+PATHS = st.lists(
+    st.dictionaries(
+        st.integers(0, LINKS - 1), st.integers(1, 3), min_size=1, max_size=3
+    ).map(lambda path: tuple(sorted(path.items()))),
+    min_size=1,
+    max_size=16,
+)
 CHANGES = st.lists(
     st.tuples(
-        st.lists(
-            st.dictionaries(
-                st.integers(0, LINKS - 1), st.integers(1, 3), min_size=1, max_size=3
-            ),
-            max_size=4,
-        ),
-        st.lists(st.integers(0, 30), max_size=3),
+        st.dictionaries(st.integers(0, 15), st.integers(0, 4), max_size=6),
         st.lists(st.tuples(st.integers(0, LINKS - 1), st.integers(0, 40)), max_size=2),
     ),
     max_size=12,
@@ -53,65 +54,62 @@ def water_filled(rate: list[int], flows: dict[int, Path]) -> dict[int, Fraction]
     return shares
 
 
-@given(CHANGES)
+@given(PATHS, CHANGES)
 @settings(max_examples=200, deadline=None)
-def test_shares_do_not_depend_on_history(changes: list[Change]) -> None:
+def test_shares_do_not_depend_on_history(
+    paths: list[Path], changes: list[Change]
+) -> None:
     """After each change they are the one max-min allocation, and the report is true."""
     rate = [10] * LINKS
-    held = FairShares()
+    held = FairShares(paths)
     for link, each in enumerate(rate):
         assert not held.set_capacity(link, each)
-    flows: dict[int, Path] = {}
-    fresh = 0
-    for paths, going, rates in changes:
+    count = dict.fromkeys(range(len(paths)), 0)
+    for drawn, rates in changes:
         before = dict(held.shares)
-        gone = sorted({sorted(flows)[row] for row in going if row < len(flows)})
         touched = []
         for link, each in rates:
             rate[link] = each
             if held.set_capacity(link, each):
                 touched.append(link)
-        come = {
-            fresh + row: tuple(sorted(path.items())) for row, path in enumerate(paths)
+        flows = {pair: each for pair, each in drawn.items() if pair < len(paths)}
+        changed = held.update(flows, touched)
+        count |= flows
+        every = [pair for pair, each in count.items() for _ in range(each)]
+        expected = water_filled(rate, {n: paths[pair] for n, pair in enumerate(every)})
+        units = {
+            pair: expected[n] * UNITS_PER_BIT_PER_S for n, pair in enumerate(every)
         }
-        fresh += len(paths)
-        changed = held.update(come, gone, touched)
-        flows = {
-            flow: path for flow, path in (flows | come).items() if flow not in gone
-        }
-        expected = water_filled(rate, flows)
-        units = {flow: share * UNITS_PER_BIT_PER_S for flow, share in expected.items()}
         assert held.shares == units
         assert changed == {
-            flow: share for flow, share in units.items() if share != before.get(flow, 0)
+            pair: share for pair, share in units.items() if share != before.get(pair, 0)
         }
 
 
 def test_a_change_stays_where_it_matters() -> None:
     """A flow that comes on far links asks nothing of the others."""
-    held = FairShares()
+    held = FairShares([((0, 1),), ((0, 1), (1, 1)), ((2, 1), (3, 1)), ((0, 1),)])
     for link in range(4):
         held.set_capacity(link, 12)
-    held.update({0: ((0, 1),), 1: ((0, 1), (1, 1))}, [])
-    assert held.update({2: ((2, 1), (3, 1))}, []) == {2: 12 * UNITS_PER_BIT_PER_S}
+    held.update({0: 1, 1: 1})
+    assert held.update({2: 1}) == {2: 12 * UNITS_PER_BIT_PER_S}
     # A third on link 0 takes a third of it, and link 1 has more to give to nobody.
     third = 4 * UNITS_PER_BIT_PER_S
-    assert held.update({3: ((0, 1),)}, []) == {0: third, 1: third, 3: third}
+    assert held.update({3: 1}) == {0: third, 1: third, 3: third}
 
 
 def test_shares_that_are_no_whole_units_are_exact() -> None:
     """More flows than the unit foresees, a prime, on a link of a bit a second."""
     many = 131
     assert UNITS_PER_BIT_PER_S % many
-    held = FairShares()
+    held = FairShares([((0, 1),)] * 2)
     held.set_capacity(0, 1)
-    held.update(dict.fromkeys(range(many), ((0, 1),)), [])
-    assert sum(held.shares.values()) == UNITS_PER_BIT_PER_S
-    assert set(held.shares.values()) == {Fraction(UNITS_PER_BIT_PER_S, many)}
+    held.update({0: many - 1, 1: 1})
+    assert held.shares == dict.fromkeys((0, 1), Fraction(UNITS_PER_BIT_PER_S, many))
     # Where they are whole again they are integers again.
-    changed = held.update({}, [0])
-    assert set(changed.values()) == {UNITS_PER_BIT_PER_S // (many - 1)}
-    assert all(isinstance(share, int) for share in changed.values())
+    changed = held.update({1: 0})
+    assert changed == {0: UNITS_PER_BIT_PER_S // (many - 1)}
+    assert isinstance(changed[0], int)
 
 
 def test_up_to_128_flows_share_a_link_in_whole_units() -> None:

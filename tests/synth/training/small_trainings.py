@@ -5,8 +5,11 @@ from __future__ import annotations
 from lightloom.core.training import Training
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.instances.fabrics.sipac import Sipac
 
 RATE = 400 * 10**9
 
@@ -42,4 +45,17 @@ def fabrics(nodes: int) -> dict[str, IdealSwitch | ElectricalCluster | Ocs | Rin
         ),
         "ocs": Ocs(nodes=nodes, switches=8, bits_per_second_per_node=RATE),
         "ring": Ring(nodes=nodes, wavelengths=32, directions=2, reach=6),
+    }
+
+
+def grids(side: int) -> dict[str, Ring2d | Lightpath | Sipac]:
+    """Return fabrics of ``side * side`` nodes that know rows and columns."""
+    return {
+        "ring-2d": Ring2d(
+            rows=side, cols=side, row_wavelengths=12, column_wavelengths=8
+        ),
+        "lightpath": Lightpath(rows=side, cols=side, lasers=8),
+        "narrow lightpath": Lightpath(rows=side, cols=side, lasers=8, waveguides=1),
+        "sipac": Sipac(radix=side, wavelengths_per_peer=4),
+        "fixed sipac": Sipac(radix=side, switching="fixed"),
     }

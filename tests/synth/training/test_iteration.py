@@ -57,6 +57,28 @@ def test_all_gradients_are_summed_over_all_copies(k: int, copies: int) -> None:
         assert gradients <= sum(summed.values()) <= gradients + rounding
 
 
+def test_copies_on_a_grid_sum_in_stages() -> None:
+    """Down both columns, along both rows, up again; each stage waits for the last."""
+    replica = place_replica(training(), 4, 1)
+    iteration = training_iteration(replica, [(0,), (1,), (2,), (3,)], 4, (2, 2))
+    table, links = iteration.collectives, iteration.dependencies
+    first = len(iteration.operations)
+    pairs = set(zip(links.src.tolist(), links.dst.tolist(), strict=True))
+    stages = ["reduce-scatter"] * 2 + ["all-reduce"] * 2 + ["all-gather"] * 2
+    assert list(table.op) == stages * (len(table.op) // 6)
+    for begin in range(0, len(table.op), 6):
+        devices = [table.devices[begin + row].tolist() for row in range(6)]
+        assert devices == [[0, 2], [1, 3], [0, 1], [2, 3], [0, 2], [1, 3]]
+        whole = int(table.bytes[begin])
+        halves = [whole, whole, *[-(-whole // 2)] * 2, whole, whole]
+        assert table.bytes[begin : begin + 6].tolist() == halves
+        for early in range(2):
+            for late in range(2):
+                for stage in (0, 2):
+                    one = first + begin + stage + early
+                    assert (one, first + begin + stage + 2 + late) in pairs
+
+
 def test_backward_waits_for_forward_and_sums_for_backward() -> None:
     """A part's backward pass hears from its forward pass, its sum from that."""
     replica = place_replica(training(), 4, 2)

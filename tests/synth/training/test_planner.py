@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Demand
 from lightloom.core.training import Training
 from lightloom.instances.computation_table import computation_graph
-from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.placement.splitting import split_graph
-from lightloom.synth.training.controllers import RingController, SwitchController
+from lightloom.synth.training.circuits import catalogue
+from lightloom.synth.training.controllers import TrafficController
 from lightloom.synth.training.plan import TrainingPlan, Wish
 from lightloom.synth.training.planner import Planner
 from lightloom.synth.training.replica import smallest_fit
 from lightloom.synth.training.strategy import Strategy, strategies
 from tests.synth.training.small_trainings import fabrics, training
+
+if TYPE_CHECKING:
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.fabric import CircuitFabric
+
+
+def held_for(
+    fabric: CircuitFabric, known: Demand, measured: Demand
+) -> dict[int, Circuits]:
+    """Return what planes hold after a period."""
+    setter = catalogue()[fabric.kind]
+    controller = TrafficController(lambda rows: setter.following(fabric, rows), known)
+    return controller.circuits(measured)
 
 
 def planned(fabric_name: str, wish: Wish, nodes: int = 32) -> TrainingPlan:
@@ -171,8 +187,11 @@ def test_too_large_models_say_how_many_devices_would_do() -> None:
 
 def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
     """With the kinds that there are."""
-    with pytest.raises(InputError, match="ocs, ring"):
-        Planner(training()).plan(Lightpath(rows=2, cols=2))
+    fabric = Ramp(groups=2, racks=2, nodes_per_rack=2)
+    with pytest.raises(InputError) as caught:
+        Planner(training()).plan(fabric)
+    for kind in (*catalogue(), "without circuits"):
+        assert kind in str(caught.value)
 
 
 def test_cuts_spare_memory_where_it_is_short() -> None:
@@ -194,7 +213,7 @@ def test_controllers_keep_a_circuit_for_every_known_pair() -> None:
     """What was measured gets the rest; what finds no port waits."""
     ocs = Ocs(nodes=4, switches=3, bits_per_second_per_node=3 * 10**9)
     known = Demand.from_rows([(0, 1, 5), (0, 2, 5), (1, 2, 5)])
-    held = SwitchController(ocs, known).circuits(Demand.from_rows([(0, 1, 1000)]))
+    held = held_for(ocs, known, Demand.from_rows([(0, 1, 1000)]))
     lit = sorted(
         pair
         for circuits in held.values()
@@ -204,9 +223,9 @@ def test_controllers_keep_a_circuit_for_every_known_pair() -> None:
     assert lit.count((0, 1)) == 2
     crowd = Demand.from_rows([(0, 1, 9), (0, 2, 8), (0, 3, 1)])
     two = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
-    held = SwitchController(two, Demand.from_rows([])).circuits(crowd)
+    held = held_for(two, Demand.from_rows([]), crowd)
     assert sorted(int(circuits.dst[0]) for circuits in held.values()) == [1, 2]
     ring = Ring(nodes=8, wavelengths=2, reach=4)
     many = Demand.from_rows([(0, dst, dst) for dst in range(1, 5)])
-    lit_ring = RingController(ring, Demand.from_rows([])).circuits(many)[0]
+    lit_ring = held_for(ring, Demand.from_rows([]), many)[0]
     assert sorted(lit_ring.dst.tolist()) == [3, 4]

@@ -16,11 +16,18 @@ def near(
     matches = abs(off) <= NEAR
     return Comparison(
         claim,
-        f"{paper:g} {unit}",
-        f"{ours:.4g} {unit}",
+        f"{_text(paper, 6)} {unit}",
+        f"{_text(ours, 4)} {unit}",
         Verdict.MATCHES if matches else Verdict.DIFFERS,
         why if not matches and why else f"{100 * off:+.1f} %",
     )
+
+
+def _text(value: float, digits: int) -> str:
+    """Return a value for people: whole, not in powers of ten, up to ten millions."""
+    if 10**4 <= abs(value) < 10**7:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
 
 
 def holds(claim: str, paper: str, ours: str, *, holds: bool, why: str) -> Comparison:

@@ -62,7 +62,7 @@ class Fig7Sip:
             rows,
             tuple(self._claims(matrices, partners)),
             (
-                f"Batch {self.batch}. The paper does not give the batch of its figure.",
+                f"Batch {self.batch}. {_COMPARES}",
                 _SHOWN,
                 ROOFLINE,
             ),
@@ -169,6 +169,10 @@ def _panel(k: int, matrix: npt.NDArray[np.int64]) -> Panel:
     )
 
 
+_COMPARES = (
+    "The paper gives neither the batch of its figure nor the model's shapes: who talks"
+    " to whom compares with it, and which entries are larger; bytes do not."
+)
 _SHOWN = (
     "Rows are those of the first replica; the others are alike. What the last replica"
     " shown sends to the next one is not drawn."

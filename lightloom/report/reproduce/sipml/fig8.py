@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 Times = dict[tuple[int, int], float]
 """Minutes by (rate of a GPU in Gb/s, switches); 0 switches: the ideal switch."""
 
+_NOISE = 1.01
+"""Times that differ by less are called the same."""
+
 
 @dataclass(frozen=True)
 class Fig8Sip:
@@ -56,9 +60,7 @@ class Fig8Sip:
                 if count:
                     fabric = msgspec.structs.replace(named[OCS], switches=count)  # type: ignore[type-var]
                 progress(f"{rate} Gb/s, {count} switches")
-                plan = best_plan(
-                    planner, fabric, curve, MOST_MODEL_PARALLEL, replayed=2
-                )
+                plan = best_plan(planner, fabric, curve, MOST_MODEL_PARALLEL)
                 if plan is None:
                     continue
                 times[rate, count] = minutes(plan)
@@ -92,21 +94,27 @@ class Fig8Sip:
         last = max(self.switches)
         middle = min(self.switches, key=lambda count: (abs(count - 12), count))
         first = min(self.switches)
-        fast = self.rates[-1]
+        worse = {
+            rate: max(
+                times[rate, more] / times[rate, fewer]
+                for fewer, more in pairwise(self.switches)
+            )
+            for rate in self.rates
+        }
         yield holds(
             "performance improves with more OCSs",
             "improves",
             "; ".join(
                 f"{rate} Gb/s: {times[rate, first] / times[rate, last]:.2f}X from"
-                f" {first} to {last}"
+                f" {first} to {last}, {100 * (worse[rate] - 1):.0f} % slower at the"
+                " worst step"
                 for rate in self.rates
             ),
-            holds=all(
-                times[rate, first] >= times[rate, last] * 0.999 for rate in self.rates
-            )
-            and times[fast, first] > 1.02 * times[fast, last],
-            why="data parallelism needs one partner, and is chosen where circuits are"
-            " few",
+            holds=max(worse.values()) <= _NOISE,
+            why="finer circuits follow the bytes of a whole iteration more closely, as"
+            " the paper's objective has it, and give more to the rings over replicas:"
+            " those hide behind the backward pass, and what tensors lose does not."
+            " Four switches give each of four partners a circuit",
         )
         gains = [times[rate, middle] / times[rate, last] for rate in self.rates]
         yield holds(
@@ -136,6 +144,7 @@ class Fig8Sip:
             x = [count for count in self.switches if (rate, count) in times]
             y = [times[rate, count] for count in x]
             series.append(Series(f"B = {rate} Gb/s", x, y, colour=place))
+        for place, rate in enumerate(self.rates):
             flat = times[rate, 0]
             ends = [self.switches[0], self.switches[-1]]
             label = f"Elect-Flat, {rate} Gb/s"

@@ -112,7 +112,6 @@ def best_plan(
     fabric: AnyFabric,
     curve: Mapping[int, int],
     most: int,
-    **wishes: object,
 ) -> TrainingPlan | None:
     """Return the fastest training to the accuracy, ``None`` where none can be run.
 
@@ -126,14 +125,9 @@ def best_plan(
         Iterations by batch size.
     most
         Devices of a replica, at most.
-    wishes
-        Further fields of `Wish`.
     """
     try:
-        return planner.plan(
-            fabric,
-            Wish(iterations=curve, most_model_parallel=most, **wishes),  # type: ignore[arg-type]
-        )
+        return planner.plan(fabric, Wish(iterations=curve, most_model_parallel=most))
     except (InfeasibleError, NoAnswerError):
         return None
 

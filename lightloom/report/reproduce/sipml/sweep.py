@@ -70,11 +70,11 @@ def sweep(
                 continue
             tell(f"{trained.model}, {gpus} GPUs, {rate} Gb/s, {name}")
             plans[trained.model, rate, name] = best_plan(
-                planner, fabric, curve, MOST_MODEL_PARALLEL, replayed=1
+                planner, fabric, curve, MOST_MODEL_PARALLEL
             )
         if data_parallel:
             plans[trained.model, rate, DATA_PARALLEL] = best_plan(
-                planner, named[FLAT], curve, 1, replayed=1
+                planner, named[FLAT], curve, 1
             )
     return plans
 
@@ -99,12 +99,11 @@ def rows(plans: Plans, gpus: int) -> Iterable[tuple[Value, ...]]:
         )
 
 
-def curve_of(plans: Plans, model: str, fabric: str) -> tuple[list[int], list[float]]:
-    """Return rates and minutes of a fabric, where it can be run."""
+def curve_of(plans: Plans, model: str, fabric: str) -> dict[int, float]:
+    """Return minutes by rate of a fabric, where it can be run."""
     found = {
         rate: minutes(plan)
         for (of, rate, name), plan in plans.items()
         if of == model and name == fabric and plan is not None
     }
-    x = sorted(found)
-    return x, [found[rate] for rate in x]
+    return dict(sorted(found.items()))

@@ -41,6 +41,9 @@ _HARM = 0.9
 Times = dict[tuple[int, int], float]
 """Minutes by (GPUs, latency in us)."""
 
+Line = dict[int, float]
+"""Values by latency in us."""
+
 
 @dataclass(frozen=True)
 class Table1Sip:
@@ -61,9 +64,7 @@ class Table1Sip:
             for latency in self.latencies_us:
                 progress(f"{gpus} GPUs, {latency} us")
                 named = fabrics(gpus, _RATE_GBIT, latency_ps=latency * PS_PER_US)
-                plan = best_plan(
-                    planner, named[FLAT], curve, MOST_MODEL_PARALLEL, replayed=2
-                )
+                plan = best_plan(planner, named[FLAT], curve, MOST_MODEL_PARALLEL)
                 if plan is None:
                     continue
                 times[gpus, latency] = minutes(plan)
@@ -94,13 +95,16 @@ class Table1Sip:
                 ROOFLINE,
                 LATENCY,
             ),
-            (self._panel(times),),
+            (
+                self._panel(f"{self.sizes[0]} GPUs", times, self._over_first),
+                self._panel("as many GPUs", times, _kept),
+            ),
         )
 
     def _claims(self, times: Times) -> Iterator[Comparison]:
         low = self.latencies_us[0]
         for gpus in self.sizes:
-            kept = {us: times[gpus, low] / times[gpus, us] for us in self.latencies_us}
+            kept = _kept(times, gpus)
             high = [share for us, share in kept.items() if us >= _HARMFUL_US]
             yield holds(
                 f"{gpus} GPUs: latencies above about 10 us hurt",
@@ -122,26 +126,48 @@ class Table1Sip:
             "the model, its batch sizes and profiles are not given",
         )
 
-    def _panel(self, times: Times) -> Panel:
+    def _over_first(self, times: Times, gpus: int) -> Line:
+        """Return speed-ups over the fewest GPUs at the least latency."""
         base = times[self.sizes[0], self.latencies_us[0]]
+        return {us: base / time for (of, us), time in times.items() if of == gpus}
+
+    def _panel(
+        self, base: str, times: Times, line: Callable[[Times, int], Line]
+    ) -> Panel:
+        """Draw ours and the paper's, both over `base` as `line` has it."""
+        paper = {
+            (gpus, us): 1 / value
+            for gpus, values in PAPER.items()
+            for us, value in values.items()
+            if gpus in self.sizes and us in self.latencies_us
+        }
+        whole = (self.sizes[0], self.latencies_us[0]) in paper
         series = []
         for place, gpus in enumerate(self.sizes):
-            y = [base / times[gpus, us] for us in self.latencies_us]
-            series.append(Series(f"{gpus} GPUs", self.latencies_us, y, colour=place))
-            theirs = PAPER.get(gpus, {})
-            x = [us for us in self.latencies_us if us in theirs]
-            if x:
-                values = [theirs[us] for us in x]
+            ours = line(times, gpus)
+            label = f"{gpus} GPUs"
+            series.append(Series(label, list(ours), list(ours.values()), colour=place))
+            if whole and gpus in PAPER:
+                theirs = line(paper, gpus)
+                x, y = list(theirs), list(theirs.values())
                 label = f"{gpus} GPUs (paper)"
-                series.append(Series(label, x, values, style="--", colour=place))
+                series.append(Series(label, x, y, style="--", colour=place))
         return Panel(
-            "Elect-Flat",
+            f"Elect-Flat, over {base} at {self.latencies_us[0]} us",
             "fabric latency (us)",
             "speed-up",
             series,
             x_log=10,
             x_ticks=[(us, str(us)) for us in self.latencies_us],
         )
+
+
+def _kept(times: Times, gpus: int) -> Line:
+    """Return speeds over that of as many GPUs at the least latency."""
+    least = min(us for of, us in times if of == gpus)
+    return {
+        us: times[gpus, least] / time for (of, us), time in times.items() if of == gpus
+    }
 
 
 _MODEL = "The paper does not name the model of its table; ours is the Transformer."
