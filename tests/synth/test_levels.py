@@ -57,18 +57,64 @@ def test_levels_do_their_collective(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(["all-gather", "reduce-scatter"]), shapes, st.integers(1, 3))
+@given(
+    st.sampled_from(["all-gather", "all-to-all", "reduce-scatter"]),
+    shapes,
+    st.integers(1, 3),
+)
 def test_dealt_blocks_do_their_collective(
     op: str, shape: list[int], per_block: int
 ) -> None:
-    """Every block goes its own way round, and no chunk is moved but once to a rank."""
+    """Every block goes its own way round, and no chunk is moved but once to a rank.
+
+    That of an all-to-all is moved once for each digit in which its ends differ.
+    """
     ranks = prod(shape)
     task = task_of(op, ranks, per_block)
     made = make_algorithm("levels", {"shape": shape, "dealt": 1}, op=op)
     plan = made.plan(task, 3)
     execute(plan)
     moved = sum(int((one.chunk_hi - one.chunk_lo).sum()) for one in plan.rounds)
+    if op == "all-to-all":
+        apart = sum(ranks * ranks * (size - 1) // size for size in shape)
+        assert moved == apart * per_block
+        return
     assert moved == ranks * (ranks - 1) * per_block
+
+
+@pytest.mark.parametrize(
+    "shape", [(4, 4), (5, 5, 5), (3, 3, 3), (2,) * 6, (2,) * 7, (3, 3, 3, 3)]
+)
+def test_dealt_ways_load_all_dimensions_alike(shape: tuple[int, ...]) -> None:
+    """To each peer, in each turn, its even share of what differs there, rounded up."""
+    size, levels = shape[0], len(shape)
+    task = task_of("all-to-all", size**levels, 1)
+    made = make_algorithm("levels", {"shape": list(shape), "dealt": 1}, op="all-to-all")
+    plan = made.plan(task, 3)
+    assert len(plan.rounds) == levels
+    share = -(-(size ** (levels - 1)) // levels)
+    for one in plan.rounds:
+        assert port_chunks(one).max() == share
+
+
+@pytest.mark.parametrize(("size", "levels", "excess"), [(2, 9, 1.0), (2, 10, 1.12)])
+def test_dealt_blocks_of_short_dimensions(
+    size: int, levels: int, excess: float
+) -> None:
+    """By number where digits do not add up evenly: near the even shares, rounded up."""
+    box = Dimensions((size,) * levels)
+    rank = np.arange(box.ranks)
+    share = box.shares(rank)
+    assert set(share.tolist()) == set(range(levels))
+    most = 0
+    for turn in range(levels):
+        alike = [
+            np.bincount(box.corner(rank, box.order(first)[:turn])[share == first])
+            for first in range(levels)
+        ]
+        most += max(int(count.max()) for count in alike)
+    even = sum(-(-(size**turn) // levels) for turn in range(levels))
+    assert even <= most <= excess * even
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (4, 4, 4), (4, 4, 4, 4), (3, 3, 3)])

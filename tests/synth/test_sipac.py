@@ -224,6 +224,30 @@ def test_many_blocks_are_dealt_to_the_levels(
     assert rows[1] == 64 * 63 < rows[0]
 
 
+def test_an_all_to_all_is_dealt_to_the_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Likewise: a third of 16 blocks for each peer of a level, rounded up, a turn."""
+    fabric = Sipac(radix=4, level=2)
+    task = over_all(fabric, "all-to-all", 64 * MB)
+    assert made(fabric, task).algorithm.parameters["parts"] == 3
+    monkeypatch.setattr("lightloom.synth.fabrics.sipac._MOST_ROWS", 64 * 64)
+    dealt = made(fabric, task)
+    assert dealt.algorithm.parameters["dealt"] == 1
+    block = transmission_ps(MB, fabric.bits_per_second_per_wavelength)
+    assert time_ps(dealt) == 3 * (700_000 + 6 * block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ["all-gather", "all-to-all"])
+def test_all_levels_work_in_every_step_of_a_thousand_nodes(op: str) -> None:
+    """Within a twentieth of a node's rate, and the fixed cost of a step a level."""
+    fabric = Sipac(radix=4, level=4)
+    schedule = made(fabric, over_all(fabric, op, 2**24))
+    blocks = 1023 if op == "all-gather" else 5 * 3 * 256
+    data_ps = transmission_ps(blocks * 2**14, fabric.node_bits_per_s)
+    assert schedule.step_count == 5
+    assert time_ps(schedule) - 5 * 700_000 < 1.05 * data_ps
+
+
 def test_other_algorithms_of_one_hop_do_too() -> None:
     """Radices equal to the ports of a switch only ever correct one digit."""
     schedule = made(FIXED, over_all(FIXED, "all-reduce", 64), "radices", radices=[4, 4])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +84,41 @@ class Dimensions:
             along = np.arange(self.sizes[dimension]) * self.stride(dimension)
             found = (found[:, None] + along).reshape(-1)
         return found
+
+    def shares(self, rank: IntArray) -> IntArray:
+        """Return the dimension that each rank's block is dealt to.
+
+        So that of the blocks that differ in some neighbouring digits only, about as
+        many are dealt to each: by the sum of digits where these are no fewer than
+        dimensions, else by number modulo m, the least number from their count on that
+        shares no divisor with their sizes, where what lies above goes by the quotient.
+        """
+        count = len(self.sizes)
+        if min(self.sizes) >= count:
+            total = sum(self.digit(rank, dimension) for dimension in range(count))
+            return np.asarray(total) % count
+        modulus = next(m for m in itertools.count(count) if gcd(m, self.ranks) == 1)
+        left, share = rank, rank % modulus
+        while (share >= count).any():
+            left = np.where(share >= count, left // modulus, left)
+            share = left % modulus
+        return share
+
+    def shares_of_ways(self, source: IntArray, target: IntArray) -> IntArray:
+        """Return the dimension that what one rank has for another is dealt to.
+
+        Ways that differ in all digits by the same amount go together: in these every
+        digit has every value as often, where the dimensions have one size.
+        """
+        apart = [
+            (self.digit(target, dimension) - self.digit(source, dimension)) % size
+            for dimension, size in enumerate(self.sizes)
+        ]
+        bundle = np.zeros_like(apart[-1])
+        for digit, size in zip(apart[:-1], self.sizes[:-1], strict=True):
+            bundle = bundle * size + (digit - apart[-1]) % size
+        share: IntArray = bundle % len(self.sizes)
+        return share
 
     def order(self, first: int) -> tuple[int, ...]:
         """Return all dimensions, beginning with one and going round."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
 
 _ROOTED = ("broadcast", "gather", "reduce", "scatter")
+_DEALT = ("all-gather", "all-to-all", "reduce-scatter")
 
 
 class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,10 +50,10 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts
         1 to D; D if ``None``.
     dealt
-        1: whole blocks are dealt to the dimensions, the block of rank i to the one that
-        its digits add up to, and begin there. All-gather and reduce-scatter then use
-        all dimensions with a row for each block, where parts need one for each part of
-        it; dimensions are unequally loaded while ranks hold few blocks.
+        1: whole blocks are dealt to the dimensions, and begin there. All-gather,
+        reduce-scatter and all-to-all then use all dimensions with a row for each block,
+        where parts need one for each part of it; dimensions are unequally loaded while
+        ranks hold few blocks.
     through_blocks
         1: broadcast scatters blocks and gathers them all, and reduce does the
         reverse, which moves 2 B bytes through a rank for any D, where handing on
@@ -73,7 +74,7 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def ops(self) -> tuple[str, ...]:
         """Collectives it can do with these parameters."""
         if self.dealt:
-            return () if self.through_blocks else ("all-gather", "reduce-scatter")
+            return () if self.through_blocks else _DEALT
         return ("broadcast", "reduce") if self.through_blocks else self.all_ops
 
     def granularity(self, ranks: int, ports: int) -> int:
@@ -144,13 +145,13 @@ class _Rows:
     base: IntArray | int = 0
 
     def where(self, kept: IntArray) -> _Rows:
-        """Return the rows at some positions of `start`, one after another."""
-        shape = self.start.shape
-        src, dst, port = (
+        """Return the rows at some positions, one after another."""
+        shape = kept.shape
+        src, dst, start, port, base = (
             np.broadcast_to(column, shape)[kept]
-            for column in (self.src, self.dst, self.port)
+            for column in (self.src, self.dst, self.start, self.port, self.base)
         )
-        return _Rows(src, dst, self.start[kept], 1, port)
+        return _Rows(src, dst, start, 1, port, base)
 
 
 @dataclass(frozen=True)
@@ -193,14 +194,16 @@ class _Exchange:
         if not self.dealt:
             yield from (rows(part, turn) for part in range(self.parts))
             return
-        count = len(self.box.sizes)
-        block = np.arange(self.box.ranks, dtype=np.int64)
-        share = np.zeros_like(block)
-        for dimension in range(count):
-            share = share + self.box.digit(block, dimension)
-        for first in range(count):
+        for first in range(len(self.box.sizes)):
             found = rows(first, turn)
-            yield found.where(share[found.start] % count == first)
+            yield found.where(self._share(found) == first)
+
+    def _share(self, rows: _Rows) -> IntArray:
+        """Return the dimension that the block of each row begins with."""
+        if self.collective.op == "all-to-all":
+            source = np.asarray(rows.base) // self.collective.chunk_count
+            return self.box.shares_of_ways(source, rows.start)
+        return self.box.shares(rows.start)
 
     def gather(self, part: int, turn: int) -> _Rows:
         """Return the rows in which ranks share what they have gathered so far."""
@@ -243,8 +246,12 @@ class _Exchange:
         done, ahead = order[:turn], order[turn + 1 :]
         rank = np.arange(self.box.ranks, dtype=np.int64)
         src, dst, port = self._line(rank, order[turn])
-        pieces = Pieces(self.box, part, self.parts, order, blocks=True)
-        start, length = pieces.ranges(dst.reshape(-1), ahead)
+        if self.dealt:
+            start = self.box.corner(dst, ahead) + self.box.inside(ahead)
+            length: IntArray | int = 1
+        else:
+            pieces = Pieces(self.box, part, self.parts, order, blocks=True)
+            start, length = pieces.ranges(dst.reshape(-1), ahead)
         start = start.reshape(*dst.shape[:2], 1, -1)
         owner = self.box.corner(rank, done)[:, None] + self.box.inside(done)
         base = owner[None, :, :, None] * self.collective.chunk_count

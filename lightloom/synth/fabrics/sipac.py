@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective
+from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.auto import AUTO
@@ -29,10 +31,11 @@ if TYPE_CHECKING:
 
 Proposal: TypeAlias = tuple[str, dict[str, object]]
 
-_SHAPED = ("levels", "torus-rings")
+_SHAPED = ("level-trees", "levels", "torus-rings")
 _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 _MOST_ROWS = 2**21
 """Transfers of a plan beyond which whole blocks are preferred to parts of them."""
+_MOST_PIECES = 256
 
 
 def schedules(
@@ -41,9 +44,10 @@ def schedules(
     """Yield schedules for a collective or a demand on SiPAC, without footers.
 
     ``auto`` compares `levels` with one part and with as many as there are levels,
-    rings along the levels, and for broadcast and reduce the way through blocks. Any
-    other algorithm of the catalogue will do whose transfers all go one hop; `levels`
-    and `torus-rings` get their shape from the nodes if none is given.
+    rings along the levels, and for broadcast and reduce the way through blocks and
+    pipelined trees. Any other algorithm of the catalogue will do whose transfers all
+    go one hop; `levels`, `level-trees` and `torus-rings` get their shape from the nodes
+    if none is given.
 
     Raises
     ------
@@ -65,7 +69,7 @@ def schedules(
         if parameters:
             what = "auto takes no parameters"
             raise InputError(what, where="parameters", found=sorted(parameters))
-        proposed = list(_proposals(task, dimensions))
+        proposed = list(_proposals(fabric, task, dimensions))
     for name, given in proposed:
         if name in _SHAPED:
             given.setdefault("shape", list(shape))
@@ -78,14 +82,14 @@ def schedules(
         yield _woven(fabric, chunked, rounds, Algorithm(name, _plain(given), seed))
 
 
-def _proposals(task: Collective, dimensions: int) -> Iterator[Proposal]:
+def _proposals(fabric: Sipac, task: Collective, dimensions: int) -> Iterator[Proposal]:
     """Yield algorithms with their parameters, the shape left out."""
     parts = sorted({1, max(1, dimensions)})
     # In the last rounds a rank may move a row for every part of most blocks.
     blocks = task.op in ("all-gather", "all-to-all", "reduce-scatter")
     if blocks and task.rank_count**2 * parts[-1] > _MOST_ROWS:
         parts = parts[:1]
-        if task.op != "all-to-all" and task.rank_count**2 <= _MOST_ROWS:
+        if task.rank_count**2 <= _MOST_ROWS:
             yield "levels", {"dealt": 1}
     for number in reversed(parts):
         yield "levels", {"parts": number}
@@ -93,6 +97,23 @@ def _proposals(task: Collective, dimensions: int) -> Iterator[Proposal]:
             yield "levels", {"parts": number, "through_blocks": 1}
         if task.op in _RINGS:
             yield "torus-rings", {"parts": number}
+    # The shuffle gives a pair all wavelengths of a port only where there is one pair.
+    whole_port = fabric.switching == "tunable" or fabric.radix == 2
+    if task.op in ("broadcast", "reduce") and whole_port:
+        chains = int(task.op == "reduce")
+        hops = dimensions * (fabric.radix - 1 if chains else 1)
+        yield "level-trees", {"pieces": _pieces(fabric, task, hops), "chains": chains}
+
+
+def _pieces(fabric: Sipac, task: Collective, hops: int) -> int:
+    """Return into how many pieces a pipeline of hops, and one, best cuts a buffer.
+
+    k pieces take k + h times alpha and a k-th of t, what the whole takes at the rate
+    of a node: least at k = sqrt(h t / alpha).
+    """
+    whole_ps = transmission_ps(task.buffer_bytes, fabric.node_bits_per_s)
+    ideal = isqrt(hops * whole_ps // max(fabric.alpha_ps, 1))
+    return min(max(ideal, 1), _MOST_PIECES)
 
 
 def _demand(

@@ -19,7 +19,17 @@ from lightloom.synth.ramp.nic import program, tree_program
 from lightloom.synth.ramp.stream import Job, stream
 from lightloom.synth.ramp.team import team_of
 from lightloom.synth.ramp.tree import grow
-from lightloom.synth.ramp.ways import EXCHANGE, OPS, TREE, strategies, ways
+from lightloom.synth.ramp.ways import (
+    BARRIER,
+    DIRECT,
+    EXCHANGE,
+    OPS,
+    TREE,
+    require_full_shape,
+    require_strategy,
+    strategies,
+    ways,
+)
 from lightloom.validate.stream import check_stream
 
 if TYPE_CHECKING:
@@ -32,7 +42,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ramp.nic import Program
     from lightloom.validate.stream import StreamReport
 
-BARRIER = "barrier"
 OPERATIONS = tuple(sorted((*OPS, BARRIER)))
 
 MOST_FOLLOWED_NODES = 4096
@@ -136,6 +145,7 @@ def node_program(
     task: Task,
     place: tuple[int, int, int],
     name: str | None = None,
+    strategy: str | None = None,
 ) -> Program:
     """Return the network program of the node at a place.
 
@@ -145,17 +155,20 @@ def node_program(
         The network.
     task
         A collective; its nodes and buffer are used also where `name` is another
-        operation. The strategy is the operation's usual one.
+        operation.
     place
         Group, rack and number of a node of the task.
     name
         One of `OPERATIONS`; by default the task's own.
+    strategy
+        One of `lightloom.synth.ramp.ways.strategies`; by default the first.
 
     Raises
     ------
     InputError
-        A demand; a node that takes no part; nodes that no steps serve; a buffer that
-        the operation cannot cut into blocks.
+        A demand; a strategy that the operation does not have; a node that takes no
+        part; nodes that no steps serve; a buffer that the operation cannot cut into
+        blocks.
     """
     if not isinstance(task, Collective):
         what = "a demand has no program: RAMP's operations are collectives"
@@ -164,15 +177,17 @@ def node_program(
     if node not in task.nodes:
         what = "the node takes no part in the collective"
         raise InputError(what, where="--node", found=",".join(map(str, place)))
-    job = operation(fabric, name or task.op, task.nodes, task.root)
-    if job.strategy == EXCHANGE:
-        team = team_of(fabric, task.nodes)
-        return program(Job(team, job.collective, exchange=True), node)
-    sized = msgspec.structs.replace(
-        job.collective, buffer_bytes=task.buffer_bytes, chunks=None
-    )
-    check_collective(sized, fabric.node_count)
-    if job.strategy == TREE:
+    op = name or task.op
+    job = operation(fabric, op, task.nodes, task.root)
+    how = strategy or job.strategy
+    require_strategy(fabric, op, how, "--strategy")
+    sized = job.collective
+    if op != BARRIER:
+        sized = msgspec.structs.replace(
+            sized, buffer_bytes=task.buffer_bytes, chunks=None
+        )
+        check_collective(sized, fabric.node_count)
+    if how == TREE:
         (way,) = ways(fabric, sized, TREE)
         fanout, pieces = way.parameters["fanout"], way.parameters["pieces"]
         assert isinstance(fanout, int)
@@ -181,4 +196,7 @@ def node_program(
         tree = grow(fabric, sized.nodes, start, fanout)
         return tree_program(tree, way.collective, pieces, node)
     team = team_of(fabric, task.nodes)
-    return program(Job(team, choose_chunks(sized, len(team))), node)
+    if how == DIRECT:
+        require_full_shape(team)
+    chunked = choose_chunks(sized, 1 if how == EXCHANGE else len(team))
+    return program(Job(team, chunked, how == EXCHANGE, how == DIRECT), node)

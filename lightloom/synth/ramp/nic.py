@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from lightloom.synth.ramp.blocks import Blocks
-from lightloom.synth.ramp.phases import Content
+from lightloom.synth.ramp.phases import DIRECT, Content
 from lightloom.synth.ramp.stream import circuits, rows_of
 from lightloom.synth.ramp.transceivers import per_pair
 
@@ -39,7 +39,7 @@ class Instruction(msgspec.Struct, frozen=True):
     first_step, last_step
         Steps of the schedule.
     ramp_step
-        Step of RAMP, 1 to 4; 0 for the tree of a broadcast.
+        Step of RAMP, 1 to 4; 0 for the tree of a broadcast and for direct phases.
     direction
         ``send`` or ``receive``.
     transceiver, wavelength
@@ -80,9 +80,9 @@ class Stage(msgspec.Struct, frozen=True):
         After receiving: ``reduce`` adds, ``and`` joins flags (of an exchange),
         ``reshape`` brings items in the order of their sources, ``identity`` leaves it.
     members
-        Members of the subgroup.
+        Members of the subgroup; of a direct phase, nodes that a node sends to, and one.
     portion
-        Which portion is this node's.
+        Which portion is this node's; 0 where there are none.
     """
 
     first_step: int
@@ -117,7 +117,7 @@ def program(job: Job, node: int) -> Program:
     Parameters
     ----------
     job
-        A collective by steps, or by exchange.
+        A collective by steps, by exchange, or direct.
     node
         A node of its team.
     """
@@ -125,8 +125,11 @@ def program(job: Job, node: int) -> Program:
     member = int(np.flatnonzero(team.nodes == node)[0])
     stages: list[Stage] = []
     instructions: list[Instruction] = []
+    place = team.at(np.array([member], dtype=np.int64))
     for index, phase in enumerate(job.phases(member)):
-        place = team.at(np.array([member], dtype=np.int64))
+        direct = phase.step == DIRECT
+        portion = 0 if direct else int(team.shape.portion(phase.step, place)[0])
+        members = team.shape.groups if direct else team.shape.members(phase.step)
         stages.append(
             Stage(
                 first_step=index,
@@ -134,8 +137,8 @@ def program(job: Job, node: int) -> Program:
                 ramp_step=phase.step,
                 buffer_op=_BUFFER_OP[phase.content],
                 local_op=_local_op(phase),
-                members=team.shape.members(phase.step),
-                portion=int(team.shape.portion(phase.step, place)[0]),
+                members=members,
+                portion=portion,
             )
         )
         instructions += _instructions(job, phase, index, node)
@@ -190,21 +193,25 @@ def _instructions(
     count = per_pair(fabric.groups, team.shape, phase.step)
     rows = circuits(team, phase)
     assert rows.transceiver is not None
-    wavelength = fabric.wavelength(rows.src, rows.dst)
-    sizes = np.repeat(_pair_bytes(job, phase), count)
-    for row in range(len(rows)):
-        sends = rows.src[row] == node
-        other = (rows.dst if sends else rows.src)[[row]]
-        size = -(-int(sizes[row]) // count)
+    sends = rows.src == node
+    sizes = -(-np.repeat(_pair_bytes(job, phase), count) // count)
+    columns = (
+        sends.tolist(),
+        rows.transceiver.tolist(),
+        fabric.wavelength(rows.src, rows.dst).tolist(),
+        _places(fabric, np.where(sends, rows.dst, rows.src)),
+        sizes.tolist(),
+    )
+    for sent, used, wavelength, peer, size in zip(*columns, strict=True):
         yield Instruction(
             first_step=index,
             last_step=index,
             ramp_step=phase.step,
-            direction=SEND if sends else RECEIVE,
-            transceiver=int(rows.transceiver[row]),
-            wavelength=int(wavelength[row]),
-            path=(int(fabric.coordinates(other)[0][0]),),
-            peers=_places(fabric, other),
+            direction=SEND if sent else RECEIVE,
+            transceiver=used,
+            wavelength=wavelength,
+            path=(peer[0],),
+            peers=(peer,),
             bytes=size,
             slots=-(-size // fabric.slot_bytes),
         )
@@ -217,6 +224,8 @@ def _pair_bytes(job: Job, phase: Phase) -> IntArray:
         # Each of the others passes a d-th of what there is for its portion.
         size = team.shape.members(phase.step)
         return np.full(len(phase.src), task.buffer_bytes // size, dtype=np.int64)
+    if phase.content is Content.OWN:
+        return np.full(len(phase.src), task.buffer_bytes // len(team), dtype=np.int64)
     src, dst, lo, hi = rows_of(Blocks.of(team, task), phase)
     sizes = np.zeros(len(phase.src), dtype=np.int64)
     # Rows come pair by pair, but pairs with nothing to send have none.

@@ -136,8 +136,8 @@ def phases(
             yield Phase(step, content, does, src, dst, key)
 
 
-def direct_phases(team: Team) -> Iterator[Phase]:
-    """Yield the phases of an all-to-all without forwarding.
+def direct_phases(team: Team, member: int | None = None) -> Iterator[Phase]:
+    """Yield the phases of an all-to-all without forwarding, of one member or all.
 
     In each, every node sends to one node of every group, so many racks and numbers
     on: J L phases at the full rate of the nodes, where forwarding takes four at a part
@@ -145,22 +145,36 @@ def direct_phases(team: Team) -> Iterator[Phase]:
     """
     shape = team.shape
     everyone = np.arange(len(team), dtype=np.int64)
-    source = np.repeat(everyone, shape.groups)
-    group, rack, lam = team.at(source)
-    apart = np.tile(np.arange(shape.groups, dtype=np.int64), len(team))
+    if member is not None:
+        everyone = everyone[[member]]
+    groups = np.tile(np.arange(shape.groups, dtype=np.int64), len(everyone))
+    ends = np.repeat(everyone, shape.groups)
     for racks in range(shape.racks):
         for numbers in range(shape.numbers):
-            there = (
-                (group + apart) % shape.groups,
-                (rack + racks) % shape.racks,
-                (lam + numbers) % shape.numbers,
-            )
-            target = team.member_at(there)
-            away = np.flatnonzero(target != source)
+            src, dst = ends, _further(team, ends, groups, racks, numbers)
+            if member is not None:
+                src = np.append(src, _further(team, ends, -groups, -racks, -numbers))
+                dst = np.append(dst, ends)
+            away = np.flatnonzero(src != dst)
             if len(away):
                 key = (DIRECT, "", racks * shape.numbers + numbers)
-                pairs = (source[away], target[away])
+                pairs = (src[away], dst[away])
                 yield Phase(DIRECT, Content.OWN, Op.COPY, *pairs, key)
+
+
+def _further(
+    team: Team, members: IntArray, groups: IntArray, racks: int, numbers: int
+) -> IntArray:
+    """Return the members so many groups, racks and numbers on from others."""
+    shape = team.shape
+    group, rack, lam = team.at(members)
+    return team.member_at(
+        (
+            (group + groups) % shape.groups,
+            (rack + racks) % shape.racks,
+            (lam + numbers) % shape.numbers,
+        )
+    )
 
 
 def _pairs(

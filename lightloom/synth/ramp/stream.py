@@ -52,7 +52,7 @@ class Job:
     def phases(self, member: int | None = None) -> Iterator[Phase]:
         """Yield the phases, of one member or all."""
         if self.direct:
-            yield from direct_phases(self.team)
+            yield from direct_phases(self.team, member)
             return
         op, root = self.collective.op, self.root
         yield from phases(self.team, op, root, exchange=self.exchange, member=member)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.ramp.shape import Places
+
+_MOST_NAMED = 16
+"""Most nodes that an error lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,26 +149,43 @@ def team_in(fabric: Ramp, shape: Shape, places: Places, nodes: IntArray) -> Team
 
 def _unserved(fabric: Ramp, nodes: IntArray) -> InputError:
     """Return the error for nodes that are no team, naming one of nearly their size."""
-    counts = [len(np.unique(column)) for column in fabric.coordinates(nodes)]
-    x, racks, numbers = counts
+    present = [np.unique(column) for column in fabric.coordinates(nodes)]
+    counts = x, racks, numbers = [len(values) for values in present]
+    groups = f"{x} group" + "s" * (x > 1)
     failed = "they are not whole subgroups of any steps"
     if racks > x:
-        failed = f"they lie in {racks} racks of {x} groups, and racks may not be more"
+        failed = (
+            f"they lie in {racks} racks of {groups}, and racks may not exceed groups"
+        )
     elif numbers > x * x:
-        failed = f"they have {numbers} numbers in {x} groups, and {x * x} is the most"
+        failed = f"they have {numbers} numbers in {groups}, and {x * x} is the most"
     elif numbers > 1 and numbers % x:
-        failed = f"they have {numbers} numbers in {x} groups, no multiple"
+        failed = f"they have {numbers} numbers in {groups}, which does not divide them"
     elif x * racks * numbers != len(nodes):
         failed = f"they are {len(nodes)} of the {x * racks * numbers} at these places"
     nearest = min(_boxes(fabric), key=lambda box: _distance(box, counts, len(nodes)))
+    fix = f"nearest (groups, racks, numbers) that are: {nearest}, {prod(nearest)} nodes"
+    if prod(nearest) <= _MOST_NAMED:
+        named = _nodes_of(fabric, nearest, present)
+        fix += f", for example {', '.join(map(str, named.tolist()))}"
     return InputError(
         f"no steps of RAMP serve these {len(nodes)} nodes: {failed}",
         where="collective.nodes",
-        fix=(
-            f"nearest (groups, racks, numbers) that are: {nearest},"
-            f" {nearest[0] * nearest[1] * nearest[2]} nodes"
-        ),
+        fix=fix,
     )
+
+
+def _nodes_of(
+    fabric: Ramp, box: tuple[int, int, int], present: Sequence[IntArray]
+) -> IntArray:
+    """Return nodes of a box of places, those that are present before others."""
+    sizes = (fabric.groups, fabric.racks, fabric.nodes_per_rack)
+    chosen = []
+    for count, size, here in zip(box, sizes, present, strict=True):
+        order = np.append(here, np.setdiff1d(np.arange(size), here))
+        chosen.append(np.sort(order[:count]))
+    group, rack, number = np.meshgrid(*chosen, indexing="ij")
+    return fabric.node(group, rack, number).reshape(-1)
 
 
 def _boxes(fabric: Ramp) -> Iterator[tuple[int, int, int]]:

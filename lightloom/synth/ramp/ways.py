@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.synth.ramp.team import Team
 
 NAME = "ramp"
 STEPS, EXCHANGE, DIRECT, TREE = "steps", "exchange", "direct", "tree"
+BARRIER = "barrier"
 OPS = (
     "all-gather",
     "all-reduce",
@@ -80,6 +82,8 @@ class Way:
 
 def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     """Return the strategies for an operation, the usual one first."""
+    if op == BARRIER:
+        return (EXCHANGE,)
     if op == "all-reduce":
         return (STEPS, EXCHANGE)
     if op == "all-to-all":
@@ -87,6 +91,23 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     if op == "broadcast" and fabric.subnet != ROUTE_AND_SWITCH:
         return (TREE, STEPS)
     return (STEPS,)
+
+
+def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
+    """Raise unless a strategy is one for an operation."""
+    known = strategies(fabric, op)
+    if strategy not in known:
+        what = f"no such strategy for {op} on {fabric.subnet} subnets"
+        allowed = ", ".join(known)
+        raise InputError(what, where=where, found=strategy, allowed=allowed)
+
+
+def require_full_shape(team: Team) -> None:
+    """Raise where a direct all-to-all has no node at some place it would send to."""
+    if not team.fills_shape:
+        what = "a direct all-to-all needs the same numbers in the same racks of groups"
+        found = f"{len(team)} nodes at {team.shape.size} places"
+        raise InputError(what, where="collective.nodes", found=found)
 
 
 def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterator[Way]:
@@ -105,10 +126,8 @@ def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterato
         fix = nearest(task.op, OPS)
         raise InputError(what, where="collective.op", allowed=", ".join(OPS), fix=fix)
     known = strategies(fabric, task.op)
-    if strategy is not None and strategy not in known:
-        what = f"no such strategy for {task.op} on {fabric.subnet} subnets"
-        where, allowed = "algorithm.ramp.strategy", ", ".join(known)
-        raise InputError(what, where=where, found=strategy, allowed=allowed)
+    if strategy is not None:
+        require_strategy(fabric, task.op, strategy, "algorithm.ramp.strategy")
     refused: InputError | None = None
     made = 0
     for name in known if strategy is None else (strategy,):
@@ -135,9 +154,7 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
             {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
         )
     team = team_of(fabric, task.nodes)
-    if strategy == DIRECT and not team.fills_shape:
-        what = "a direct all-to-all needs the same numbers in the same racks of groups"
-        found = f"{len(team)} nodes at {team.shape.size} places"
-        raise InputError(what, where="collective.nodes", found=found)
+    if strategy == DIRECT:
+        require_full_shape(team)
     chunked = choose_chunks(task, 1 if strategy == EXCHANGE else task.rank_count)
     return Way(fabric, chunked, {"strategy": strategy})

@@ -10,6 +10,7 @@ import numpy as np
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.synth.sipac.pairs import pairs_of
 from lightloom.synth.sipac.wavelengths import best_circuits
+from lightloom.synth.weaving.turns import best_turns
 from lightloom.synth.weaving.weave import Woven
 
 if TYPE_CHECKING:
@@ -35,12 +36,11 @@ def weave_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Woven:
 
     All pairs of the fabric can be lit at once by the shuffle, so one segment is always
     enough. Where switches can be tuned, rounds may instead be cut into several
-    segments, each with the circuits that are best for it (`best_circuits`): a dynamic
-    program over the sequence of rounds finds the cuts that end soonest, a
-    reconfiguration paid at each. Transfers must go one hop.
+    segments, each with the circuits that are best for it (`best_circuits`), such that
+    they end soonest (`best_turns`). Transfers must go one hop.
 
-    Deterministic. Consecutive rounds with the same pairs are never cut apart; where no
-    cut can save a reconfiguration, none is tried.
+    Deterministic. Consecutive rounds with the same pairs are never cut apart; where all
+    cuts together would not save a reconfiguration, none is tried.
     """
     if not rounds:
         return Woven((), ())
@@ -50,7 +50,14 @@ def weave_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Woven:
     least_ps = len(rounds) * fabric.alpha_ps
     worth = whole.duration_ps - least_ps > fabric.reconfiguration_ps
     if fabric.switching == "tunable" and len(runs) > 1 and worth:
-        served = _cut(fabric, rounds, runs, whole)
+
+        def serve(start: int, end: int) -> _Served:
+            """Return the best circuits for some runs."""
+            if end - start == len(runs) - 1:
+                return whole
+            return _serve(fabric, rounds, runs[start][0], runs[end][1])
+
+        served = best_turns(len(runs), serve, fabric.reconfiguration_ps)
     segments = tuple(
         Segment(0, index, one.circuits) for index, one in enumerate(served)
     )
@@ -60,35 +67,6 @@ def weave_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Woven:
         for step in range(one.first, one.last + 1)
     )
     return Woven(segments, parts)
-
-
-def _cut(
-    fabric: Sipac,
-    rounds: Sequence[TrafficRound],
-    runs: Sequence[tuple[int, int]],
-    whole: _Served,
-) -> list[_Served]:
-    """Return the segments that serve all runs of rounds in the least time.
-
-    Reconfigurations between segments are counted; that before the first is the same
-    for all.
-    """
-    best: list[tuple[int, list[_Served]]] = [(-fabric.reconfiguration_ps, [])]
-    for end in range(1, len(runs) + 1):
-        choices: list[tuple[int, int, list[_Served]]] = []
-        for start in range(end):
-            everything = start == 0 and end == len(runs)
-            one = (
-                whole
-                if everything
-                else _serve(fabric, rounds, runs[start][0], runs[end - 1][1])
-            )
-            before_ps, before = best[start]
-            time_ps = before_ps + fabric.reconfiguration_ps + one.duration_ps
-            choices.append((time_ps, len(before), [*before, one]))
-        time_ps, _, served = min(choices, key=lambda choice: choice[:2])
-        best.append((time_ps, served))
-    return best[-1][1]
 
 
 def _serve(

@@ -113,6 +113,22 @@ def test_equation_2_collides_in_step_3() -> None:
         assert not any(_collisions(clean))
 
 
+def test_equation_2_at_the_size_of_the_paper() -> None:
+    """Of 2,097,152 (receiver, transceiver) of step 3, 983,040 hear two sources."""
+    fabric = network((32, 32, 64))
+    team = team_of(fabric, range(fabric.node_count))
+    third = _steps(team)[2]
+    rows = printed_circuits(team, third, several=False)
+    assert rows.transceiver is not None
+    heard = np.bincount(rows.dst * 32 + rows.transceiver, minlength=65536 * 32)
+    assert len(heard) == 2_097_152
+    assert int((heard == 2).sum()) == 983_040
+    assert heard.max() == 2
+    ours = circuits(team, third)
+    assert ours.transceiver is not None
+    assert np.bincount(ours.dst * 32 + ours.transceiver).max() == 1
+
+
 def test_equation_3_takes_too_many_transceivers() -> None:
     """Two members of a subgroup are given three of four transceivers, for each rack."""
     fabric = network((4, 4, 8))

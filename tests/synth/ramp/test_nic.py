@@ -28,9 +28,11 @@ def _task(op: str, size: int = 36 * 4000) -> Collective:
     return Collective(op, tuple(range(FABRIC.node_count)), size)
 
 
-def _scheduled(task: Collective) -> tuple[set[Line], dict[tuple[int, int, int], int]]:
+def _scheduled(
+    task: Collective, strategy: str | None = None
+) -> tuple[set[Line], dict[tuple[int, int, int], int]]:
     """Return what a schedule has lit in each step, and the bytes of its pairs."""
-    (way, *_) = ways(FABRIC, task)
+    (way, *_) = ways(FABRIC, task, strategy)
     segments: dict[int, Segment] = {}
     lines: set[Line] = set()
     sizes: dict[tuple[int, int, int], int] = {}
@@ -83,14 +85,23 @@ def _node(place: tuple[int, int, int]) -> int:
     return int(FABRIC.node(*(np.array(part) for part in place)))
 
 
-@pytest.mark.parametrize("op", OPS)
-def test_programs_are_the_schedule(op: str) -> None:
+@pytest.mark.parametrize(
+    ("op", "strategy"),
+    [
+        *((op, None) for op in OPS),
+        ("all-reduce", "exchange"),
+        ("all-to-all", "direct"),
+        ("broadcast", "steps"),
+    ],
+)
+def test_programs_are_the_schedule(op: str, strategy: str | None) -> None:
     """Every circuit of every step is one instruction at both of its ends."""
     task = _task(op)
-    lines, sizes = _scheduled(task)
+    tree = op == "broadcast" and strategy is None
+    lines, sizes = _scheduled(task, strategy)
     found: dict[str, set[Line]] = {SEND: set(), RECEIVE: set()}
     for place in _places(FABRIC):
-        for line in node_program(FABRIC, task, place).instructions:
+        for line in node_program(FABRIC, task, place, None, strategy).instructions:
             for peer in line.peers:
                 ends = (_node(place), _node(peer))
                 src, dst = ends if line.direction == SEND else ends[::-1]
@@ -98,7 +109,7 @@ def test_programs_are_the_schedule(op: str) -> None:
                     found[line.direction].add((step, line.transceiver, src, dst))
                 assert line.wavelength == dst % 6
                 assert {peer[0] for peer in line.peers} == set(line.path)
-                if op != "broadcast":
+                if not tree:
                     count = sum(
                         (line.first_step, t, src, dst) in lines for t in range(3)
                     )
@@ -173,6 +184,13 @@ def test_what_has_no_program() -> None:
         node_program(FABRIC, pair, (0, 0, 1))
     with pytest.raises(InputError, match="did you mean all-gather"):
         node_program(FABRIC, pair, (0, 0, 0), "al-gather")
+    with pytest.raises(InputError, match=r"no such strategy for all-gather.*steps"):
+        node_program(FABRIC, pair, (0, 0, 0), None, "direct")
+    with pytest.raises(InputError, match=r"no such strategy for barrier.*exchange"):
+        node_program(FABRIC, pair, (0, 0, 0), "barrier", "steps")
+    apart = Collective("all-to-all", (0, 12), 8)
+    with pytest.raises(InputError, match=r"2 nodes at \d+ places"):
+        node_program(FABRIC, apart, (0, 0, 0), None, "direct")
     odd = Collective("all-reduce", (0, 12), 9)
     with pytest.raises(InputError, match="needs a buffer that 2 divides"):
         node_program(FABRIC, odd, (0, 0, 0), "all-gather")

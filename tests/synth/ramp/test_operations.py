@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
@@ -45,6 +48,17 @@ def test_streams_of_every_operation(op: str, sizes: tuple[int, int, int]) -> Non
     assert report.followed == report.chunks
     if fabric.node_count > 1:
         assert report.transfers >= fabric.node_count - 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(5, 5, 15), (6, 6, 18), (8, 8, 24)])
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_streams_of_larger_networks(op: str, sizes: tuple[int, int, int]) -> None:
+    """Likewise."""
+    fabric = network(sizes)
+    report = check_operation(operation(fabric, op, range(fabric.node_count)))
+    assert report.violations == []
+    assert report.followed == report.chunks
 
 
 @pytest.mark.parametrize("subnet", SUBNETS)
@@ -97,10 +111,10 @@ def test_subsets(op: str, team: str) -> None:
 @pytest.mark.parametrize(
     ("nodes", "says"),
     [
-        ((0, 1, 2), "3 numbers in 1 groups, and 1 is the most"),
-        ((0, 8), "2 racks of 1 groups"),
+        ((0, 1, 2), "3 numbers in 1 group, and 1 is the most"),
+        ((0, 8), "2 racks of 1 group, and racks may not exceed groups"),
         ((0, 24, 48, 80), "they are 4 of the 8 at these places"),
-        ((0, 1, 2, 24, 25, 26), "3 numbers in 2 groups, no multiple"),
+        ((0, 1, 2, 24, 25, 26), "3 numbers in 2 groups, which does not divide them"),
         (tuple(range(95)), "they are 95 of the 96"),
     ],
 )
@@ -110,6 +124,38 @@ def test_subsets_that_no_steps_serve(nodes: tuple[int, ...], says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
         list(ways(network((4, 3, 8)), task))
     assert "nearest (groups, racks, numbers)" in caught.value.fix
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_random_subsets_are_served_or_told_the_nearest(data: st.DataObject) -> None:
+    """Whatever nodes: a verified schedule, or an error that names some who are one."""
+    fabric = network(data.draw(st.sampled_from([(4, 3, 8), (3, 3, 9), (2, 2, 4)])))
+    sizes = (fabric.groups, fabric.racks, fabric.nodes_per_rack)
+    group, rack, number = (
+        data.draw(st.lists(st.integers(0, size - 1), min_size=1, unique=True))
+        for size in sizes
+    )
+    places = [(g, j, lam) for g in group for j in rack for lam in number]
+    if data.draw(st.booleans()):
+        places = data.draw(
+            st.lists(st.sampled_from(places), min_size=1, max_size=20, unique=True)
+        )
+    _, racks, numbers = sizes
+    nodes = tuple((g * racks + j) * numbers + lam for g, j, lam in places)
+    op = data.draw(st.sampled_from(["all-gather", "all-reduce", "reduce", "scatter"]))
+    task = Collective(op, nodes, 12 * len(nodes))
+    try:
+        _verified(fabric, task, "steps")
+    except InputError as refused:
+        found = re.search(r"(\d+) nodes(?:, for example ([\d, ]+))?$", refused.fix)
+        assert found is not None
+        if found[2] is None:
+            assert int(found[1]) > 16
+            return
+        named = tuple(map(int, found[2].split(", ")))
+        assert len(set(named)) == len(named) == int(found[1])
+        _verified(fabric, Collective(op, named, 12 * len(named)), "steps")
 
 
 def test_nearest_subset_is_served() -> None:

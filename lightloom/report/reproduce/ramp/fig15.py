@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.report.plots import Panel, Series
 from lightloom.report.reproduce.lumorph.claims import holds
-from lightloom.report.reproduce.ramp.systems import NODES, TERABIT, ramp
+from lightloom.report.reproduce.ramp.systems import NODES, TERABIT, ramp, title_of
 from lightloom.report.reproduce.reproduction import Reproduction
 from lightloom.synth.ramp.estimate_networks import fat_tree
 from lightloom.synth.ramp.estimate_ramp import boxes
@@ -86,7 +86,7 @@ class Fig15:
     def _panel(self, steps: Steps) -> Panel:
         series = [
             Series(
-                name,
+                title_of(name),
                 [nodes for nodes in self.sizes if (nodes, name) in steps],
                 [steps[nodes, name] for nodes in self.sizes if (nodes, name) in steps],
             )

@@ -18,6 +18,7 @@ from lightloom.report.reproduce.ramp.systems import (
     on_ramp,
     ramp,
     rounded,
+    title_of,
 )
 from lightloom.report.reproduce.reproduction import Reproduction
 from lightloom.synth.ramp.estimate import ramp_loads
@@ -137,7 +138,9 @@ def _panels(found: Found, rivals: list[str]) -> Iterator[Panel]:
     names = tuple(op.replace("-", "\n") for op in OPERATIONS)
     times = [
         Series(
-            system, names, [rounded(found[op, system].us / 1000) for op in OPERATIONS]
+            title_of(system),
+            names,
+            [rounded(found[op, system].us / 1000) for op in OPERATIONS],
         )
         for system in (*rivals, "ramp")
     ]

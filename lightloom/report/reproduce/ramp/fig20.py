@@ -16,6 +16,7 @@ from lightloom.report.reproduce.ramp.systems import (
     on_ramp,
     on_rings,
     size_text,
+    title_of,
 )
 from lightloom.report.reproduce.reproduction import Reproduction
 from lightloom.synth.ramp.estimate_networks import as_published
@@ -140,7 +141,7 @@ def shares(timed: Timed) -> tuple[float, float, float]:
 def _panel(found: Found, size: int) -> Panel:
     bars = {key: timed for key, timed in found.items() if key[0] == size}
     names = tuple(
-        f"{system}\n{timed.strategy}\n{_time_text(timed)}"
+        "\n".join((title_of(system), title_of(timed.strategy), _time_text(timed)))
         for (_, system, _), timed in bars.items()
     )
     series = [
@@ -152,7 +153,10 @@ def _panel(found: Found, size: int) -> Panel:
 
 def _time_text(timed: Timed) -> str:
     us = float(timed.time.total_ps) / PS_PER_US
-    return f"{us:.3g} us" if us < 1000 else f"{us / 1000:.3g} ms"
+    for unit, name in ((10**6, "s"), (10**3, "ms")):
+        if us >= unit:
+            return f"{us / unit:.3g} {name}"
+    return f"{us:.3g} us"
 
 
 _SIZES = (

@@ -14,7 +14,13 @@ from lightloom.report.reproduce.ramp.sweep import (
     sweep,
     ticks,
 )
-from lightloom.report.reproduce.ramp.systems import ESTIMATED, GB, MB, size_text
+from lightloom.report.reproduce.ramp.systems import (
+    ESTIMATED,
+    GB,
+    MB,
+    size_text,
+    title_of,
+)
 from lightloom.report.reproduce.reproduction import Reproduction
 from lightloom.synth.ramp.estimate_rings import HIERARCHICAL, RING
 
@@ -116,7 +122,7 @@ class Fig21:
     def _panel(self, points: Points, size: int) -> Panel:
         series = [
             Series(
-                system,
+                title_of(system),
                 [nodes for nodes in self.nodes if (nodes, size, system) in points],
                 [
                     points[nodes, size, system].us

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from lightloom.report.plots import Mark, Panel, Series
 from lightloom.report.reproduce.lumorph.claims import holds
 from lightloom.report.reproduce.ramp.sweep import SIZES, SYSTEMS, sweep, ticks
-from lightloom.report.reproduce.ramp.systems import ESTIMATED, GB, MB, size_text
+from lightloom.report.reproduce.ramp.systems import (
+    ESTIMATED,
+    GB,
+    MB,
+    size_text,
+    title_of,
+)
 from lightloom.report.reproduce.reproduction import Reproduction
 from lightloom.synth.ramp.estimate_rings import HIERARCHICAL, RING
 
@@ -93,7 +99,7 @@ class Fig22:
     def _panel(self, ratio: Ratios, size: int) -> Panel:
         series = [
             Series(
-                system,
+                title_of(system),
                 [nodes for nodes in self.nodes if (nodes, size, system) in ratio],
                 [
                     ratio[nodes, size, system]

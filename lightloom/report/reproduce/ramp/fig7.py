@@ -50,7 +50,7 @@ class Fig7:
         for place, each in enumerate(self.per_group):
             own = [row for row in rows if row[1] == each]
             nodes, rates = [row[2] for row in own], [row[3] for row in own]
-            label = f"{each} transceivers a group"
+            label = f"{each} transceiver{'s' * (each > 1)} a group"
             series.append(Series(label, nodes, rates, ":", place, markers=False))
         served = [row for row in rows if row[4] == "yes"]
         nodes, rates = [row[2] for row in served], [row[3] for row in served]

@@ -23,6 +23,14 @@ RAMP_BITS_PER_S = 32 * 400 * 10**9
 GB = 10**9
 MB = 10**6
 
+TITLES = {
+    "fat-tree": "fat tree",
+    "2d-torus": "2D torus",
+    "topoopt": "TopoOpt",
+    "ramp": "RAMP",
+}
+"""Names in pictures, of systems and of strategies that have one of these names."""
+
 OPERATIONS = (
     *("reduce-scatter", "all-gather", "all-reduce", "reduce", "all-to-all"),
     *("scatter", "gather", "broadcast"),
@@ -117,6 +125,11 @@ def best_on(network: Network, op: str, size_bytes: int) -> Timed:
     """Return an operation on a network by its fastest strategy."""
     found = on_rings(network, op, size_bytes).values()
     return min(found, key=lambda timed: timed.time.total_ps)
+
+
+def title_of(name: str) -> str:
+    """Return the name of a system or a strategy in pictures."""
+    return TITLES.get(name, name)
 
 
 def rounded(value: float) -> float:

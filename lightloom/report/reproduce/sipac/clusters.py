@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 CLUSTERS = ("sipac", "torus", "bcube", "superpod")
 """Those of the paper; the electrical ones in the order of its text, reversed."""
 
+TITLES = {
+    "sipac": "SiPAC",
+    "torus": "2D torus",
+    "bcube": "BCube",
+    "superpod": "SuperPod",
+}
+"""Names of clusters in pictures."""
+
 NOT_MODELLED = (
     "Times are fluid: links are shared without loss. The paper's packet simulator has"
     " DCTCP queues, congestion windows and retransmissions, which are not modelled and"

@@ -9,7 +9,12 @@ from lightloom.instances.clusters import clusters
 from lightloom.report.plots import Panel, Series
 from lightloom.report.reproduce.lumorph.claims import holds
 from lightloom.report.reproduce.reproduction import Reproduction
-from lightloom.report.reproduce.sipac.clusters import CLUSTERS, NOT_MODELLED, usual
+from lightloom.report.reproduce.sipac.clusters import (
+    CLUSTERS,
+    NOT_MODELLED,
+    TITLES,
+    usual,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +134,7 @@ def _gain(points: Points, nodes: int, pattern: str, cluster: str) -> float:
 def _panel(points: Points, nodes: int) -> Panel:
     series = [
         Series(
-            cluster,
+            TITLES[cluster],
             tuple(OPS),
             [_rounded(points[nodes, pattern, cluster]) for pattern in OPS],
         )

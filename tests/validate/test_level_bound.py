@@ -1,0 +1,129 @@
+"""The level bound on SiPAC: never above a schedule, and met where it should be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.certificate import Certificate
+from lightloom.core.task import Collective, Demand
+from lightloom.core.units import transmission_ps
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.instances.instance import Instance
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate.bounds import WitnessError, lower_bound
+from lightloom.validate.bounds.level import BOUND
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Task
+    from lightloom.validate.bounds.kind import Witness
+
+MB = 10**6
+FABRIC = Sipac(radix=4)
+ALL = tuple(range(16))
+PAIR = Demand.from_rows([(0, 1, 5), (0, 2, 6), (1, 2, 8), (0, 4, 7)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(["all-to-all", "gather", "scatter", "all-gather", "reduce"]),
+    st.sampled_from([Sipac(radix=3), Sipac(radix=2, level=2), FABRIC]),
+    st.integers(1, 400),
+    st.data(),
+)
+def test_no_collective_beats_it(
+    op: str, fabric: Sipac, block_bytes: int, data: st.DataObject
+) -> None:
+    """Whatever box takes part."""
+    spans = [
+        data.draw(st.lists(st.integers(0, fabric.radix - 1), min_size=1, unique=True))
+        for _ in range(fabric.levels)
+    ]
+    nodes = [0]
+    for span in spans:
+        nodes = [node * fabric.radix + port for node in nodes for port in span]
+    task = Collective(op, tuple(nodes), block_bytes * len(nodes))
+    found = synthesise(Instance("a test", fabric, task))
+    bound = BOUND.bound(fabric, task)
+    assert (bound is not None) == (
+        op in ("all-to-all", "gather", "scatter") and len(nodes) > 1
+    )
+    if bound is not None:
+        assert found.objective is not None
+        assert bound.bound <= found.objective
+        assert BOUND.check(fabric, task, bound) == bound.bound
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 15), st.integers(0, 1), st.integers(1, 3)),
+        min_size=1,
+        max_size=12,
+        unique=True,
+    ),
+    st.sampled_from(["auto", "greedy"]),
+)
+def test_no_demand_beats_it(near: list[tuple[int, int, int]], algorithm: str) -> None:
+    """Whatever pairs share a switch."""
+    rows = []
+    for src, level, by in near:
+        digit = src // 4**level % 4
+        rows.append((src, src + ((digit + by) % 4 - digit) * 4**level, 1000 * by))
+    task = Demand.from_rows(rows)
+    found = synthesise(Instance("a test", FABRIC, task), algorithm)
+    bound = BOUND.bound(FABRIC, task)
+    assert bound is not None
+    assert found.objective is not None
+    assert bound.bound <= found.objective
+
+
+def test_a_demand_by_hand() -> None:
+    """Node 2 hears 14 bytes over its bus of level 0; node 0 sends but 11 and 7."""
+    bound = lower_bound(FABRIC, PAIR)
+    assert bound is not None
+    assert bound.kind == "level"
+    assert bound.witness == {"level": 0, "node": 2, "direction": 1}
+    port = FABRIC.wavelengths * FABRIC.bits_per_second_per_wavelength
+    assert bound.bound == 700_000 + transmission_ps(14, port)
+
+
+def test_all_to_all_is_nearly_optimal() -> None:
+    """Twelve of 16 blocks of each node cross a level, all of its fibre all the time."""
+    task = Collective("all-to-all", ALL, 16 * MB)
+    found = synthesise(Instance("a test", FABRIC, task))
+    port = FABRIC.wavelengths * FABRIC.bits_per_second_per_wavelength
+    assert found.bound == 2 * 700_000 + transmission_ps(12 * MB, port)
+    assert found.objective is not None
+    assert found.objective - found.bound < 20
+
+
+@pytest.mark.parametrize(
+    ("task", "witness"),
+    [
+        (PAIR, {"level": 0}),
+        (PAIR, {"level": 2, "node": 0, "direction": 0}),
+        (PAIR, {"level": 0, "node": 16, "direction": 0}),
+        (PAIR, {"level": 0, "node": 0, "direction": 2}),
+        (PAIR, {"level": [0], "node": 0, "direction": 1}),
+        (Collective("all-to-all", ALL, 16), {}),
+        (Collective("all-to-all", ALL, 16), {"level": -1}),
+        (Collective("all-to-all", ALL, 16), {"level": 0, "node": 0}),
+    ],
+)
+def test_bad_witnesses_are_refused(task: Task, witness: Witness) -> None:
+    """Other keys, types and numbers prove nothing."""
+    with pytest.raises(WitnessError):
+        BOUND.check(FABRIC, task, Certificate("level", 0, None, witness))
+
+
+def test_other_fabrics_have_no_levels() -> None:
+    """Neither found nor believed there."""
+    task = Collective("all-to-all", (0, 1), 16)
+    assert BOUND.find(IdealSwitch(nodes=2), task) is None
+    with pytest.raises(WitnessError, match="about SiPAC"):
+        BOUND.prove(IdealSwitch(nodes=2), task, {"level": 0})
