@@ -7,7 +7,9 @@ from math import isqrt, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.synth.algorithms.even_steps import even_steps
+from lightloom.synth.algorithms.hub_relays import relays_fit
 from lightloom.synth.algorithms.lean_trees import lean_graph
+from lightloom.synth.algorithms.subspaces import overlapping_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +26,7 @@ _MOST_HUB_DEGREES = 3
 # In two rounds, shortest trees are as even.
 _LEAN_ROUNDS = 3
 _PIPELINED = dict.fromkeys(("broadcast", "reduce"), ("spanning-tree", "disjoint-trees"))
+_FEW_PIECES = (1, 2)
 _PIPELINES = (1, 4, 16, 32, 64, 96, 128, 192, 256)
 
 
@@ -60,10 +63,20 @@ _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
+    yield from _even_digraph(ranks, ports)
     yield from _fixed_digraphs(ranks, ports)
     yield from _lean_digraph(ranks, ports)
     for degree in _hub_degrees(ranks, ports):
         yield "hub-sums", {"degree": degree}
+    # With fewer ranks hub sums take three rounds anyway.
+    if ranks > ports**2:
+        for degree in range(ports, 1, -1):
+            if relays_fit(ranks, degree):
+                yield "hub-sums", {"degree": degree, "relays": 1}
+                break
+    bits = overlapping_bits(ranks)
+    if bits is not None and 2 ** (bits + 1) - 3 <= ports:
+        yield "radices", {"overlap": 1}
     for factors in _factorisations(ranks, ports + 1):
         for exchanged in _subsets(factors):
             scattered = _without(factors, exchanged)
@@ -75,6 +88,7 @@ def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _scatter_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
+    yield from _even_digraph(ranks, ports)
     yield from _fixed_digraphs(ranks, ports)
     yield from _lean_digraph(ranks, ports)
     yield "direct", {}
@@ -95,31 +109,44 @@ def _ring_family(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "direct", {}
-    yield from _fixed_digraphs(ranks, ports)
+    yield from list(_even_digraph(ranks, ports)) or _fixed_digraphs(ranks, ports)
     for radix in sorted({2, 3, 4, 5, 8, ports + 1, _root(ranks)}):
         if 2 <= radix < ranks:
             yield "bruck", {"radices": _covering(ranks, radix)}
 
 
+def _even_digraph(ranks: int, ports: int) -> Iterator[Proposal]:
+    """Yield the steps of a group that load all ports evenly in few rounds, if any."""
+    found = even_steps(ranks, ports)
+    if found is not None:
+        group = [found.group.rotations, found.group.turns, found.group.twist]
+        yield "fixed-digraph", {"steps": list(found.steps), "group": group}
+
+
 def _fixed_digraphs(ranks: int, ports: int) -> Iterator[Proposal]:
     """Yield Kautz digraphs and circulants for few rounds, as far as ports allow.
 
-    Of the Kautz ones that with all ports, and the fewest for each number of rounds;
-    the circulant of even steps where two of them lead everywhere.
+    Of the Kautz ones the fewest ports for each number of rounds, and all of them where
+    there are no even steps; circulants of two and three digits.
     """
+    found = even_steps(ranks, ports)
+    most = max(1, min(ports, ranks - 1))
     for degree in _depth_degrees(ranks, ports, most_rounds=3):
-        yield "fixed-digraph", {"degree": degree}
+        if found is None or degree < most:
+            yield "fixed-digraph", {"degree": degree}
     for digits in (2, 3):
         radices = _least_radices(ranks, digits)
         if sum(radix - 1 for radix in radices) <= ports and min(radices) > 1:
             yield "fixed-digraph", {"radices": radices}
-    steps = even_steps(ranks, ports)
-    if steps is not None:
-        yield "fixed-digraph", {"steps": list(steps)}
 
 
 def _lean_digraph(ranks: int, ports: int) -> Iterator[Proposal]:
-    """Yield the widest De Bruijn digraph, where it takes three rounds or more."""
+    """Yield the widest De Bruijn digraph, where it takes three rounds or more.
+
+    Only where no steps of a group do it in as few.
+    """
+    if even_steps(ranks, ports) is not None:
+        return
     for degree in range(min(ports, ranks - 1), 1, -1):
         found = lean_graph(ranks, degree)
         if found is not None:
@@ -159,8 +186,10 @@ def _pipelined(
     """Yield a family of pipelines: few pieces, and near the best number of them.
 
     P + D - 1 rounds of P pieces, D deep, cost (P + D - 1) (1 + R / P) rounds where
-    the buffer lasts R of them: least at P = sqrt((D - 1) R).
+    the buffer lasts R of them: least at P = sqrt((D - 1) R). Arc-disjoint trees may
+    end with a piece over flatter ones, or be flatter from the start.
     """
+    fan = _least_fan(ranks, ports) if name == "disjoint-trees" else 0
     for degree in _depth_degrees(ranks, ports, most_rounds=4):
         pieces = {1, 2}
         if rounds_of_data is not None:
@@ -170,6 +199,26 @@ def _pipelined(
         for count in sorted(pieces):
             if 1 <= count <= _MOST_PIECES:
                 yield name, {"ports": degree, "pieces": count}
+                if fan and degree == ports:
+                    yield name, {"late": fan, "ports": ports, "pieces": count}
+    if fan:
+        for count in _FEW_PIECES:
+            yield name, {"fan": fan, "ports": ports, "pieces": count}
+
+
+def _least_fan(ranks: int, ports: int) -> int:
+    """Return how many children the root needs in trees two or three deep.
+
+    So that each tree is flatter by one than it is with one child; 0 where that leaves
+    fewer than two trees, or it takes no more than one child.
+    """
+    reached = 1 + ports
+    for _ in range(2):
+        fan = -(-(ranks - 1) // reached)
+        if 1 < fan <= ports // 2:
+            return fan
+        reached = 1 + ports * reached
+    return 0
 
 
 def _depth_degrees(ranks: int, ports: int, most_rounds: int) -> list[int]:
@@ -199,6 +248,8 @@ def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "direct", {}
+    if ports + 1 < ranks <= 1 + ports + ports**2:
+        yield "spanning-tree", {"ports": ports, "split": 1}
     for degree in _depth_degrees(ranks, ports, most_rounds=4):
         yield "spanning-tree", {"ports": degree}
     yield from _tree_family(ranks, ports)

@@ -54,12 +54,34 @@ def test_no_algorithm_beats_a_bound(data: st.DataObject) -> None:
         ("broadcast", 4 * MIB, 5),
         ("reduce", 256 * KIB, 10),
         ("scatter", 64 * KIB, 3),
+        ("scatter", 4 * MIB, 6),
     ],
 )
 def test_certified_gap_on_64_tiles(op: str, size_bytes: int, percent: int) -> None:
     """What `auto` finds and what is proved are so near each other."""
     task = Collective(op, tuple(range(64)), size_bytes)
     found = synthesise(Instance("test", RACK, task))
+    assert found.objective is not None
+    assert found.bound is not None
+    assert 100 * (found.objective - found.bound) <= percent * found.objective
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "op", "size_bytes", "percent"),
+    [
+        (4, 8, "all-reduce", 16 * KIB, 9),
+        (4, 8, "broadcast", 256 * KIB, 4),
+        (4, 8, "gather", MIB, 2),
+        (8, 16, "all-to-all", 4 * MIB, 1),
+    ],
+)
+def test_certified_gap_on_other_racks(
+    rows: int, cols: int, op: str, size_bytes: int, percent: int
+) -> None:
+    """Where subspaces, late trees, split blocks and even steps are best."""
+    rack = Lightpath(rows=rows, cols=cols)
+    task = Collective(op, tuple(range(rack.node_count)), size_bytes)
+    found = synthesise(Instance("test", rack, task))
     assert found.objective is not None
     assert found.bound is not None
     assert 100 * (found.objective - found.bound) <= percent * found.objective

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -14,6 +15,7 @@ from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.algorithms.disjoint_trees import tree_arcs
 from lightloom.synth.synthesise import synthesise
+from tests.oracle.rank_buffers import execute
 
 
 @settings(deadline=None, max_examples=60)
@@ -46,6 +48,56 @@ def test_trees_span_and_are_disjoint(ranks: int, ports: int) -> None:
 def test_as_many_flat_trees_as_ports(ranks: int, depths: list[int]) -> None:
     """All 16 ports are used on the racks people have, with trees three deep."""
     assert sorted(tree_arcs(ranks, 16).tree_depths.tolist()) == depths
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 90), st.integers(1, 12), st.integers(1, 4), st.booleans())
+def test_fans_and_late_trees(ranks: int, ports: int, fan: int, late: bool) -> None:  # noqa: FBT001
+    """Whatever the shape, everyone gets everything, on as many circuits as ports."""
+    given = {"ports": ports, "late" if late else "fan": fan, "pieces": 2}
+    for op in ("broadcast", "reduce"):
+        made = make_algorithm("disjoint-trees", given, op=op)
+        count = made.granularity(ranks, ports)
+        plan = made.plan(Collective(op, tuple(range(ranks)), 4 * count, count), ports)
+        execute(plan)
+        pairs = np.unique(
+            np.concatenate([one.src * ranks + one.dst for one in plan.rounds])
+        )
+        for end in (pairs // ranks, pairs % ranks):
+            assert int(np.bincount(end).max()) <= ports
+
+
+@pytest.mark.parametrize(("ranks", "late"), [(32, 2), (64, 4), (512, 2), (1024, 4)])
+def test_late_trees_are_flatter(ranks: int, late: int) -> None:
+    """Each spans, over arcs of other trees, and ends a round earlier."""
+    arcs = tree_arcs(ranks, 16, 1, late)
+    assert int(arcs.late.sum()) == 16 // late
+    assert int(arcs.tree_depths[arcs.late].max()) == arcs.depth_of_most - 1
+    pairs = arcs.parent * ranks + arcs.child
+    first = arcs.late[arcs.tree]
+    assert set(pairs[first].tolist()) <= set(pairs[~first].tolist())
+    for tree in np.flatnonzero(arcs.late).tolist():
+        child = arcs.child[arcs.tree == tree]
+        assert sorted(child.tolist()) == list(range(1, ranks))
+
+
+@pytest.mark.parametrize("op", ["scatter", "gather"])
+@pytest.mark.parametrize(("ranks", "ports"), [(1, 3), (4, 3), (6, 3), (13, 3), (40, 9)])
+def test_split_blocks(op: str, ranks: int, ports: int) -> None:
+    """Two rounds on as many circuits as ports; more ranks than two hops are refused."""
+    made = make_algorithm("spanning-tree", {"split": 1, "ports": ports}, op=op)
+    count = made.granularity(ranks, ports)
+    task = Collective(op, tuple(range(ranks)), 4 * count, count, root=ranks // 2)
+    plan = made.plan(task, ports)
+    execute(plan)
+    assert len(plan.rounds) == (0 if ranks == 1 else 1 if ranks == 4 else 2)
+    sent = [one.src * ranks + one.dst for one in plan.rounds]
+    pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *sent]))
+    for end in (pairs // ranks, pairs % ranks):
+        assert int(np.bincount(end, minlength=1).max()) <= ports
+    big = Collective(op, tuple(range(14)), 14)
+    with pytest.raises(InputError, match="3 children do not reach 14 ranks"):
+        make_algorithm("spanning-tree", {"split": 1}, op=op).plan(big, 3)
 
 
 @pytest.mark.parametrize("op", ["broadcast", "reduce"])

@@ -6,13 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.even_steps import even_steps, step_walks
+from lightloom.synth.algorithms.even_steps import even_steps
 from lightloom.synth.algorithms.even_walks import even_walks
 from lightloom.synth.algorithms.kautz_graph import (
     circulant_arcs,
@@ -20,6 +22,7 @@ from lightloom.synth.algorithms.kautz_graph import (
     shortest_trees,
 )
 from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
+from lightloom.synth.algorithms.metacyclic import Metacyclic, metacyclic_groups
 from lightloom.synth.synthesise import synthesise
 from tests.oracle.rank_buffers import execute
 
@@ -101,41 +104,107 @@ def test_one_configuration(op: str, rounds: int) -> None:
     assert found.schedule.step_count == rounds
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_metacyclic_groups(data: st.DataObject) -> None:
+    """Products associate, 0 is neutral, inverses invert; all but the first twist."""
+    order = data.draw(st.integers(1, 60))
+    groups = metacyclic_groups(order)
+    assert groups[0] == Metacyclic(order)
+    group = data.draw(st.sampled_from(groups))
+    assert group.order == order
+    assert group.is_sound
+    one, two, three = (
+        np.array([data.draw(st.integers(0, order - 1)) for _ in range(20)])
+        for _ in range(3)
+    )
+    left = group.product(group.product(one, two), three)
+    assert (left == group.product(one, group.product(two, three))).all()
+    assert (group.product(one, group.inverse(one)) == 0).all()
+    assert (group.product(one, np.zeros(20, dtype=np.int64)) == one).all()
+    every = np.arange(order)
+    table = group.product(every[:, None], every)
+    assert (table == table.T).all() == (group == groups[0])
+
+
 @pytest.mark.parametrize(
-    ("ranks", "degree", "load"), [(20, 16, 3), (32, 16, 3), (48, 16, 5), (64, 16, 7)]
+    ("ranks", "degree", "load"),
+    [
+        (20, 16, [2, 1]),
+        (32, 16, [2, 1]),
+        (64, 16, [4, 3]),
+        (128, 16, [8, 7]),
+        (512, 16, [32, 31, 16]),
+    ],
 )
-def test_even_steps(ranks: int, degree: int, load: int) -> None:
-    """Ports send the least there is: blocks for a step, and two for any other."""
-    steps = even_steps(ranks, degree)
-    assert steps is not None
-    assert len(steps) == degree
-    at = step_walks(ranks, steps)
+def test_even_steps(ranks: int, degree: int, load: list[int]) -> None:
+    """Ports send the least there is: so many blocks of a rank at each hop."""
+    found = even_steps(ranks, degree)
+    assert found is not None
+    assert len(found.steps) == degree
+    arcs = set(found.arcs().key.tolist())
+    assert len(arcs) == ranks * degree
+    at = found.walks()
     node = np.arange(ranks)
     assert (at[0] == node[:, None]).all()
-    assert (at[2] == node[None, :]).all()
-    sent = 0
-    for before, after in pairwise(at):
-        moved = before != after
-        assert set(((after - before) % ranks)[moved].tolist()) <= set(steps)
-        sent += int(np.bincount((before * ranks + after)[moved]).max())
-    assert sent == load
-    assert load == 1 + 2 * -(-(ranks - 1 - degree) // degree)
+    assert (at[-1] == node[None, :]).all()
+    for before, after, most in zip(at[:-1], at[1:], load, strict=True):
+        arc = (before * ranks + after)[before != after]
+        assert set(arc.tolist()) <= arcs
+        assert int(np.bincount(arc).max()) == most
+    distance = found.distances()
+    for turn in range(len(load)):
+        assert load[turn] == -(-int((distance > turn).sum()) // degree)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_trees_of_even_steps(*, backwards: bool) -> None:
+    """Paths from all ranks are trees of shortest paths; last arcs are evenly loaded."""
+    found = even_steps(128, 16)
+    assert found is not None
+    trees = found.trees(backwards=backwards)
+    least = shortest_trees(found.arcs(), backwards=backwards)
+    assert (trees.distance == least.distance).all()
+    tail, head = np.divmod(found.arcs().key, 128)
+    arcs = set(((head, tail)[not backwards] * 128 + (head, tail)[backwards]).tolist())
+    for length, most in ((1, 1), (2, 7)):
+        start, end = np.nonzero(trees.distance == length)
+        before = trees.before[start, end]
+        assert (trees.distance[start, before] == length - 1).all()
+        assert set((before * 128 + end).tolist()) <= arcs
+        assert int(np.bincount(before * 128 + end).max()) == most
+
+
+def test_even_steps_are_the_same_again() -> None:
+    """Nothing depends on what was asked before."""
+    first = even_steps(48, 12)
+    even_steps.cache_clear()
+    assert even_steps(48, 12) == first
 
 
 def test_even_steps_where_there_are_none() -> None:
     """Nothing to find where one step, or not even two, would do."""
+    assert even_steps(1, 1) is None
     assert even_steps(17, 16) is None
     assert even_steps(256, 16) is None
 
 
 @pytest.mark.parametrize("op", ["all-gather", "all-reduce", "all-to-all"])
 def test_steps_as_given(op: str) -> None:
-    """Any steps will do, in any order, if two lead everywhere; others are refused."""
+    """Any steps will do, in any order, if they lead everywhere; others are refused."""
     task = Collective(op, tuple(range(10)), 40, 10)
-    given = {"steps": [8, 1, 12, 5, 1]}
-    execute(make_algorithm("fixed-digraph", given, op=op).plan(task, 9))
-    with pytest.raises(InputError, match="two of the steps do not lead everywhere"):
-        make_algorithm("fixed-digraph", {"steps": [1, 2]}).plan(task, 9)
+    for wanted in (
+        {"steps": [8, 1, 12, 5, 1]},
+        {"steps": [1]},
+        {"steps": [1, 2], "group": [5, 2, 4]},
+    ):
+        execute(make_algorithm("fixed-digraph", wanted, op=op).plan(task, 9))
+    with pytest.raises(InputError, match="steps do not lead everywhere"):
+        make_algorithm("fixed-digraph", {"steps": [2, 4]}).plan(task, 9)
+    for group in ([5, 3, 1], [5, 2, 3]):
+        wrong = {"steps": [1, 2], "group": group}
+        with pytest.raises(InputError, match="no group of 10 elements"):
+            make_algorithm("fixed-digraph", wrong).plan(task, 9)
 
 
 @pytest.mark.parametrize(

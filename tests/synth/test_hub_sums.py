@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -133,6 +134,35 @@ def test_hubs_forget_before_they_add() -> None:
     mine = (first.op == Op.COPY) & (first.chunk_lo // part == 1)
     assert sorted(first.dst[mine].tolist()) == forgetful
     assert set(first.src[mine].tolist()) == {trees.idle}
+
+
+@pytest.mark.parametrize(("ranks", "degree"), [(72, 6), (128, 8), (512, 16)])
+def test_relays_take_four_rounds(ranks: int, degree: int) -> None:
+    """On one digraph, where hub sums take five; all sums are right."""
+    made = make_algorithm("hub-sums", {"degree": degree, "relays": 1})
+    count = made.granularity(ranks, degree)
+    plan = made.plan(
+        Collective("all-reduce", tuple(range(ranks)), 4 * count, count), degree
+    )
+    assert len(plan.rounds) == 4
+    every = np.concatenate([one.src * ranks + one.dst for one in plan.rounds])
+    pairs = np.unique(every)
+    for end in (pairs // ranks, pairs % ranks):
+        assert int(np.bincount(end).max()) <= degree
+    sent = sum(int((one.chunk_hi - one.chunk_lo).sum()) for one in plan.rounds)
+    least = least_messages(degree, ranks, 4)
+    assert least is not None
+    assert least * ranks * count <= sent <= 3 * ranks * count
+    if ranks <= 128:
+        execute(plan)
+
+
+@pytest.mark.parametrize(("ranks", "degree"), [(256, 16), (511, 16), (162, 9), (2, 6)])
+def test_no_relays(ranks: int, degree: int) -> None:
+    """Ranks that are not q d^2, with a divisor q of d, are refused."""
+    task = Collective("all-reduce", tuple(range(ranks)), 4 * ranks)
+    with pytest.raises(InputError, match="have no relays"):
+        make_algorithm("hub-sums", {"degree": degree, "relays": 1}).plan(task, degree)
 
 
 def test_auto_finds_three_rounds() -> None:

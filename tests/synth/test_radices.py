@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from lightloom.synth.algorithms.factors import (
     prime_factors,
 )
 from lightloom.synth.algorithms.radices import Radices
+from lightloom.synth.algorithms.subspaces import overlapping_bits
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 if TYPE_CHECKING:
@@ -150,6 +152,7 @@ def test_fitting_radices_against_all_factorisations(ranks: int, ports: int) -> N
         ({"radices": [4, 4]}, "product of the radices is 16, for 12 ranks"),
         ({"radices": [3, 4], "exchange": [1, 0, 1]}, "as many modes"),
         ({"radices": [3, 4], "base": 2}, "exclude each other"),
+        ({"overlap": 1}, "12 ranks have no subspaces that overlap"),
     ],
 )
 def test_radices_that_do_not_fit(parameters: dict[str, object], message: str) -> None:
@@ -159,8 +162,30 @@ def test_radices_that_do_not_fit(parameters: dict[str, object], message: str) ->
         made.plan(_all_reduce(12, 12), 4)
 
 
+@pytest.mark.parametrize(("ranks", "bits"), [(8, 2), (32, 3), (128, 4)])
+def test_overlapping_subspaces(ranks: int, bits: int) -> None:
+    """Two rounds; all ports but one carry as much, in both, and that one more."""
+    made = make_algorithm("radices", {"overlap": 1})
+    ports = 2 ** (bits + 1) - 3
+    parts = made.granularity(ranks, ports)
+    plan = made.plan(_all_reduce(ranks, parts), ports)
+    execute(plan)
+    for one in plan.rounds:
+        shared = one.src ^ one.dst == 1 << (bits - 1)
+        loads = np.bincount(one.port[~shared], minlength=ports)
+        assert set(loads.tolist()) == {0, 3 * 2 ** (bits - 2) * ranks}
+        assert shared.sum() == 2**bits * ranks
+        assert int(one.port.max()) == ports - 1
+    assert overlapping_bits(ranks) == bits
+
+
+def test_ranks_without_overlapping_subspaces() -> None:
+    """An odd power of two, and not just one bit."""
+    assert [n for n in range(1, 600) if overlapping_bits(n)] == [8, 32, 128, 512]
+
+
 def test_only_all_reduce_can_exchange() -> None:
     """An exchange factor, or unusual ownership, is refused for all-gather."""
-    for parameters in ({"exchange": [1]}, {"near_first": 1}):
+    for parameters in ({"exchange": [1]}, {"near_first": 1}, {"overlap": 1}):
         with pytest.raises(InputError, match="does not do all-gather"):
             make_algorithm("radices", parameters, op="all-gather")

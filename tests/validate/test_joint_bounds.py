@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from fractions import Fraction
 
 import pytest
@@ -117,6 +118,73 @@ def test_three_portions_as_the_inequalities_say(ports: int) -> None:
         assert float(found) <= exact * (1 + 1e-9)
         assert float(found) >= 0.99 * exact
     assert float(least_messages(16, 256, 3) or 0) > 2.65
+
+
+def _least_in_four(ports: int, ranks: int) -> float:
+    """Return the least A + c + e + f that (d) to (i) of `sums` allow."""
+    from scipy.optimize import linprog
+
+    fold, near = ports + 1, 1 + ports + ports**2
+    # Columns A, c, e, f and h; every row is at most its right side.
+    rows = [
+        [0, 0, 0, 0, -fold],
+        [0, 0, 0, -ranks, -1],
+        [-1, -fold, -near, 0, 1],
+        [-1, -(fold**2), -fold, 0, 1],
+        [-ranks, -near, -fold, -1, 0],
+    ]
+    sides = [-ranks, -ranks, 1, 1, 1 - ranks]
+    found = linprog([1, 1, 1, 1, 0], A_ub=rows, b_ub=sides, bounds=(0, ranks))
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("ports", [1, 2, 5, 16])
+def test_four_portions_as_the_inequalities_say(ports: int) -> None:
+    """The weights give no more than the inequalities allow, and all of it for many."""
+    for ranks in range(ports + 2, 8 * ports**2 + 8, max(1, ports - 1)):
+        found = least_messages(ports, ranks, 4)
+        assert found is not None
+        exact = max(2 * (ranks - 1) / ranks, _least_in_four(ports, ranks))
+        assert float(found) <= exact * (1 + 1e-9)
+        if ranks > 2 * ports**2 and ports > 2:
+            assert float(found) >= exact * (1 - 1e-9)
+    assert 2.27 < (least_messages(16, 1024, 4) or 0) < 2.28
+    assert 2.07 < (least_messages(16, 512, 4) or 0) < 2.08
+
+
+def _averages(
+    ports: int, ranks: int, choose: random.Random
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Return messages and held values per rank after each of three random portions.
+
+    Sums may count a rank twice here, which only brings more.
+    """
+    circuits = [choose.sample(range(ranks), ranks) for _ in range(ports)]
+    into = [sorted(set(peers)) for peers in zip(*circuits, strict=True)]
+    held = [{rank} for rank in range(ranks)]
+    messages, values = [], []
+    for _ in range(3):
+        used = [[j for j in peers if choose.random() < 0.6] for peers in into]
+        held = [
+            set(mine).union(*(held[j] for j in peers))
+            for mine, peers in zip(held, used, strict=True)
+        ]
+        messages.append(Fraction(sum(map(len, used)), ranks))
+        values.append(Fraction(sum(map(len, held)), ranks))
+    return messages, values
+
+
+def test_what_ranks_hold_after_three_portions() -> None:
+    """(e) and (g) hold for random digraphs and messages."""
+    choose = random.Random(7)  # noqa: S311 - no secret
+    for _ in range(300):
+        ports, ranks = choose.randint(1, 4), choose.randint(6, 40)
+        (first, second, third), held = _averages(ports, ranks, choose)
+        fold, near = ports + 1, 1 + ports + ports**2
+        begun = 1 + first + fold * second
+        assert held[1] <= begun
+        assert held[2] <= begun + near * third
+        assert held[2] <= begun + fold * third + ports * fold * second
 
 
 def test_total_hops() -> None:

@@ -17,6 +17,8 @@ from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
 
@@ -40,18 +42,27 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pieces
         Pieces of the part of the flattest tree. A tree that is deeper by one has
         one piece less, so that all end in the same round.
+    fan
+        Children of the root in each tree, of which there are fewer then: trees of
+        larger parts, but flatter.
+    late
+        Adds, after all pieces, one more piece for each flatter tree that is made of the
+        first arcs of so many trees, over circuits that idle by then. They end in
+        the same round, and all pieces are smaller. 0: none.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
     ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
     pieces: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
+    fan: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
+    late: Annotated[int, msgspec.Meta(ge=0, le=2**20)] = 0
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return several chunks per piece: where uneven, pieces are nearly equal."""
         if ranks == 1:
             return 1
-        arcs = tree_arcs(ranks, ports if self.ports is None else self.ports)
+        arcs = self._arcs(ranks, ports)
         return _FINER * int(self._pieces(arcs).sum())
 
     def plan(self, collective: Collective, ports: int) -> Plan:
@@ -60,13 +71,14 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ranks, root = collective.rank_count, collective.root_rank
         if ranks == 1:
             return Plan(collective, ())
-        arcs = tree_arcs(ranks, ports if self.ports is None else self.ports)
+        arcs = self._arcs(ranks, ports)
         pieces = self._pieces(arcs)
         start = np.cumsum(pieces) - pieces
         parts = Partition(int(pieces.sum()), collective.chunk_count)
         made = []
-        for turn in range(1, self.pieces + int(arcs.tree_depths.min())):
-            piece = turn - arcs.depth
+        delay = np.where(arcs.late, self.pieces, 0)[arcs.tree] + arcs.depth
+        for turn in range(1, self.pieces + arcs.depth_of_most):
+            piece = turn - delay
             row = np.flatnonzero((piece >= 0) & (piece < pieces[arcs.tree]))
             one = parts.round(
                 (arcs.parent[row] + root) % ranks,
@@ -81,11 +93,15 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             made = reversed_rounds(made, Op.REDUCE)
         return Plan(collective, tuple(made))
 
+    def _arcs(self, ranks: int, ports: int) -> TreeArcs:
+        ports = ports if self.ports is None else self.ports
+        return tree_arcs(ranks, ports, self.fan, self.late)
+
     def _pieces(self, arcs: TreeArcs) -> IntArray:
         """Return the pieces of each tree."""
-        spare = arcs.tree_depths - arcs.tree_depths.min()
+        spare = arcs.tree_depths - arcs.depth_of_most
         pieces: IntArray = np.maximum(self.pieces - spare, 0)
-        return pieces
+        return np.where(arcs.late, spare < 0, pieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +111,12 @@ class TreeArcs:
     Attributes
     ----------
     parent, child, tree, depth, port
-        Columns; the depth is that of the child. No pair occurs twice.
+        Columns; the depth is that of the child. No pair occurs twice, but that late
+        trees are made of arcs of others.
     tree_depths
         Depth of each tree.
+    late
+        Whether it is a late one.
     """
 
     parent: IntArray
@@ -106,48 +125,109 @@ class TreeArcs:
     depth: IntArray
     port: IntArray
     tree_depths: IntArray
+    late: npt.NDArray[np.bool_]
+
+    @property
+    def depth_of_most(self) -> int:
+        """Depth of the flattest tree that is not late."""
+        return int(self.tree_depths[~self.late].min())
 
 
 @functools.lru_cache(maxsize=16)
-def tree_arcs(ranks: int, ports: int) -> TreeArcs:
+def tree_arcs(ranks: int, ports: int, fan: int = 1, late: int = 0) -> TreeArcs:
     """Return as many trees as ports (and other ranks) allow.
 
-    A position has at most k children in all trees together. Where the group of a
+    The root has `fan` children in each, or all its ports in a single one. A position
+    has at most k children in all trees together. Where the group of a
     tree is too small to have all others for children, some hang below leaves that
     have children left to give; where none has, the tree is left out.
+
+    Trees in sets of `late` share a late tree: each has a share of all positions
+    among its first arcs, and these together are a tree.
     """
-    count = min(ports, ranks - 1)
-    left = np.full(ranks, count, dtype=np.int64)
-    drafts = [_draft(ranks, count, tree, left) for tree in range(count)]
+    most = min(ports, ranks - 1)
+    fan = min(fan, most)
+    count = most // fan
+    left = np.full(ranks, most, dtype=np.int64)
+    shares = _shares(ranks, count, late)
+    drafts = [
+        _draft(ranks, count, tree, fan, share, left)
+        for tree, share in enumerate(shares)
+    ]
     parents = {(parent, child) for one in drafts for child, parent in one.items()}
     rows: list[tuple[int, int, int, int]] = []
+    parts: list[list[tuple[int, int, int, int]]] = []
     kept = 0
-    for draft in drafts:
+    for share, draft in zip(shares, drafts, strict=True):
+        first = [child for child in share if child in draft]
         depth = _hang_rest(ranks, draft, left, parents)
         if depth is None:
+            parts.append([])
             continue
         rows += [(draft[child], child, kept, depth[child]) for child in sorted(draft)]
+        parts.append([(draft[child], child, 0, depth[child]) for child in first])
         kept += 1
+    trees = kept
+    for begin in range(0, count - late + 1, late) if late else ():
+        whole = [row for part in parts[begin : begin + late] for row in part]
+        if len(whole) == ranks - 1:
+            rows += [(parent, child, trees, deep) for parent, child, _, deep in whole]
+            trees += 1
     parent, child, tree, deep = np.array(rows, dtype=np.int64).T
-    depths = np.zeros(kept, dtype=np.int64)
+    depths = np.zeros(trees, dtype=np.int64)
     np.maximum.at(depths, tree, deep)
-    return TreeArcs(parent, child, tree, deep, coloured_ports(parent, child), depths)
+    port = coloured_ports(parent, child)
+    is_late = np.arange(trees) >= kept
+    return TreeArcs(parent, child, tree, deep, port, depths, is_late)
 
 
-def _draft(ranks: int, count: int, tree: int, left: IntArray) -> dict[int, int]:
+def _group(ranks: int, count: int, tree: int) -> list[int]:
+    """Return the positions that may be inner ones of a tree."""
+    return list(range(1 + tree, ranks, count))
+
+
+def _shares(ranks: int, count: int, late: int) -> list[list[int]]:
+    """Return the positions that each tree reaches first: of its set, and dealt out.
+
+    All that a late tree must reach is in the share of one of its trees.
+    """
+    shares: list[list[int]] = []
+    for tree in range(count):
+        begin = tree - tree % late if late else tree
+        if not late or begin + late > count:
+            shares.append([])
+            continue
+        mine = [_group(ranks, count, one) for one in range(begin, begin + late)]
+        others = sorted(set(range(1, ranks)).difference(*mine))
+        # Which of the others follow which group differs from set to set.
+        turn = begin // late
+        dealt = [
+            node
+            for place, node in enumerate(others)
+            if (place + place // late * turn) % late == tree - begin
+        ]
+        shares.append(mine[tree - begin] + dealt)
+    return shares
+
+
+def _draft(
+    ranks: int, count: int, tree: int, fan: int, share: list[int], left: IntArray
+) -> dict[int, int]:
     """Return child to parent of what a group can have for children by itself.
 
     `left`, the children that each position may still have, is brought up to date.
     """
-    group = list(range(1 + tree, ranks, count))
+    group = _group(ranks, count, tree)
     outside = sorted(set(range(1, ranks)) - set(group))
     # Each tree begins elsewhere; but the last of a larger group, who will have
     # children left to give, come first, where what hangs below them is not deep.
     turn = tree * len(outside) // count
     outside = outside[turn:] + outside[:turn]
     giving = 1 + (ranks - 1) // count * count
-    waiting = group[1:] + sorted(outside, key=lambda node: node < giving)
-    parent_of = {group[0]: 0}
+    mine = set(share)
+    outside.sort(key=lambda node: (node not in mine, node < giving))
+    waiting = group[fan:] + outside
+    parent_of = dict.fromkeys(group[:fan], 0)
     nodes = iter(group)
     parent = next(nodes)
     for child in waiting:

@@ -1,4 +1,4 @@
-"""Circulants in which two steps lead everywhere, each step taken about as often."""
+"""Steps of a group that lead everywhere in few rounds, each taken about as often."""
 
 from __future__ import annotations
 
@@ -8,105 +8,128 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.synth.algorithms.cayley import Cayley
+from lightloom.synth.algorithms.metacyclic import Metacyclic, metacyclic_groups
+
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
 
-_MOST_TRIALS = 4000
-_SWEEPS = 4
+# Words of so many steps there must be for each rank, or some rank is always missed.
+_PLENTY = {2: 1.5, 3: 3}
+_CLIMBS = 6
+_CLIMBED_ONCE = 512
+_MOST_SWEEPS = 24
+_COMPARED = 4
+_EXCHANGES = 400
+_FAR = 1 << 32
 
 
 @functools.lru_cache(maxsize=16)
-def even_steps(ranks: int, degree: int) -> tuple[int, ...] | None:
-    """Return steps so that every rank is within two of them of every other, evenly.
+def even_steps(ranks: int, degree: int) -> Cayley | None:
+    """Return steps that reach all ranks in the fewest rounds there can be, evenly.
+
+    For some metacyclic groups, steps drawn at random are exchanged one by one for
+    those with which one or two of them lead to most ranks. Where the group commutes,
+    half the pairs of steps lead to the same rank as the other half; else hardly any
+    need to. Some with the shortest paths are compared by the loads of the ports in an
+    all-to-all.
 
     Parameters
     ----------
     ranks
         Number of ranks n.
     degree
-        Number of steps d, at least 1.
+        Number of steps d, at least 2.
 
     Returns
     -------
-    Ascending steps of 1 to n - 1 that load the ports least in both rounds of an
-    all-to-all, of some thousand random choices; ``None`` if none of them leads
-    everywhere. Deterministic.
+    The digraph, of two or three rounds; ``None`` if none was found, or the ranks are
+    too many for the steps. Deterministic.
     """
-    if not degree < ranks - 1 <= degree * (degree + 3) // 2:
+    rounds, reached = 1, 1 + degree
+    while reached < ranks and degree > 1:
+        rounds, reached = rounds + 1, 1 + degree * reached
+    if rounds not in _PLENTY or degree**rounds < _PLENTY[rounds] * ranks:
         return None
     choose = random.Random(ranks * 1000 + degree)  # noqa: S311 - no secret
-    least = 2 * -(-(ranks - 1 - degree) // degree) + 1
-    best: tuple[int, tuple[int, ...]] | None = None
-    for _ in range(_MOST_TRIALS):
-        steps = tuple(sorted(choose.sample(range(1, ranks), degree)))
-        if not lead_everywhere(ranks, steps):
-            continue
-        loads = _loads(steps, first_steps(ranks, steps))
-        if best is None or loads < best[0]:
-            best = loads, steps
-        if loads <= least:
+    climbs = _CLIMBS if ranks <= _CLIMBED_ONCE else 1
+    climbed = [
+        Cayley(group, _climbed(group, degree, choose))
+        for _ in range(climbs)
+        for group in metacyclic_groups(ranks)
+    ]
+    climbed.sort(key=lambda one: _total(one, rounds))
+    compared = [_closer(one, rounds, choose) for one in climbed[: climbs * _COMPARED]]
+    near = [one for one in compared if _total(one, rounds) < _FAR]
+    return min(near, key=_cost, default=None)
+
+
+def _cost(cayley: Cayley) -> tuple[int, int]:
+    """Return what ports with most to send send in an all-to-all, and all of them."""
+    load = cayley.walk_loads()
+    return int(load.max(axis=1).sum()), int(load.sum())
+
+
+def _total(cayley: Cayley, rounds: int) -> int:
+    """Return the sum of distances from a rank, each too long one counting far more."""
+    distance = cayley.distances()
+    far = (distance < 0) | (distance > rounds)
+    return int(distance[~far].sum()) + _FAR * int(far.sum())
+
+
+def _closer(cayley: Cayley, rounds: int, choose: random.Random) -> Cayley:
+    """Exchange steps at random while some ranks are too far away."""
+    total = _total(cayley, rounds)
+    for _ in range(_EXCHANGES):
+        if total < _FAR:
             break
-    return None if best is None else best[1]
+        steps = list(cayley.steps)
+        steps[choose.randrange(len(steps))] = choose.randrange(1, cayley.group.order)
+        other = Cayley(cayley.group, tuple(sorted(set(steps))))
+        if len(other.steps) == len(steps) and _total(other, rounds) <= total:
+            cayley, total = other, _total(other, rounds)
+    return cayley
 
 
-def lead_everywhere(ranks: int, steps: tuple[int, ...]) -> bool:
-    """Return whether two steps or fewer lead from every rank to every other."""
-    reached = {0, *steps}
-    reached.update((one + other) % ranks for one in steps for other in steps)
-    return len(reached) == ranks
+def _climbed(group: Metacyclic, degree: int, choose: random.Random) -> tuple[int, ...]:
+    """Exchange random steps until no other leads to more ranks in two rounds."""
+    ranks = group.order
+    element = np.arange(1, ranks, dtype=np.int64)
+    square = group.product(element, element)[:, None]
+    steps = choose.sample(range(1, ranks), degree)
+    most, stale = 0, 0
+    for turn in range(_MOST_SWEEPS * degree):
+        place = turn % degree
+        others = np.array(steps[:place] + steps[place + 1 :], dtype=np.int64)
+        known = _reached(group, others)
+        leads = np.concatenate(
+            [
+                element[:, None],
+                square,
+                group.product(element[:, None], others),
+                group.product(others, element[:, None]),
+            ],
+            axis=1,
+        )
+        new = np.zeros((ranks - 1, ranks), dtype=np.bool_)
+        np.put_along_axis(new, leads, values=True, axis=1)
+        gain = (new & ~known).sum(axis=1)
+        gain[others - 1] = -1
+        steps[place] = 1 + choose.choice(np.flatnonzero(gain == gain.max()).tolist())
+        reached = int(known.sum() + gain.max())
+        stale = 0 if reached > most else stale + 1
+        most = max(most, reached)
+        if most == ranks or stale >= degree:
+            break
+    return tuple(sorted(steps))
 
 
-def first_steps(ranks: int, steps: tuple[int, ...]) -> IntArray:
-    """Return the step to begin with for every distance, so that loads are even.
-
-    Itself for a step, 0 for 0; else one that leaves another step. Every choice is
-    made again, a few times, where the two rounds have most room: by the sum of cubes of
-    the loads.
-    """
-    chosen = np.zeros(ranks, dtype=np.int64)
-    step = np.array(steps, dtype=np.int64)
-    chosen[step] = step
-    first, second = (np.zeros(ranks, dtype=np.int64) for _ in range(2))
-    first[step] = 1
-    is_step = np.zeros(ranks, dtype=np.bool_)
-    is_step[step] = True
-    ways = {
-        distance: step[is_step[(distance - step) % ranks]]
-        for distance in range(1, ranks)
-        if not is_step[distance]
-    }
-    for sweep in range(_SWEEPS):
-        for distance in sorted(ways, key=lambda key: len(ways[key])):
-            if sweep:
-                first[chosen[distance]] -= 1
-                second[(distance - chosen[distance]) % ranks] -= 1
-            begin = ways[distance]
-            end = (distance - begin) % ranks
-            cost = (first[begin] + 1) ** 3 - first[begin] ** 3
-            cost += (second[end] + 1) ** 3 - second[end] ** 3
-            taken = int(begin[cost.argmin()])
-            chosen[distance] = taken
-            first[taken] += 1
-            second[(distance - taken) % ranks] += 1
-    return chosen
-
-
-def step_walks(ranks: int, steps: tuple[int, ...]) -> IntArray:
-    """Return where the walk between every pair is, as `even_walks` does.
-
-    Shape (3, n, n): at the start, after one step and after two.
-    """
-    node = np.arange(ranks, dtype=np.int64)
-    distance = (node[None, :] - node[:, None]) % ranks
-    middle = (node[:, None] + first_steps(ranks, steps)[distance]) % ranks
-    start, end = np.broadcast_arrays(node[:, None], node[None, :])
-    return np.stack([start, middle, end])
-
-
-def _loads(steps: tuple[int, ...], chosen: IntArray) -> int:
-    """Return how much the ports with most to send send, first and second round."""
-    ranks = len(chosen)
-    left = (np.arange(ranks) - chosen) % ranks
-    first = np.bincount(chosen[1:], minlength=ranks)[list(steps)]
-    second = np.bincount(left[1:], minlength=ranks)[list(steps)]
-    return int(first.max() + second.max())
+def _reached(group: Metacyclic, steps: IntArray) -> npt.NDArray[np.bool_]:
+    """Return where at most two of the steps lead, as booleans by element."""
+    reached = np.zeros(group.order, dtype=np.bool_)
+    reached[0] = True
+    reached[steps] = True
+    reached[group.product(steps[:, None], steps)] = True
+    return reached

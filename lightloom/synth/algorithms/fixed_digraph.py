@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.even_steps import lead_everywhere, step_walks
+from lightloom.synth.algorithms.cayley import Cayley
 from lightloom.synth.algorithms.even_walks import even_walks
 from lightloom.synth.algorithms.kautz_graph import (
     ColouredArcs,
@@ -21,9 +21,9 @@ from lightloom.synth.algorithms.kautz_graph import (
     circulant_arcs,
     kautz_arcs,
     shortest_trees,
-    step_arcs,
 )
 from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
+from lightloom.synth.algorithms.metacyclic import Metacyclic
 from lightloom.synth.algorithms.reversal import reversed_rounds
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
@@ -31,6 +31,9 @@ from lightloom.synth.plan import Plan, Round
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+
+
+_Part: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**20)]
 
 
 class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,8 +56,11 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         steps if that is less than d. It needs more ports for as many rounds, but
         loads them evenly.
     steps
-        Instead of both, the circulant with just these steps, two of which lead
-        everywhere; those of `even_steps` load all ports evenly in two rounds.
+        Instead of both, a digraph in which every rank v has arcs to v s for just these
+        steps s of a group; those of `even_steps` load all ports evenly.
+    group
+        The group of the steps as rotations, turns and twist of a `Metacyclic` group;
+        the cyclic one if ``None``, so that v s is v + s modulo n: a circulant.
     lean
         1: a De Bruijn digraph, on n = q d^(D - 1) ranks with q <= d, and the trees of
         `lean_trees` instead of shortest ones, for all but all-to-all.
@@ -70,6 +76,7 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     degree: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
     radices: tuple[Annotated[int, msgspec.Meta(ge=2, le=2**20)], ...] | None = None
     steps: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**20)], ...] | None = None
+    group: tuple[_Part, _Part, _Part] | None = None
     lean: Literal[0, 1] = 0
 
     def granularity(self, ranks: int, ports: int) -> int:
@@ -106,19 +113,12 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises
         ------
         InputError
-            If the product of the radices is less than the number of ranks, two of
-            the steps do not lead everywhere, or there is no De Bruijn digraph.
+            If the product of the radices is less than the number of ranks, the
+            steps do not lead everywhere, their group is none or of other ranks, or
+            there is no De Bruijn digraph.
         """
         if self.steps is not None:
-            steps = tuple(sorted({step % ranks for step in self.steps} - {0}))
-            if not lead_everywhere(ranks, steps):
-                raise InputError(
-                    f"two of the steps do not lead everywhere among {ranks} ranks",
-                    where="algorithm.steps",
-                    found=list(self.steps),
-                    allowed="steps whose sums, two at a time, are all ranks",
-                )
-            return step_arcs(ranks, steps)
+            return self._cayley(ranks).arcs()
         degree = self._degree(ranks, ports)
         if self.lean:
             found = lean_graph(ranks, degree)
@@ -141,10 +141,35 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         return circulant_arcs(ranks, self.radices, degree)
 
+    def _cayley(self, ranks: int) -> Cayley:
+        """Return the digraph of the steps."""
+        assert self.steps is not None
+        rotations, turns, twist = self.group or (ranks, 1, 1)
+        group = Metacyclic(rotations, turns, twist)
+        if group.order != ranks or not group.is_sound:
+            raise InputError(
+                f"no group of {ranks} elements",
+                where="algorithm.group",
+                found=list(self.group or ()),
+                allowed=f"m, q, r with m q = {ranks} and r^q = 1 modulo m",
+            )
+        steps = tuple(sorted({step % ranks for step in self.steps} - {0}))
+        cayley = Cayley(group, steps)
+        if not steps or cayley.distances().min() < 0:
+            raise InputError(
+                f"the steps do not lead everywhere among {ranks} ranks",
+                where="algorithm.steps",
+                found=list(self.steps),
+                allowed="steps that generate the group",
+            )
+        return cayley
+
     def _trees(
         self, arcs: ColouredArcs, ports: int, *, backwards: bool = False
     ) -> Digraph:
         """Return the tree of every rank's block."""
+        if self.steps is not None:
+            return self._cayley(arcs.ranks).trees(backwards=backwards)
         found = lean_graph(arcs.ranks, self._degree(arcs.ranks, ports))
         if self.lean and found is not None:
             return lean_trees(*found, backwards=backwards)
@@ -155,9 +180,9 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _walks(self, arcs: ColouredArcs) -> IntArray:
         """Return where the walks of an all-to-all are after each hop."""
-        src, dst = np.divmod(arcs.key, arcs.ranks)
         if self.steps is not None:
-            return step_walks(arcs.ranks, tuple(dst[src == 0].tolist()))
+            return self._cayley(arcs.ranks).walks()
+        src, dst = np.divmod(arcs.key, arcs.ranks)
         return even_walks(src, dst, shortest_trees(arcs).distance)
 
 
@@ -186,30 +211,35 @@ class _Paths:
         for before, after in pairwise(at):
             start, end = np.nonzero(before != after)
             tail, head = before[start, end], after[start, end]
-            rounds.append(self._round(tail, head, end, start * self.blocks.chunks))
+            rounds.append(self._round(tail, head, end, start))
         return [one for one in rounds if one is not None]
 
     def _round(
-        self, src: IntArray, dst: IntArray, block: IntArray, base: IntArray | int
+        self, src: IntArray, dst: IntArray, block: IntArray, start: IntArray | int
     ) -> Round | None:
-        """Return the round that moves blocks; consecutive ones of a pair in one row."""
-        base = np.broadcast_to(np.asarray(base, dtype=np.int64), src.shape)
-        order = np.lexsort((block, base, dst, src))
-        src, dst, block, base = src[order], dst[order], block[order], base[order]
-        same = (src[1:] == src[:-1]) & (dst[1:] == dst[:-1])
-        same &= (base[1:] == base[:-1]) & (block[1:] == block[:-1] + 1)
-        first = np.flatnonzero(np.concatenate([[True], ~same]))
-        length = np.diff(first, append=len(src))
+        """Return the round that moves blocks, in an all-to-all those of `start`.
+
+        Consecutive blocks of a pair are one row.
+        """
+        ranks = self.arcs.ranks
+        key = ((src * ranks + dst) * ranks + start) * ranks + block
+        key.sort()
+        follows = key[1:] == key[:-1] + 1
+        follows &= key[1:] % ranks > 0
+        first = np.flatnonzero(np.concatenate([[True], ~follows]))
+        length = np.diff(first, append=len(key))
+        pair, block = np.divmod(key[first], ranks)
+        pair, owner = np.divmod(pair, ranks)
+        src, dst = np.divmod(pair, ranks)
         ends = (dst, src) if self.turned else (src, dst)
-        port = self.arcs.ports_of(ends[0][first], ends[1][first])
         return self.blocks.round(
-            src[first],
-            dst[first],
-            block[first],
+            src,
+            dst,
+            block,
             length,
-            port=port,
+            port=self.arcs.ports_of(*ends),
             op=Op.COPY,
-            base=base[first],
+            base=owner * self.blocks.chunks,
         )
 
 

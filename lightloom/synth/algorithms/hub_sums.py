@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
 
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
 from lightloom.synth.algorithms.de_bruijn import DeBruijn
+from lightloom.synth.algorithms.hub_relays import (
+    relay_parts,
+    relay_rounds,
+    relays_fit,
+)
 from lightloom.synth.algorithms.hub_trees import HubForest, HubTrees
-from lightloom.synth.algorithms.levels import merged
+from lightloom.synth.algorithms.part_moves import Moves, round_of
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
 
 _MOST_TURNS = 64
@@ -44,15 +49,21 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ----------
     degree
         Ports d; as many as the fabric allows if ``None``, at least 2, at most n.
+    relays
+        1: four rounds where paths have three arcs, as `hub_relays` tells, for
+        n = q d^2 ranks, a divisor q of d and 1 < q < d / 2.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
 
     degree: Annotated[int, msgspec.Meta(ge=2, le=2**20)] | None = None
+    relays: Literal[0, 1] = 0
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per group and turn."""
         graph = self._graph(ranks, ports)
+        if self.relays:
+            return len(relay_parts(graph))
         return graph.groups * _turns(graph)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
@@ -62,6 +73,9 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if ranks == 1:
             return Plan(collective, ())
         graph = self._graph(ranks, ports)
+        if self.relays:
+            rounds = relay_rounds(graph, collective.chunk_count)
+            return Plan(collective, tuple(one for one in rounds if one is not None))
         turns = _turns(graph)
         forest = HubForest(graph)
         found = [
@@ -83,23 +97,27 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Plan(collective, tuple(one for one in rounds if one is not None))
 
     def _graph(self, ranks: int, ports: int) -> DeBruijn:
-        """Return the largest digraph of its kind on no more than these ranks."""
+        """Return the largest digraph of its kind on no more than these ranks.
+
+        Raises
+        ------
+        InputError
+            If there must be relays, and there are none.
+        """
         degree = min(max(2, ports if self.degree is None else self.degree), ranks)
+        if self.relays and not relays_fit(ranks, degree):
+            raise InputError(
+                f"{ranks} ranks of {degree} ports have no relays",
+                where="algorithm.degree",
+                found=degree,
+                allowed="d with n = q d^2, a divisor q of d, and 1 < q < d / 2",
+            )
         if degree == ranks:
             return DeBruijn(ranks, 1)
         tail = 1
         while tail * degree * degree <= ranks:
             tail *= degree
         return DeBruijn(degree, ranks // (tail * degree) * tail)
-
-
-class _Moves(NamedTuple):
-    """What moves in a round: source, destination and part of each row."""
-
-    src: IntArray
-    dst: IntArray
-    part: IntArray
-    op: Op
 
 
 def _turns(graph: DeBruijn) -> int:
@@ -127,50 +145,25 @@ def _rounds(
         up = max(up, 1)
         copied_in = up - 1
     down = max(int(one.depth.max()) for one in trees)
-    moves: list[list[_Moves]] = [[] for _ in range(up + 1 + down)]
+    moves: list[list[Moves]] = [[] for _ in range(up + 1 + down)]
     for part, one in enumerate(trees):
         rising = one.up != np.arange(graph.ranks)
         for height in range(1, up + 1):
             src = np.flatnonzero(rising & (one.height == height))
-            moves[up - height].append(_to(src, one.up[src], part, Op.REDUCE))
+            moves[up - height].append(Moves.of(src, one.up[src], part, Op.REDUCE))
         if one.idle is not None and copied_in is not None:
             forgetful = np.setdiff1d(one.hubs, one.roots)
             src = np.full(len(forgetful), one.idle, dtype=np.int64)
-            moves[copied_in].append(_to(src, forgetful, part, Op.COPY))
+            moves[copied_in].append(Moves.of(src, forgetful, part, Op.COPY))
         src, dst = (c.reshape(-1) for c in np.meshgrid(one.roots, one.hubs))
         heard = src != dst
         if one.idle is not None:
             heard &= (src != one.idle) | np.isin(dst, one.roots)
-        moves[up].append(_to(src[heard], dst[heard], part, Op.REDUCE))
+        moves[up].append(Moves.of(src[heard], dst[heard], part, Op.REDUCE))
         for depth in range(1, down + 1):
             dst = np.flatnonzero(one.depth == depth)
-            moves[up + depth].append(_to(one.down[dst], dst, part, Op.COPY))
-    return [_round(graph, of_round, cut) for of_round in moves]
-
-
-def _to(src: IntArray, dst: IntArray, part: int, op: Op) -> _Moves:
-    return _Moves(src, dst, np.full(len(src), part, dtype=np.int64), op)
-
-
-def _round(graph: DeBruijn, moves: list[_Moves], cut: Partition) -> Round | None:
-    """Return moves as one round; consecutive parts of a pair in one row."""
-    rounds: list[Round | None] = []
-    for op in (Op.COPY, Op.REDUCE):
-        columns = [(one.src, one.dst, one.part) for one in moves if one.op == op]
-        if not columns:
-            continue
-        src, dst, part = (np.concatenate(c) for c in zip(*columns, strict=True))
-        order = np.lexsort((part, dst, src))
-        src, dst, part = src[order], dst[order], part[order]
-        same = (src[1:] == src[:-1]) & (dst[1:] == dst[:-1])
-        same &= part[1:] == part[:-1] + 1
-        first = np.flatnonzero(np.concatenate([[True], ~same])[: len(src)])
-        length = np.diff(first, append=len(src))
-        port = graph.ports(src[first], dst[first])
-        src, dst, part = src[first], dst[first], part[first]
-        if len(src):
-            rounds.append(cut.round(src, dst, part, length, port=port, op=op))
-    return merged(rounds)
+            moves[up + depth].append(Moves.of(one.down[dst], dst, part, Op.COPY))
+    return [round_of(graph, of_round, cut) for of_round in moves]
 
 
 ALGORITHM = Entry(

@@ -106,13 +106,7 @@ def circulant_arcs(ranks: int, radices: tuple[int, ...], degree: int) -> Coloure
     steps = sorted(set(offsets) - {0})
     others = [step for step in range(1, ranks) if step not in set(steps)]
     steps += others[: max(0, degree - len(steps))]
-    return step_arcs(ranks, tuple(sorted(steps)))
-
-
-@functools.lru_cache(maxsize=4)
-def step_arcs(ranks: int, steps: tuple[int, ...]) -> ColouredArcs:
-    """Return the arcs from every v to v + s for each of some ascending steps s."""
-    step = np.array(steps, dtype=np.int64)
+    step = np.array(sorted(steps), dtype=np.int64)
     src = np.repeat(np.arange(ranks, dtype=np.int64), len(step))
     dst = (src + np.tile(step, ranks)) % ranks
     port = np.tile(np.arange(len(step), dtype=np.int64), ranks)

@@ -13,6 +13,11 @@ from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
 from lightloom.synth.algorithms.factors import base_radices, fitting_radices
+from lightloom.synth.algorithms.subspaces import (
+    overlapping_bits,
+    subspace_parts,
+    subspace_rounds,
+)
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
 
@@ -54,21 +59,27 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ports, then the fewest peers in all.
     near_first
         1: the first radix is the least significant digit.
+    overlap
+        1: instead of all that, two rounds of exchange in overlapping subspaces, as
+        `subspaces` tells, of n = 2^(2 a - 1) ranks: 8, 32, 128, ...
     """
 
     radices: tuple[Annotated[int, msgspec.Meta(ge=2, le=2**20)], ...] | None = None
     exchange: tuple[Literal[0, 1], ...] = ()
     base: Annotated[int, msgspec.Meta(ge=2, le=2**20)] | None = None
     near_first: Literal[0, 1] = 0
+    overlap: Literal[0, 1] = 0
 
     @property
     def ops(self) -> tuple[str, ...]:
         """Collectives it can do with these parameters."""
-        only_all_reduce = self.near_first or any(self.exchange)
+        only_all_reduce = self.near_first or self.overlap or any(self.exchange)
         return ("all-reduce",) if only_all_reduce else _SCATTERED
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return a chunk for each part of the finest division."""
+        if self.overlap:
+            return len(subspace_parts(self._bits(ranks)))
         factors = self.factors(ranks, ports)
         modes = self.modes(factors)
         return prod(r for r, mode in zip(factors, modes, strict=True) if not mode)
@@ -122,6 +133,9 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the rounds of the collective."""
         require_op(self, collective)
         ranks = collective.rank_count
+        if self.overlap:
+            rounds = subspace_rounds(collective, self._bits(ranks))
+            return Plan(collective, tuple(rounds))
         factors = self.factors(ranks, ports)
         digits = _digits(ranks, factors, near_first=bool(self.near_first))
         modes = self.modes(factors)
@@ -133,8 +147,26 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             up = []
         if collective.op == "all-gather":
             down = []
-        rounds = [*down, *whole, *reversed(up)]
-        return Plan(collective, tuple(one for one in rounds if one is not None))
+        every = [*down, *whole, *reversed(up)]
+        return Plan(collective, tuple(one for one in every if one is not None))
+
+    def _bits(self, ranks: int) -> int:
+        """Return the bits of each subspace.
+
+        Raises
+        ------
+        InputError
+            If so many ranks have no such subspaces.
+        """
+        bits = overlapping_bits(ranks)
+        if bits is None:
+            raise InputError(
+                f"{ranks} ranks have no subspaces that overlap",
+                where="algorithm.overlap",
+                found=self.overlap,
+                allowed="2^(2 a - 1) ranks, a at least 2: 8, 32, 128, ...",
+            )
+        return bits
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
 from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.algorithms.split_blocks import block_pieces, split_rounds
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
 
@@ -34,16 +35,27 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pieces
         Broadcast and reduce cut the buffer into so many pieces that follow one
         another, a round apart.
+    split
+        1: scatter and gather in two rounds, blocks that go through a child of the root
+        being split among several children; for at most 1 + k + k^2 ranks.
     """
 
-    ops: ClassVar[tuple[str, ...]] = ("broadcast", "gather", "reduce", "scatter")
+    all_ops: ClassVar[tuple[str, ...]] = ("broadcast", "gather", "reduce", "scatter")
 
     ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
     pieces: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
+    split: Literal[0, 1] = 0
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do with these parameters."""
+        return ("gather", "scatter") if self.split else self.all_ops
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per block, and one per piece."""
-        del ports
+        if self.split and ranks > 1:
+            ports = ports if self.ports is None else self.ports
+            return ranks * block_pieces(ranks, ports)
         return ranks if self.pieces == 1 else self.pieces
 
     def plan(self, collective: Collective, ports: int) -> Plan:
@@ -52,8 +64,11 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ranks = collective.rank_count
         if ranks == 1:
             return Plan(collective, ())
-        arcs = _arcs(ranks, ports if self.ports is None else self.ports)
-        if collective.op in ("scatter", "gather"):
+        ports = ports if self.ports is None else self.ports
+        arcs = _arcs(ranks, ports)
+        if self.split:
+            rounds = split_rounds(collective, ports)
+        elif collective.op in ("scatter", "gather"):
             rounds = _scatter(collective, arcs)
         else:
             rounds = _broadcast(collective, arcs, self.pieces)
@@ -142,6 +157,6 @@ def _broadcast(collective: Collective, arcs: _Arcs, pieces: int) -> list[Round]:
 ALGORITHM = Entry(
     name="spanning-tree",
     summary="k-ary tree on one configuration, in pieces: small buffers",
-    ops=SpanningTree.ops,
+    ops=SpanningTree.all_ops,
     make=SpanningTree,
 )

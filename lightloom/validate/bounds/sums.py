@@ -53,6 +53,35 @@ with x (n - k - 1 + n k) = n - k - 1, so that c cancels, gives by (b)
 as long as x >= (x + (1 - x) (n - 1) / n) / n, so that h counts for more than what it
 saves in f; else nothing new follows.
 
+Four portions. With e for the messages of the third, f for those of the fourth, q = k +
+1 and M = 1 + k + k^2; h(v) now is what v has after three. Whoever has less than n then
+needs a message in the fourth; and as above, but for the portion more,
+
+    (d)  h >= n / q,        f >= 1 - h / n.
+
+Nobody has more than M after two, and on average no more than 1 + A + q c. So
+
+    (e)  h  <=  1 + A + q c + M e.
+
+What each j sends in the third portion, to at most k ranks, it has from after one
+portion, q at most, and from each of its c(j) messages, q at most; with k for how often
+these are sent on,
+
+    (g)  h  <=  1 + A + q c + q e + k q c.
+
+All n - 1 others send something that ends up in v: in the fourth portion to v, in the
+third to one of q ranks, in the second to one of M, or else in the first. Each rank is
+one of so many for as many v at most, so on average
+
+    (i)  n A  >=  n - 1 - f - q e - M c.
+
+Weighing (e), (g) and (i) / n with u, w and z such that A, c and e count once each, and
+(d) with what then makes up for f and h,
+
+    A + c + e + f  >=  z (n - 1) / n - u - w + y + (u + w - y / n) n / q
+
+with y = 1 - z / n, as long as no weight is negative; else nothing new follows.
+
 More portions, or several segments: 2 (n - 1) / n, see `volume`. As portions last at
 least as long as they do for the average rank, the data time is messages times B / r.
 """
@@ -80,7 +109,8 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
 _THREE = 3
-_ENOUGH = 4
+_FOUR = 4
+_ENOUGH = 5
 
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -124,10 +154,12 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 
 
 def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
-    """Return the least messages per rank in 1, 2 or 3 portions of one segment.
+    """Return the least messages per rank in 1 to 4 portions of one segment.
 
     ``None`` if so few cannot do it at all.
     """
+    if portions == _FOUR:
+        return max(Fraction(2 * (ranks - 1), ranks), _in_four(ports, ranks))
     if portions == _THREE:
         return max(Fraction(2 * (ranks - 1), ranks), _in_three(ports, ranks))
     if portions == 1:
@@ -155,6 +187,25 @@ def _in_three(ports: int, ranks: int) -> Fraction:
         return Fraction(0)
     held = Fraction(ranks, ports + 1)
     return weight * (held - 1) + (1 - weight) * others + last * (1 - held / ranks)
+
+
+def _in_four(ports: int, ranks: int) -> Fraction:
+    """Return the least messages per rank in 4 portions, 0 where nothing follows."""
+    fold, near = ports + 1, 1 + ports + ports**2
+    one, two = Fraction(fold, ranks), Fraction(near, ranks)
+    # u + w + z = 1, q u + q^2 w + (M / n) z = 1 and M u + q w + (q / n) z = 1.
+    rows = (fold - two, fold**2 - two), (near - one, fold - one)
+    area = rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0]
+    if not area:
+        return Fraction(0)
+    u = ((1 - two) * rows[1][1] - (1 - one) * rows[0][1]) / area
+    w = ((1 - one) * rows[0][0] - (1 - two) * rows[1][0]) / area
+    z = 1 - u - w
+    last = 1 - z / ranks
+    held = u + w - last / ranks
+    if min(u, w, z, last, held) < 0:
+        return Fraction(0)
+    return z * Fraction(ranks - 1, ranks) - u - w + last + held * Fraction(ranks, fold)
 
 
 BOUND = BoundKind("sums", _find, _prove)

@@ -1,0 +1,64 @@
+"""All-reduce by two exchanges in overlapping subspaces, which load ports evenly.
+
+Of n = 2^(2 a - 1) ranks, as vectors of bits, let U be the span of the first a bits and
+V that of the last a: both have the bit z. A rank has circuits to those that differ by
+an element of U or V. An exchange in U and one in a complement of z in V, in any order,
+sum up all ranks, and so do V and a complement of z in U. There are 2^(a - 1)
+complements, in which every other element of V (or U) is as often as another. A part of
+the buffer for each of them, and for each order, loads the ports of all but z evenly in
+both rounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.schedule import Op
+from lightloom.synth.partition import Partition
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.synth.plan import Round
+
+
+def overlapping_bits(ranks: int) -> int | None:
+    """Return the a with n = 2^(2 a - 1), at least 2, if there is one."""
+    bits = ranks.bit_length()
+    return (
+        bits // 2 if ranks == 1 << (bits - 1) and bits >= 4 and not bits % 2 else None
+    )
+
+
+def subspace_parts(bits: int) -> list[tuple[IntArray, IntArray]]:
+    """Return what ranks exchange with in the first round and in the second, by part."""
+    size = 1 << (bits - 1)
+    shared = size
+    low, high = np.arange(size), np.arange(size) << bits
+    parts = []
+    for rest, complemented in ((low, high), (high, low)):
+        whole = np.concatenate([rest, rest | shared])[1:]
+        for weights in range(size):
+            parity = np.bitwise_count(np.arange(size) & weights) % 2
+            complement = (complemented | parity.astype(np.int64) * shared)[1:]
+            parts += [(whole, complement), (complement, whole)]
+    return parts
+
+
+def subspace_rounds(collective: Collective, bits: int) -> list[Round]:
+    """Return the two rounds, of some 2^a rows for each rank and part."""
+    parts = subspace_parts(bits)
+    differences = np.unique(np.concatenate([whole for whole, _ in parts]))
+    cut = Partition(len(parts), collective.chunk_count)
+    rank = np.arange(collective.rank_count, dtype=np.int64)[:, None]
+    made = []
+    for turn in range(2):
+        peers = np.concatenate([part[turn] for part in parts])
+        lengths = [len(part[turn]) for part in parts]
+        number = np.repeat(np.arange(len(parts), dtype=np.int64), lengths)
+        port = np.searchsorted(differences, peers)
+        one = cut.round(rank, rank ^ peers, number, 1, port=port, op=Op.REDUCE)
+        made += [] if one is None else [one]
+    return made
