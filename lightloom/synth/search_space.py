@@ -6,10 +6,10 @@ import itertools
 from math import isqrt, prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.synth.algorithms.even_steps import even_steps
 from lightloom.synth.algorithms.hub_relays import relays_fit
 from lightloom.synth.algorithms.lean_trees import lean_graph
 from lightloom.synth.algorithms.subspaces import overlapping_bits
+from lightloom.synth.digraphs.even_steps import even_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

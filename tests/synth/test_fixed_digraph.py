@@ -14,15 +14,15 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.even_steps import even_steps
-from lightloom.synth.algorithms.even_walks import even_walks
-from lightloom.synth.algorithms.kautz_graph import (
+from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
+from lightloom.synth.digraphs.even_steps import even_steps
+from lightloom.synth.digraphs.even_walks import even_walks
+from lightloom.synth.digraphs.kautz_graph import (
     circulant_arcs,
     kautz_arcs,
     shortest_trees,
 )
-from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
-from lightloom.synth.algorithms.metacyclic import Metacyclic, metacyclic_groups
+from lightloom.synth.digraphs.metacyclic import Metacyclic, metacyclic_groups
 from lightloom.synth.synthesise import synthesise
 from tests.oracle.rank_buffers import execute
 

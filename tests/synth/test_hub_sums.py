@@ -16,8 +16,8 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.de_bruijn import DeBruijn
 from lightloom.synth.algorithms.hub_trees import HubForest
+from lightloom.synth.digraphs.de_bruijn import DeBruijn
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.bounds.sums import least_messages
 from tests.oracle.rank_buffers import execute

@@ -13,18 +13,18 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.cayley import Cayley
-from lightloom.synth.algorithms.even_walks import even_walks
-from lightloom.synth.algorithms.kautz_graph import (
+from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
+from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.digraphs.cayley import Cayley
+from lightloom.synth.digraphs.even_walks import even_walks
+from lightloom.synth.digraphs.kautz_graph import (
     ColouredArcs,
     Digraph,
     circulant_arcs,
     kautz_arcs,
     shortest_trees,
 )
-from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
-from lightloom.synth.algorithms.metacyclic import Metacyclic
-from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.digraphs.metacyclic import Metacyclic
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
 

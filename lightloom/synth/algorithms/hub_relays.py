@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.algorithms.de_bruijn import DeBruijn
+    from lightloom.synth.digraphs.de_bruijn import DeBruijn
     from lightloom.synth.plan import Round
 
 _ROUNDS = 4

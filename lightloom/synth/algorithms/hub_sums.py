@@ -10,7 +10,6 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.de_bruijn import DeBruijn
 from lightloom.synth.algorithms.hub_relays import (
     relay_parts,
     relay_rounds,
@@ -18,6 +17,7 @@ from lightloom.synth.algorithms.hub_relays import (
 )
 from lightloom.synth.algorithms.hub_trees import HubForest, HubTrees
 from lightloom.synth.algorithms.part_moves import Moves, round_of
+from lightloom.synth.digraphs.de_bruijn import DeBruijn
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
 

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.algorithms.de_bruijn import DeBruijn
+    from lightloom.synth.digraphs.de_bruijn import DeBruijn
 
 
 _NEVER = np.int64(1) << 40

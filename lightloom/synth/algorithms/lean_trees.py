@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.algorithms.de_bruijn import DeBruijn
-from lightloom.synth.algorithms.kautz_graph import ColouredArcs, Digraph
+from lightloom.synth.digraphs.de_bruijn import DeBruijn
+from lightloom.synth.digraphs.kautz_graph import ColouredArcs, Digraph
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

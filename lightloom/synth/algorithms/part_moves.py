@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.algorithms.de_bruijn import DeBruijn
+    from lightloom.synth.digraphs.de_bruijn import DeBruijn
     from lightloom.synth.partition import Partition
     from lightloom.synth.plan import Round
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.algorithms.cayley import Cayley
-from lightloom.synth.algorithms.metacyclic import Metacyclic, metacyclic_groups
+from lightloom.synth.digraphs.cayley import Cayley
+from lightloom.synth.digraphs.metacyclic import Metacyclic, metacyclic_groups
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from lightloom.synth.algorithms.ports import coloured_ports
+from lightloom.synth.ports import coloured_ports
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.algorithms.even_choice import even_choice
-from lightloom.synth.algorithms.kautz_graph import ColouredArcs, Digraph
+from lightloom.synth.digraphs.even_choice import even_choice
+from lightloom.synth.digraphs.kautz_graph import ColouredArcs, Digraph
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.algorithms.metacyclic import Metacyclic
+    from lightloom.synth.digraphs.metacyclic import Metacyclic
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Cayley:
     def trees(self, *, backwards: bool = False) -> Digraph:
         """Return shortest paths whose last arcs are evenly loaded, round by round.
 
-        See `lightloom.synth.algorithms.kautz_graph.shortest_trees`; here all ranks
+        See `lightloom.synth.digraphs.kautz_graph.shortest_trees`; here all ranks
         take the same steps, and time is O(n^2).
         """
         return _trees(self, backwards=backwards)
