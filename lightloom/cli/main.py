@@ -16,7 +16,7 @@ SUMMARIES = {
     "conform": "Check a synthesiser of your own on generated tasks.",
     "replay": "Execute a schedule in time and say how long it takes.",
     "bound": "Print the lower bounds on the completion time of an instance.",
-    "solve": "Solve an optimisation problem, by a solver.",
+    "solve": "Solve an optimisation problem, by our algorithm or a solver.",
     "model": "Write an optimisation problem as a file that any solver reads.",
     "train": "Share a model out on a fabric and replay a training iteration.",
     "solvers": "List the solvers: which are here, and what they can do.",

@@ -1,4 +1,4 @@
-"""``lightloom solve``: an optimisation problem, by a solver."""
+"""``lightloom solve``: an optimisation problem, by our algorithm or a solver."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     "--period",
     type=int,
     metavar="US",
-    help="Microseconds from one setting of circuits to the next.  [default: 100 on a"
-    " ring, six reconfigurations on switches]",
+    help="Microseconds from one setting of circuits to the next.  [default: 100 on"
+    " rings, six reconfigurations elsewhere]",
 )
 @click.option("--gpus", type=int, metavar="N", help="Use so many nodes of the fabric.")
 @click.option(
