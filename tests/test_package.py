@@ -95,6 +95,37 @@ def test_every_command_line_start_is_light() -> None:
     assert heavy & loaded == set()
 
 
+@pytest.mark.parametrize(
+    ("work", "without"),
+    [
+        (
+            (
+                "from lightloom.synth.synthesise import synthesise\n"
+                "synthesise(load_instance('lightpath-16/all-reduce-1MiB'), 'lumorph-4')"
+            ),
+            {"pyomo", "scipy", "networkx", "highspy", "ortools"},
+        ),
+        (
+            (
+                "from lightloom.synth.training.planner import Planner\n"
+                "instance = load_instance('ocs-16/ncf-batch65536')\n"
+                "Planner(instance.task).plan(instance.fabric)"
+            ),
+            {"pyomo", "networkx", "highspy", "ortools"},
+        ),
+    ],
+    ids=["synthesis", "training"],
+)
+def test_work_without_solvers_loads_none(work: str, without: set[str]) -> None:
+    """Imports take longer than such work does."""
+    code = (
+        f"import sys\nfrom lightloom.instances.named import load_instance\n{work}\n"
+        "print(*sorted(sys.modules))"
+    )
+    loaded = set(run(sys.executable, "-c", code).split())
+    assert without & loaded == set()
+
+
 def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     """Every file of the package is in the wheel, and no test or document."""
     with zipfile.ZipFile(wheel) as archive:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from lightloom.synth.ports import coloured_ports
 
@@ -209,6 +207,9 @@ def _rearrange(
     fits = distance[start[:, None], into] == length - 1
     most = int(np.bincount(before[start, end]).max())
     for load in range(least, most):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
         graph = csr_array(np.repeat(fits, load, axis=1))
         found = maximum_bipartite_matching(graph, perm_type="column")
         if (found >= 0).all():

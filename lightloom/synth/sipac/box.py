@@ -6,8 +6,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from lightloom.core.errors import InfeasibleError, InputError
 
@@ -50,6 +48,9 @@ def box_of(
 
 def _require_connected(fabric: Sipac, nodes: tuple[int, ...]) -> None:
     """Raise unless shared switches join all nodes."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     node = np.array(nodes, dtype=np.int64)
     switches = []
     for level in range(fabric.levels):

@@ -14,7 +14,6 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.ocs.switches import switch_circuits
-from lightloom.synth.routing.lit_routes import lit_routes
 from lightloom.synth.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.training.circuits import CircuitSetter
 from lightloom.synth.training.controllers import light_most
@@ -100,6 +99,8 @@ def _lanes(fabric: Lightpath, demand: Demand) -> tuple[Circuits, ...]:
 
 def _one_each(fabric: Lightpath, demand: Demand, capacity: np.ndarray) -> Circuits:
     """Return a circuit for each pair, and what waveguides allow beside."""
+    from lightloom.synth.routing.lit_routes import lit_routes  # loads Pyomo
+
     src, dst, size_bytes = demand_columns(demand, fabric.node_count)
     room = capacity * fabric.lasers
     routing = minimum_congestion(fabric, src, dst, capacity=room)
