@@ -385,6 +385,6 @@ def _refuse_memory(workload: Workload) -> None:
     if most is None or needed <= most * workload.devices:
         return
     fix = f"use {-(-needed // most)} devices or more" if most else "give some memory"
-    what = f"the parts fit {workload.devices} devices in no way"
-    allowed = f"{most} bytes a device"
+    what = "the parts need more memory than all devices of a replica have"
+    allowed = f"at most {most * workload.devices} bytes"
     raise InfeasibleError(what, where="split", found=needed, allowed=allowed, fix=fix)

@@ -34,6 +34,8 @@ __all__ = ["Planner"]
 
 _USUAL = 16
 """Devices of a replica that are tried first, at most."""
+_REASONS = 3
+"""Reasons told, at most, why nothing can be run."""
 
 
 @dataclass(eq=False)
@@ -190,6 +192,7 @@ class Planner:
         """Return why no strategy can be run."""
         name = self.training.model or self.training.onnx
         local = min(each.strategy.local_batch for each in tried)
+        samples = f"{local} sample{'s' if local > 1 else ''}"
         fewest = smallest_fit(self.training, local, ports_of(fabric))
         most = max(each.strategy.model_parallel for each in tried)
         if fewest is not None and fewest > most:
@@ -197,10 +200,25 @@ class Planner:
                 f"{name} fits the memory of {self.training.gpu} at no split tried",
                 where="model_parallel",
                 found=f"at most {most} devices a replica",
-                allowed=f"{fewest} devices or more, {local} samples a replica",
+                allowed=f"{fewest} devices or more, {samples} a replica",
                 fix="let more devices share the model, or use a GPU with more memory",
             )
-        reasons = sorted({each.why for each in tried})
+        first: dict[str, Strategy] = {}
+        for each in sorted(tried, key=_devices):
+            first.setdefault(each.why, each.strategy)
+        shown = list(first.items())[:_REASONS]
+        reasons = "; ".join(
+            f"{shared.model_parallel} x {shared.replicas} devices: {why}"
+            for why, shared in shown
+        )
+        what = f"no strategy tried can be run: {reasons}"
         fix = "ask for other numbers of devices and replicas, or another fabric"
-        what = f"no strategy tried can be run: {'; '.join(reasons[:3])}"
+        if fewest is not None and all("memory" in why for why in first):
+            fix = f"{fewest} devices hold a replica of {samples}: use so many for each"
+            fix += ", on a larger fabric, or a smaller batch"
         return InfeasibleError(what, where=str(name), fix=fix)
+
+
+def _devices(tried: Tried) -> tuple[int, int, int]:
+    shared = tried.strategy
+    return shared.model_parallel, shared.replicas, shared.batch_size

@@ -185,6 +185,24 @@ def test_too_large_models_say_how_many_devices_would_do() -> None:
         )
 
 
+def test_too_many_samples_say_how_many_devices_would_do() -> None:
+    """So many share the model already, but then a replica has all samples."""
+    wide = Training(
+        batch_size=32,
+        gpu="v100",
+        precision="fp16",
+        optimiser="adam",
+        model="transformer-350m",
+        parameters={"layers": 4, "hidden": 8192, "heads": 64},
+    )
+    fewest = smallest_fit(wide, 8, None)
+    assert fewest is not None
+    assert 1 < fewest <= 4
+    says = f"1 x 4 devices: .*memory.*; {fewest} devices hold a replica of 8 samples"
+    with pytest.raises(InfeasibleError, match=says):
+        Planner(wide).plan(fabrics(4)["ideal-switch"])
+
+
 def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
     """With the kinds that there are."""
     fabric = Ramp(groups=2, racks=2, nodes_per_rack=2)
