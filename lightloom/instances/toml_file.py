@@ -186,11 +186,16 @@ def check_demand_rows(
 def instance_toml(instance: Instance) -> str:
     """Return an instance as TOML, every default filled in.
 
-    Lists of numbers fill their lines.
+    Only the nodes of a collective are left out where they are all, as they can be
+    thousands. Lists of numbers fill their lines.
     """
     import tomli_w
 
-    return _NUMBERS.sub(_filled, tomli_w.dumps(instance.table(), indent=_INDENT))
+    table = instance.table()
+    everybody = list(range(instance.fabric.node_count))
+    if table.get("collective", {}).get("nodes") == everybody:
+        del table["collective"]["nodes"]
+    return _NUMBERS.sub(_filled, tomli_w.dumps(table, indent=_INDENT))
 
 
 def _filled(numbers: re.Match[str]) -> str:

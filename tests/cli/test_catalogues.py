@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
+from typing import TYPE_CHECKING
 
 from lightloom.core.units import MIB
-from lightloom.instances.named import named_instances
+from lightloom.instances.named import load_instance, named_instances
+from lightloom.instances.toml_file import parse_instance
 from lightloom.synth.algorithms import catalogue
 from tests.cli.program import run, run_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_instances_lists_every_name() -> None:
@@ -33,14 +38,23 @@ def test_the_table_of_instances_has_a_row_for_every_fabric() -> None:
 
 
 def test_show_prints_toml_that_synth_would_read() -> None:
-    """The TOML of an instance has its fabric and task, defaults filled in."""
-    tables = tomllib.loads(run("instances", "show", "lightpath-4/scatter-1MiB").stdout)
+    """Defaults filled in, but no list of the nodes where all take part."""
+    name = "lightpath-4/scatter-1MiB"
+    tables = tomllib.loads(run("instances", "show", name).stdout)
     assert tables["fabric"]["rows"] == 2
-    assert tables["collective"] == {
-        "op": "scatter",
-        "nodes": [0, 1, 2, 3],
-        "buffer_bytes": MIB,
-    }
+    assert tables["collective"] == {"op": "scatter", "buffer_bytes": MIB}
+    assert parse_instance(tables, name=name) == load_instance(name)
+
+
+def test_show_lists_the_nodes_where_only_some_take_part(tmp_path: Path) -> None:
+    """In their order, which is that of the ranks."""
+    path = tmp_path / "some.toml"
+    path.write_text(
+        '[fabric]\nkind = "ideal-switch"\nnodes = 3\n'
+        '[collective]\nop = "scatter"\nbuffer_bytes = 6\nnodes = [2, 1, 0]\n'
+    )
+    tables = tomllib.loads(run("instances", "show", str(path)).stdout)
+    assert tables["collective"]["nodes"] == [2, 1, 0]
 
 
 def test_algorithms_lists_the_catalogue_with_parameters() -> None:
