@@ -185,8 +185,8 @@ def _check_header(line: bytes, place: str) -> None:
     fix = "name another file; this one is left as it is"
     try:
         found = msgspec.json.decode(line)
-        version = found["version"] if found["format"] == FORMAT else None
-        if version == VERSION:
+        kind, version = found["format"], found["version"]
+        if (kind, version) == (FORMAT, VERSION):
             _HEADER.decode(line)
     except (
         msgspec.DecodeError,
@@ -196,9 +196,11 @@ def _check_header(line: bytes, place: str) -> None:
         TypeError,
     ):
         raise FormatError("not a results file", where=place, fix=fix) from None
+    if kind != FORMAT:
+        what = "not a results file"
+        raise FormatError(what, where=place, found=kind, allowed=FORMAT, fix=fix)
     if version != VERSION:
         what, allowed = "results of another version", f"{FORMAT} {VERSION}"
-        found = version or found["format"]
-        raise FormatError(what, where=place, found=found, allowed=allowed, fix=fix)
+        raise FormatError(what, where=place, found=version, allowed=allowed, fix=fix)
     if not line.endswith(b"\n"):
         raise FormatError("the line is cut off", where=place, fix=fix)

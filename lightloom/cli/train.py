@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
 from lightloom.cli.streams import say, write_json, write_table, write_text
 from lightloom.cli.words import counted
@@ -122,7 +123,10 @@ def command(
         whole=whole,
         replayed=replayed,
     )
-    with progress("train") as tell:
+    options = {"model_parallel": "--model-parallel", "replicas": "--replicas"}
+    if batch is not None:
+        options["batch_size"] = "--batch"
+    with progress("train") as tell, as_given(asked.name, **options):
         planner = Planner(training, seed=seed, tell=tell)
         plan = planner.plan(asked.fabric, wish)
         others = _others(planner, asked.fabric, wish, tell) if compare else {}

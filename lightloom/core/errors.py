@@ -108,11 +108,16 @@ def _cut(text: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``did you mean ...?`` for the known names closest to `name`, or ''.
 
-    Among very many or very long names none is looked for: it takes too long.
+    Capitals and small letters are alike. Among very many or very long names none is
+    looked for: it takes too long.
     """
     names = sorted(known)
     if len(names) > _MOST_COMPARED or len(name) > _LONGEST_SHOWN:
         return ""
-    names = [other for other in names if len(other) <= _LONGEST_SHOWN]
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    alike: dict[str, list[str]] = {}
+    for other in names:
+        if len(other) <= _LONGEST_SHOWN:
+            alike.setdefault(other.casefold(), []).append(other)
+    found = difflib.get_close_matches(name.casefold(), alike, n=3, cutoff=0.5)
+    close = [other for folded in found for other in alike[folded]]
     return f"did you mean {' or '.join(close)}?" if close else ""

@@ -64,7 +64,7 @@ def test_a_file_cut_anywhere_is_refused_or_whole(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         (b'"version":1', b'"version":2', "another version"),
-        (b"lightloom-results", b"lightloom-schedule", "another version"),
+        (b"lightloom-results", b"lightloom-schedule", "not a results file"),
         (b'"record":"run"', b'"record":"ran"', "line 2"),
         (b'"seed":0', b'"seed":"0"', "line 2"),
         (b'"seed":0', b'"sede":0', "line 2"),

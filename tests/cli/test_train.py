@@ -139,6 +139,8 @@ def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
     ("options", "exit_code", "words"),
     [
         (("--model-parallel", "4", "--replicas", "3"), 2, "4 * 3 = 12"),
+        (("--model-parallel", "0"), 2, "--model-parallel: too few"),
+        (("--replicas", "3", "--batch", "8"), 2, "--batch: no batch divides"),
         (("--batch", "0"), 2, "--batch"),
         (("--replicas", "3"), 2, "no batch divides"),
         (("--replayed", "0"), 2, "--replayed"),

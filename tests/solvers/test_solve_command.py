@@ -148,6 +148,7 @@ def test_relaxation_has_no_answer() -> None:
     ("arguments", "said"),
     [
         (("--problem", "round"), "did you mean rounds"),
+        (("--problem", "ROUNDS"), "did you mean rounds"),
         (("--problem", "rounds", "--solver", "hihgs"), "did you mean highs"),
         (("--problem", "rounds", "--param", "path=3"), "did you mean paths"),
         (("--problem", "rounds", "--param", "paths=x"), "allowed: integer"),
