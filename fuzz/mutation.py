@@ -123,12 +123,13 @@ def _json_lines(data: bytes, draw: Random) -> bytes:
 def _toml(data: bytes, draw: Random) -> bytes:
     try:
         table = tomllib.loads(data.decode())
-        return tomli_w.dumps(_value_changed(table, draw)).encode()
+        changed = _value_changed(table, draw)
+        return tomli_w.dumps(changed).encode() if isinstance(changed, dict) else data
     except (ValueError, TypeError, AttributeError, RecursionError):
         return data
 
 
-def _value_changed(root: Any, draw: Random) -> Any:  # noqa: ANN401  (any JSON value)
+def _value_changed(root: object, draw: Random) -> object:
     """Return a copy with one value somewhere changed, dropped, doubled or moved."""
     root = copy.deepcopy(root)
     places = [(box, key) for box in _boxes(root) for key in _keys(box)]
@@ -163,7 +164,7 @@ def _boxes(value: object) -> list[Any]:
     return found
 
 
-def _keys(box: Any) -> list[Any]:  # noqa: ANN401
+def _keys(box: dict[Any, Any] | list[Any]) -> list[Any]:
     return list(box) if isinstance(box, dict) else list(range(len(box)))
 
 

@@ -6,21 +6,35 @@ import atexit
 import contextlib
 import os
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
 from lightloom.cli.failure import INTERNAL
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def leave(code: object) -> NoReturn:
-    """End the process with an exit code; what it has written is flushed.
 
-    What was registered to run at the end runs, without a word about what fails. Then
-    the memory goes back as a whole: Python would take a model of a million variables
-    apart piece by piece, which takes seconds.
+@contextlib.contextmanager
+def leaving() -> Iterator[None]:
+    """Have the process end soon after the block raises `SystemExit`.
+
+    What was registered to run at the end since runs before, without a word about what
+    fails. Then the memory goes back as a whole: Python would take a model of a million
+    variables apart piece by piece, which takes seconds.
     """
-    sys.unraisablehook = lambda _: None
-    atexit._run_exitfuncs()  # noqa: SLF001  (there is no public name)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(code if isinstance(code, int) else 0 if code is None else INTERNAL)
+    ended: list[SystemExit] = []
+    atexit.register(_end, ended)  # what is registered first is run last
+    try:
+        yield
+    except SystemExit as end:
+        sys.unraisablehook = lambda _: None
+        ended.append(end)  # and with it whatever its frames hold
+        raise
+
+
+def _end(ended: list[SystemExit]) -> None:
+    for end in ended:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(end.code if isinstance(end.code, int) else INTERNAL)

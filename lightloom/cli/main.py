@@ -6,7 +6,7 @@ import click
 
 from lightloom import __version__
 from lightloom.cli.lazy_group import LazyGroup, run
-from lightloom.cli.leave import leave
+from lightloom.cli.leave import leaving
 
 SUMMARIES = {
     "instances": "List the catalogue of instances, or print one as TOML.",
@@ -47,7 +47,5 @@ click.version_option(__version__, prog_name="lightloom")(lightloom)
 
 def main() -> None:
     """Run the program on the arguments of the process, and exit."""
-    try:
+    with leaving():
         run(lightloom)
-    except SystemExit as ended:
-        leave(ended.code)

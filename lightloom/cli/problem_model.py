@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightloom.cli.parameters import parse_parameters
 from lightloom.core.errors import InputError, nearest
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import Instance
     from lightloom.models import ModelSize, Problem
+    from lightloom.solvers import Model
 
 _WHERE = "--param"
 _WORDS = {"bool": "true or false", "int": "integer", "str": "text"}
@@ -36,7 +37,7 @@ class StatedProblem:
     variants: dict[str, object]
     size: ModelSize
 
-    def build(self) -> Any:  # noqa: ANN401  (Pyomo has no types)
+    def build(self) -> Model:
         """Return the model.
 
         Raises

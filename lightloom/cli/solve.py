@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lightloom.cli.problem_model import StatedProblem
     from lightloom.core.outcome import Outcome
     from lightloom.core.schedule import Schedule
-    from lightloom.solvers import Progress
+    from lightloom.solvers import Model, Progress
 
 OWN = "lightloom"
 ROUNDS = "rounds"
@@ -288,7 +288,7 @@ def _advice(stated: StatedProblem) -> str:
     return f"{text}, or use {size.instead}" if size.instead else text
 
 
-def _schedule(stated: StatedProblem, model: Any, seed: int) -> Schedule:  # noqa: ANN401
+def _schedule(stated: StatedProblem, model: Model, seed: int) -> Schedule:
     """Return the schedule that the answer is, its footer filled in."""
     from dataclasses import replace
 
@@ -306,7 +306,7 @@ def _schedule(stated: StatedProblem, model: Any, seed: int) -> Schedule:  # noqa
     )
 
 
-def _exact(stated: StatedProblem, model: Any) -> str | None:  # noqa: ANN401
+def _exact(stated: StatedProblem, model: Model) -> str | None:
     """Return the exact objective of the answer, ``None`` for a relaxation's values."""
     from lightloom.solvers.standard_form import has_integers
 

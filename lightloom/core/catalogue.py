@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import Protocol, TypeVar
+from typing import Any
 
 
-class Named(Protocol):
-    """Anything a catalogue can list."""
-
-    @property
-    def name(self) -> str:
-        """Name in the catalogue."""
-
-
-NamedT = TypeVar("NamedT", bound=Named)
-
-
-def walk(package: str, attribute: str, kind: type[NamedT]) -> dict[str, NamedT]:
+def walk(package: str, attribute: str) -> dict[str, Any]:
     """Return what the modules of a folder offer, by name, sorted.
 
     Parameters
@@ -27,17 +16,14 @@ def walk(package: str, attribute: str, kind: type[NamedT]) -> dict[str, NamedT]:
         Dotted name of the package whose modules are walked (not recursively).
     attribute
         Module constant that holds the entry, or a tuple of entries; modules
-        without it are not plugs.
-    kind
-        Type of the entries, for the type checker.
+        without it are not plugs. Entries have a `name`.
 
     Raises
     ------
     ValueError
         If two entries have the same name.
     """
-    del kind
-    found: dict[str, NamedT] = {}
+    found: dict[str, Any] = {}
     folder = importlib.import_module(package).__path__
     for info in sorted(pkgutil.iter_modules(folder), key=lambda info: info.name):
         module = importlib.import_module(f"{package}.{info.name}")

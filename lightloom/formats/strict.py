@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 import msgspec.inspect
@@ -163,10 +163,10 @@ def _choices(kind: msgspec.inspect.Type, steps: list[str | int]) -> str:
 
 def _at(table: object, path: str) -> object:
     """Return the value that a msgspec path such as ``$.src[3]`` points at."""
-    value = table
+    value: Any = table
     for step in _steps(path):
         try:
-            value = value[step]  # type: ignore[index]
+            value = value[step]
         except (KeyError, IndexError, TypeError):
             return None
     return value

@@ -94,7 +94,7 @@ class Problem:
 @functools.cache
 def catalogue() -> dict[str, Problem]:
     """Return every problem, by name."""
-    return walk(__name__, "PROBLEM", Problem)
+    return walk(__name__, "PROBLEM")
 
 
 def problem_of(name: str) -> Problem:

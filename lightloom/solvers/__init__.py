@@ -19,12 +19,13 @@ from lightloom.solvers.availability import (
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.registry import catalogue
 from lightloom.solvers.reporter import Progress, relative_gap
-from lightloom.solvers.solve import build_and_run, built, run, usable
+from lightloom.solvers.solve import Model, build_and_run, built, run, usable
 
 __all__ = [
     "Adapter",
     "Availability",
     "Capabilities",
+    "Model",
     "Progress",
     "SolveOptions",
     "SolverUnavailableError",

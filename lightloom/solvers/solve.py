@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -31,13 +31,17 @@ if TYPE_CHECKING:
         StandardForm,
     )
 
+Model: TypeAlias = Any
+"""A Pyomo model; Pyomo ships no types."""
+BuiltT = TypeVar("BuiltT")
+
 _INFINITE = 1e20
 _WHOLE = 1e-6
 """A bound this close to an integer stands for it, where objectives are integers."""
 
 
 def run(
-    model: Any,  # noqa: ANN401  (Pyomo has no types)
+    model: Model,
     solver: str = "highs",
     options: SolveOptions | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -81,11 +85,11 @@ def run(
 
 
 def build_and_run(
-    build: Callable[[], Any],
+    build: Callable[[], Model],
     solver: str,
     options: SolveOptions,
     progress: Callable[[Progress], None] | None = None,
-) -> tuple[Any, Outcome[FloatArray]]:
+) -> tuple[Model, Outcome[FloatArray]]:
     """Build a Pyomo model and solve it; the time limit is one for both.
 
     Parameters
@@ -113,7 +117,7 @@ def build_and_run(
     return model, _run(model, stamp, progress)
 
 
-def built(build: Callable[[], Any]) -> Any:  # noqa: ANN401  (Pyomo has no types)
+def built(build: Callable[[], BuiltT]) -> BuiltT:
     """Return the model that `build` builds.
 
     Pyomo logs what is raised on its way, though it is raised all the same; that log
@@ -149,7 +153,7 @@ def usable(name: str) -> Adapter:
 
 
 def run_adapter(
-    model: Any,  # noqa: ANN401  (Pyomo has no types)
+    model: Model,
     adapter: Adapter,
     options: SolveOptions,
     progress: Callable[[Progress], None] | None = None,
@@ -162,7 +166,7 @@ def run_adapter(
 
 
 def _run(
-    model: Any,  # noqa: ANN401  (Pyomo has no types)
+    model: Model,
     stamp: _Stamp,
     progress: Callable[[Progress], None] | None,
 ) -> Outcome[FloatArray]:

@@ -52,7 +52,7 @@ _MOST_COUNTED = 2**18
 @functools.cache
 def catalogue() -> dict[str, Family]:
     """Return every family, by name."""
-    return walk(__name__, "FAMILY", Family)
+    return walk(__name__, "FAMILY")
 
 
 def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:

@@ -70,7 +70,7 @@ class CollectiveOp:
 @functools.cache
 def catalogue() -> dict[str, CollectiveOp]:
     """Return every collective, by name."""
-    return walk(__name__, "OP", CollectiveOp)
+    return walk(__name__, "OP")
 
 
 def op_of(collective: Collective, where: str = "collective") -> CollectiveOp:

@@ -38,7 +38,7 @@ class FabricKind:
 @functools.cache
 def catalogue() -> dict[str, FabricKind]:
     """Return every kind of fabric, by name."""
-    return walk(__name__, "FABRIC", FabricKind)
+    return walk(__name__, "FABRIC")
 
 
 def load_fabric(

@@ -58,7 +58,7 @@ class WorkloadModel:
 @functools.cache
 def catalogue() -> dict[str, WorkloadModel]:
     """Return every model, by name."""
-    return walk(__name__, "MODEL", WorkloadModel)
+    return walk(__name__, "MODEL")
 
 
 def model_named(name: str) -> WorkloadModel:

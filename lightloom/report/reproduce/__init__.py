@@ -40,7 +40,7 @@ def catalogue() -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for paper in PAPERS:
         package = f"{__name__}.{paper}"
-        figures |= walk(package, "FIGURE", Figure)  # type: ignore[type-abstract]
+        figures |= walk(package, "FIGURE")
     return figures
 
 

@@ -83,7 +83,7 @@ class Entry:
 @functools.cache
 def catalogue() -> dict[str, Entry]:
     """Return every algorithm, by name."""
-    return walk(__name__, "ALGORITHM", Entry)
+    return walk(__name__, "ALGORITHM")
 
 
 def make_algorithm(

@@ -65,7 +65,7 @@ class Cayley:
         """
         node = np.arange(self.group.order, dtype=np.int64)
         prefixes, _ = _words(self)
-        between = self._between()
+        between = self.between()
         return np.stack(
             [self.group.product(node[:, None], prefix[between]) for prefix in prefixes]
         )
@@ -74,7 +74,7 @@ class Cayley:
         """Return how many walks from a rank take each step, shape (hops, d)."""
         return _words(self)[1]
 
-    def _between(self) -> IntArray:
+    def between(self) -> IntArray:
         """Return the element that leads from u to v, as [u, v]."""
         node = np.arange(self.group.order, dtype=np.int64)
         return self.group.product(self.group.inverse(node)[:, None], node)
@@ -100,7 +100,7 @@ def _trees(cayley: Cayley, *, backwards: bool) -> Digraph:
     for one, rows, taken in zip(element.tolist(), options, chosen, strict=True):
         before[one] = previous[one - 1, rows[taken, 0] % len(step)]
     node = np.arange(group.order, dtype=np.int64)
-    between = cayley._between()  # noqa: SLF001 - one module
+    between = cayley.between()
     return Digraph(distance[between], group.product(node[:, None], before[between]))
 
 

@@ -44,4 +44,4 @@ class FabricSynthesiser:
 @functools.cache
 def catalogue() -> dict[str, FabricSynthesiser]:
     """Return the fabrics that have a synthesiser of their own, by kind."""
-    return walk(__name__, "SYNTHESISER", FabricSynthesiser)
+    return walk(__name__, "SYNTHESISER")

@@ -123,7 +123,7 @@ def asked_of(instance: Instance) -> str:
 @functools.cache
 def catalogue() -> dict[str, OwnAlgorithm]:
     """Return the problems that have an algorithm of our own, by name."""
-    return walk(__name__, "OWN", OwnAlgorithm)
+    return walk(__name__, "OWN")
 
 
 def own_algorithm(problem: str) -> OwnAlgorithm:

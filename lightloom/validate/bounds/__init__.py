@@ -23,7 +23,7 @@ __all__ = ["BoundKind", "WitnessError", "all_bounds", "catalogue", "lower_bound"
 @functools.cache
 def catalogue() -> dict[str, BoundKind]:
     """Return every kind of bound, by name."""
-    return walk(__name__, "BOUND", BoundKind)
+    return walk(__name__, "BOUND")
 
 
 def all_bounds(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:

@@ -49,7 +49,7 @@ class ObjectiveReport:
 @functools.cache
 def catalogue() -> dict[str, Objective]:
     """Return every objective, by name."""
-    return walk(__name__, "OBJECTIVE", Objective)
+    return walk(__name__, "OBJECTIVE")
 
 
 def report(certificate: ObjectiveCertificate, *, refused: bool) -> ObjectiveReport:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.report.plots import Panel, Series
 from lightloom.report.reproduce.lumorph.claims import holds
 from lightloom.report.reproduce.reproduction import Reproduction
@@ -55,10 +56,12 @@ class Fig8Sip:
         rows: list[tuple[Value, ...]] = []
         for rate in self.rates:
             named = fabrics(self.gpus, rate)
+            switched = named[OCS]
+            assert isinstance(switched, Ocs)
             for count in (0, *self.switches):
                 fabric = named[FLAT]
                 if count:
-                    fabric = msgspec.structs.replace(named[OCS], switches=count)  # type: ignore[type-var]
+                    fabric = msgspec.structs.replace(switched, switches=count)
                 progress(f"{rate} Gb/s, {count} switches")
                 plan = best_plan(planner, fabric, curve, MOST_MODEL_PARALLEL)
                 if plan is None:

@@ -64,4 +64,4 @@ class CircuitSetter(Generic[FabricT]):
 @functools.cache
 def catalogue() -> dict[str, CircuitSetter[Any]]:
     """Return the fabrics with circuits for trainings, by kind."""
-    return walk(__name__, "SETTER", CircuitSetter)
+    return walk(__name__, "SETTER")
