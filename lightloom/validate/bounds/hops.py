@@ -21,52 +21,32 @@ from __future__ import annotations
 from math import comb
 from typing import TYPE_CHECKING
 
-from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
-from lightloom.validate.bounds.kind import BoundKind, Witness, WitnessError, no_keys
-from lightloom.validate.bounds.portions import (
-    can_carry,
-    fixed_ps,
-    least_portions,
-    narrow_ports,
-    require_carrier,
-)
-from lightloom.validate.bounds.stream import narrow
+from lightloom.validate.bounds.narrow import narrow_bound
+from lightloom.validate.bounds.portions import fixed_ps, least_portions
 
 if TYPE_CHECKING:
-    from lightloom.core.task import Task
-    from lightloom.instances.instance import AnyFabric
+    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.task import Collective
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not isinstance(task, Collective) or task.op != "all-to-all":
-        return None
-    if not can_carry(fabric) or narrow_ports(fabric) is None:
-        return None
-    return {} if task.rank_count > 1 and task.buffer_bytes else None
+def _serves(collective: Collective) -> bool:
+    return collective.op == "all-to-all"
 
 
-def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
-    require_carrier(fabric)
-    no_keys(witness)
-    ports = narrow_ports(fabric)
-    if ports is None or not isinstance(task, Collective) or task.op != "all-to-all":
-        message = "the kind hops is about all-to-all on one plane"
-        raise WitnessError(message)
-    ranks = task.rank_count
-    if ranks == 1:
-        return 0
-    block_bytes = task.buffer_bytes // ranks
+def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
+    ports, ranks = fabric.ports_per_node, collective.rank_count
+    block_bytes = collective.buffer_bytes // ranks
     rate = fabric.node_bits_per_s
     best: int | None = None
     for segments in range(1, -(-(ranks - 1) // ports) + 1):
-        least_ps = fixed_ps(narrow(fabric), segments, segments)
+        least_ps = fixed_ps(fabric, segments, segments)
         if best is not None and least_ps >= best:
             break  # and so on: a portion in each, and data besides
         portions = least_portions(ports, segments, ranks)
         sent = block_bytes * total_hops(ports, segments, ranks)
         data_ps = transmission_ps(sent, rate)
-        cost_ps = fixed_ps(narrow(fabric), portions, segments) + data_ps
+        cost_ps = fixed_ps(fabric, portions, segments) + data_ps
         best = cost_ps if best is None else min(best, cost_ps)
     assert best is not None
     return best
@@ -82,4 +62,4 @@ def total_hops(ports: int, segments: int, ranks: int) -> int:
     return total
 
 
-BOUND = BoundKind("hops", _find, _prove)
+BOUND = narrow_bound("hops", "all-to-all", _serves, _least_ps)

@@ -23,7 +23,6 @@ __all__ = [
     "fan_ps",
     "fixed_ps",
     "least_portions",
-    "narrow_ports",
     "reach_ps",
     "require_carrier",
 ]
@@ -41,16 +40,6 @@ def require_carrier(fabric: CircuitFabric | PacketFabric) -> None:
     if not can_carry(fabric):
         message = "the fabric carries nothing"
         raise WitnessError(message)
-
-
-def narrow_ports(fabric: CircuitFabric | PacketFabric) -> int | None:
-    """Return k where portions do not overlap and a circuit has one destination.
-
-    Then a node sends to at most k others in a portion. Else ``None``.
-    """
-    if not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
-        return None
-    return None if "multicast" in fabric.circuit_columns else fabric.ports_per_node
 
 
 def fixed_ps(fabric: CircuitFabric, portions: int, segments: int) -> int:

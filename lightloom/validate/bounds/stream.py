@@ -43,22 +43,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
-from lightloom.validate.bounds.kind import BoundKind, Witness, WitnessError, no_keys
-from lightloom.validate.bounds.portions import (
-    can_carry,
-    fixed_ps,
-    least_portions,
-    narrow_ports,
-    require_carrier,
-)
+from lightloom.validate.bounds.narrow import narrow_bound
+from lightloom.validate.bounds.portions import fixed_ps, least_portions
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric
-    from lightloom.core.task import Task
-    from lightloom.instances.instance import AnyFabric
+    from lightloom.core.task import Collective
 
 _FEW = 33
 
@@ -115,45 +107,19 @@ def _sums(parts: list[Fraction]) -> tuple[Fraction, ...]:
     return tuple(sums)
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not _applies(task) or not can_carry(fabric) or narrow_ports(fabric) is None:
-        return None
-    assert isinstance(task, Collective)
-    return {} if task.rank_count > 1 and task.buffer_bytes else None
-
-
-def _applies(task: Task) -> bool:
+def _serves(collective: Collective) -> bool:
     """Tell whether all of the buffer goes from, or to, one root."""
-    if not isinstance(task, Collective):
-        return False
-    op = op_of(task)
+    op = op_of(collective)
     return op.rooted and not op.uses_blocks
 
 
-def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
-    require_carrier(fabric)
-    no_keys(witness)
-    ports = narrow_ports(fabric)
-    if ports is None or not _applies(task):
-        message = "the kind stream is about broadcast and reduce on one plane"
-        raise WitnessError(message)
-    assert isinstance(task, Collective)
-    size_ps = Fraction(
-        task.buffer_bytes * BITS_PER_BYTE * PS_PER_S, fabric.node_bits_per_s
-    )
-    stream = _Stream.of(task.rank_count, ports, size_ps)
-    return _least_ps(narrow(fabric), ports, task.rank_count, stream)
-
-
-def narrow(fabric: AnyFabric) -> CircuitFabric:
-    """Return the fabric, whose `narrow_ports` are known, as one with circuits."""
-    return fabric  # type: ignore[return-value]
-
-
-def _least_ps(fabric: CircuitFabric, ports: int, ranks: int, stream: _Stream) -> int:
+def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return the least over all numbers of portions and segments."""
-    if ranks == 1:
-        return 0
+    ports, ranks = fabric.ports_per_node, collective.rank_count
+    size_ps = Fraction(
+        collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S, fabric.node_bits_per_s
+    )
+    stream = _Stream.of(ranks, ports, size_ps)
     first = least_portions(ports, 1, ranks)
     best = _least_in(fabric, stream, 1, first, None)
     segments = 1
@@ -204,4 +170,4 @@ def _up(value: Fraction) -> int:
     return -(-value.numerator // value.denominator)
 
 
-BOUND = BoundKind("stream", _find, _prove)
+BOUND = narrow_bound("stream", "broadcast and reduce", _serves, _least_ps)

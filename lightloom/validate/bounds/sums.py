@@ -91,53 +91,32 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.validate.bounds.kind import BoundKind, Witness, WitnessError, no_keys
-from lightloom.validate.bounds.portions import (
-    can_carry,
-    fixed_ps,
-    least_portions,
-    narrow_ports,
-    require_carrier,
-    summed_in_two,
-)
-from lightloom.validate.bounds.stream import narrow
+from lightloom.validate.bounds.narrow import narrow_bound
+from lightloom.validate.bounds.portions import fixed_ps, least_portions, summed_in_two
 
 if TYPE_CHECKING:
-    from lightloom.core.task import Task
-    from lightloom.instances.instance import AnyFabric
+    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.task import Collective
 
 _THREE = 3
 _FOUR = 4
 _ENOUGH = 5
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not isinstance(task, Collective) or task.op != "all-reduce":
-        return None
-    if not can_carry(fabric) or narrow_ports(fabric) is None:
-        return None
-    return {} if task.rank_count > 1 and task.buffer_bytes else None
+def _serves(collective: Collective) -> bool:
+    return collective.op == "all-reduce"
 
 
-def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
-    require_carrier(fabric)
-    no_keys(witness)
-    ports = narrow_ports(fabric)
-    if ports is None or not isinstance(task, Collective) or task.op != "all-reduce":
-        message = "the kind sums is about all-reduce on one plane"
-        raise WitnessError(message)
-    ranks = task.rank_count
-    if ranks == 1:
-        return 0
-    size_bits = task.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
+    ports, ranks = fabric.ports_per_node, collective.rank_count
+    size_bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
     times: list[int] = []
 
     def add(portions: int, segments: int, messages: Fraction) -> None:
         data_ps = messages * size_bits / fabric.node_bits_per_s
         rounded_ps = -(-data_ps.numerator // data_ps.denominator)
-        times.append(fixed_ps(narrow(fabric), portions, segments) + rounded_ps)
+        times.append(fixed_ps(fabric, portions, segments) + rounded_ps)
 
     least = least_portions(ports, 1, ranks)
     for portions in range(least, _ENOUGH):
@@ -208,4 +187,4 @@ def _in_four(ports: int, ranks: int) -> Fraction:
     return z * Fraction(ranks - 1, ranks) - u - w + last + held * Fraction(ranks, fold)
 
 
-BOUND = BoundKind("sums", _find, _prove)
+BOUND = narrow_bound("sums", "all-reduce", _serves, _least_ps)
