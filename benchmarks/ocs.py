@@ -24,8 +24,8 @@ from rich.table import Table
 
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.ocs.switches import switch_circuits
-from lightloom.validate.ocs import check_saturated_port
+from lightloom.synth.ocs.switch_circuits import switch_circuits
+from lightloom.validate.certificates.proofs.ocs_ports import check_saturated_port
 
 RUNS = 3
 SWITCHES = 16

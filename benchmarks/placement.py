@@ -27,12 +27,12 @@ from lightloom.instances.instance import Instance
 from lightloom.instances.workloads import default_training, model_named
 from lightloom.models.placement import build
 from lightloom.solvers import SolveOptions, run
-from lightloom.synth.placement.algorithm_one import algorithm_one
-from lightloom.synth.placement.graph import op_graph
-from lightloom.synth.placement.place import place_operations
-from lightloom.synth.placement.splitting import split_graph
+from lightloom.training.placement.graph_split import split_graph
+from lightloom.training.placement.operation_graph import op_graph
+from lightloom.training.placement.placement_search import place_operations
+from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
+from lightloom.validate.certificates.proofs.makespan import check_placement_witness
 from lightloom.validate.placement import check_placement
-from lightloom.validate.placement_bounds import check_placement_witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,10 +21,10 @@ from rich.table import Table
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.synth.ring.controller import control_ring
+from lightloom.synth.ring.flow_heuristic import control_ring
 from lightloom.synth.ring.wavelengths import RingPlan, ring_schedule, ring_wavelengths
 from lightloom.validate import verify
-from lightloom.validate.ring import check_ring_witness
+from lightloom.validate.certificates.proofs.ring_lines import check_ring_witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

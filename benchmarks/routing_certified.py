@@ -25,9 +25,12 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.routing import build
 from lightloom.solvers import SolveOptions, run
-from lightloom.synth.routing.certified import CertifiedRouting, certified_routing
+from lightloom.synth.routing.certified_routing import (
+    CertifiedRouting,
+    certified_routing,
+)
 from lightloom.synth.routing.graph import Graph
-from lightloom.validate.edge_lengths import check_edge_lengths
+from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

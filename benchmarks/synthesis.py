@@ -33,7 +33,7 @@ RUNS = 3
 CHILD = """
 import json, resource, sys, time
 start = time.perf_counter()
-from lightloom.instances.named import load_instance
+from lightloom.instances.catalogue import load_instance
 from lightloom.synth.publish import publish
 from lightloom.synth.synthesise import synthesise
 outcome = synthesise(load_instance(sys.argv[1]), sys.argv[2])

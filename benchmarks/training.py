@@ -19,12 +19,12 @@ from lightloom.core.training import Training
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import replay_iteration
-from lightloom.synth.training.iteration import training_iteration
-from lightloom.synth.training.layout import layout
-from lightloom.synth.training.networks import network_for, ports_of
-from lightloom.synth.training.replica import place_replica
-from lightloom.synth.training.strategy import Strategy
-from lightloom.synth.training.traffic import traffic
+from lightloom.training.fabric_networks import network_for, ports_of
+from lightloom.training.iteration import training_iteration
+from lightloom.training.iteration_traffic import traffic
+from lightloom.training.node_layout import layout
+from lightloom.training.replica import place_replica
+from lightloom.training.strategy import Strategy
 
 _GPUS = 1024
 _BITS_PER_S = 8 * 10**12

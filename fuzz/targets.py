@@ -14,9 +14,9 @@ from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.flexflow_tasks import read_flexflow_tasks
 from lightloom.formats.onnx_graph import read_onnx
-from lightloom.formats.op_graph import read_op_graph
+from lightloom.formats.operation_graph import read_op_graph
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.instances.toml_file import read_instance
+from lightloom.instances.instance_file import read_instance
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

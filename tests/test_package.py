@@ -18,7 +18,7 @@ import pytest
 
 import lightloom
 from lightloom.formats.schedule_reader import read_schedule_stream
-from lightloom.instances.toml_file import parse_instance
+from lightloom.instances.instance_file import parse_instance
 from lightloom.validate import verify
 
 ROOT = Path(__file__).parent.parent
@@ -107,7 +107,7 @@ def test_every_command_line_start_is_light() -> None:
         ),
         (
             (
-                "from lightloom.synth.training.planner import Planner\n"
+                "from lightloom.training.planner import Planner\n"
                 "instance = load_instance('ocs-16/ncf-batch65536')\n"
                 "Planner(instance.task).plan(instance.fabric)"
             ),
@@ -119,7 +119,7 @@ def test_every_command_line_start_is_light() -> None:
 def test_work_without_solvers_loads_none(work: str, without: set[str]) -> None:
     """Imports take longer than such work does."""
     code = (
-        f"import sys\nfrom lightloom.instances.named import load_instance\n{work}\n"
+        f"import sys\nfrom lightloom.instances.catalogue import load_instance\n{work}\n"
         "print(*sorted(sys.modules))"
     )
     loaded = set(run(sys.executable, "-c", code).split())

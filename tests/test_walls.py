@@ -8,7 +8,10 @@ import sys
 import pytest
 
 FORBIDDEN = (
+    "lightloom.problems",
     "lightloom.synth",
+    "lightloom.testing",
+    "lightloom.training",
     "lightloom.models",
     "lightloom.solvers",
     "pyomo",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-from lightloom.bench.contestants import COMPLETION_TIME
+from lightloom.bench.participants import COMPLETION_TIME
 from lightloom.bench.row import Proof
 from lightloom.core.certificate import CertificateStatus
 from lightloom.core.errors import InputError, NoAnswerError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
     from lightloom.models import Problem
     from lightloom.models.routing import RoutingAnswer
-    from lightloom.synth.own import OwnAnswer
-    from lightloom.validate.objectives import ObjectiveReport
+    from lightloom.problems import OwnAnswer
+    from lightloom.validate.certificates.objectives import ObjectiveReport
 
 OBJECTIVES = {
     "ocs": "circuits-per-byte",
@@ -32,7 +32,7 @@ OBJECTIVES = {
     "rounds": "rounds",
     "routing": "congestion",
 }
-"""Objectives of `lightloom.validate.objectives` that measure problems' answers."""
+"""Objectives that measure the answers of problems."""
 _PLACEMENT = "placement"
 
 
@@ -150,7 +150,7 @@ def _sign(
     schedule: Schedule,
     certificates: Iterable[ObjectiveCertificate],
 ) -> Schedule:
-    from lightloom.synth.sign import signed
+    from lightloom.synth.certify import signed
 
     return signed(schedule, instance, certificates)
 
@@ -162,7 +162,7 @@ def _judged(schedule: Schedule, given: Given, objective: str | None) -> Given:
     """
     from lightloom.instances.fabrics import load_fabric
     from lightloom.validate import verify
-    from lightloom.validate.objectives import catalogue
+    from lightloom.validate.certificates.objectives import catalogue
 
     verdict = verify(schedule)
     if not verdict.valid:
@@ -199,8 +199,8 @@ def _placed_again(job: Job, given: Given) -> Given:
     The algorithm gives the same placement for the same seed.
     """
     from lightloom.core.task import Workload
-    from lightloom.synth.placement.place import place_operations
-    from lightloom.validate.placement_bounds import check_placement_witness
+    from lightloom.training.placement.placement_search import place_operations
+    from lightloom.validate.certificates.proofs.makespan import check_placement_witness
 
     assert isinstance(job.instance.task, Workload)
     plan = place_operations(job.instance.task, seed=job.seed)
@@ -230,7 +230,7 @@ def _checked_routes(instance: Instance, answer: RoutingAnswer, given: Given) -> 
     """Return routes after their ends and their congestion were recomputed."""
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.models.routing import routing_requests
-    from lightloom.validate.routing import congestion_of
+    from lightloom.validate.certificates.proofs.congestion import congestion_of
 
     fabric = instance.fabric
     assert isinstance(fabric, Lightpath)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.bench.answers import Given, check_own, check_schedule, check_solver
 from lightloom.bench.clock import Clock
-from lightloom.bench.contestants import COMPLETION_TIME, OWN, is_callable
+from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.row import Ending, Finding, Proof
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Limit, Outcome, Reason
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lightloom.bench.events import Event
     from lightloom.bench.job import Job
+    from lightloom.problems import OwnAnswer
     from lightloom.solvers import SolveOptions
-    from lightloom.synth.own import OwnAnswer
 
 _ENDINGS = {
     Reason.PROVEN_OPTIMAL: Ending.OPTIMAL,
@@ -71,7 +71,7 @@ def _asked(job: Job, tell: Callable[[Event], None]) -> Finding:
 
 
 def _own(problem: str) -> Callable[..., OwnAnswer]:
-    from lightloom.synth.own import own_algorithm
+    from lightloom.problems import own_algorithm
 
     return own_algorithm(problem).solve
 
@@ -107,7 +107,7 @@ def _solved(job: Job, tell: Callable[[Event], None]) -> Finding:
     from lightloom.bench.warm_up import warm_up
     from lightloom.models import problem_of
     from lightloom.solvers import SolveOptions, run, usable
-    from lightloom.solvers.size import check_size
+    from lightloom.solvers.model_size import check_size
 
     problem = problem_of(job.problem)
     warm_up(usable(job.solver))
@@ -137,7 +137,7 @@ def _solved(job: Job, tell: Callable[[Event], None]) -> Finding:
 
 def _searched(job: Job, options: SolveOptions, clock: Clock) -> Finding:
     """Return the fewest rounds, horizon by horizon, as ``lightloom solve`` does."""
-    from lightloom.synth.exact.fewest_rounds import fewest_rounds
+    from lightloom.synth.rounds.exact_rounds import fewest_rounds
 
     outcome = fewest_rounds(job.instance, solver=job.solver, options=options)
     clock.progress(outcome.objective, outcome.bound)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_isolated"]
 
-_MAIN = "from lightloom.bench.nursery import main; main()"
+_MAIN = "from lightloom.bench.fork_server import main; main()"
 _ONE_THREAD = {
     f"{library}_NUM_THREADS": "1"
     for library in ("MKL", "NUMEXPR", "OMP", "OPENBLAS", "VECLIB_MAXIMUM")
@@ -73,7 +73,7 @@ def run_isolated(job: Job) -> Row:
 
 
 class _Nursery:
-    """A running `lightloom.bench.nursery`."""
+    """A running `lightloom.bench.fork_server`."""
 
     def __init__(self) -> None:
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  (closed with it)

@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from lightloom.bench.curve import Curve, by_label, stairs
+from lightloom.bench.plot_curve import Curve, by_label, stairs
 from lightloom.bench.row import Ending
 
 if TYPE_CHECKING:

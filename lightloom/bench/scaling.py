@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from lightloom.bench.curve import Curve, by_label
+from lightloom.bench.plot_curve import Curve, by_label
 from lightloom.bench.summary import geometric_mean
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.bench import families
-from lightloom.bench.contestants import entrant
 from lightloom.bench.job import Job, instance_hash
+from lightloom.bench.participants import entrant
 from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.core.units import MIB
-from lightloom.formats.strict import convert
+from lightloom.formats.record_conversion import convert
 from lightloom.formats.toml_tables import parse_toml, read_toml
-from lightloom.instances.named import load_instance
+from lightloom.instances.catalogue import load_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

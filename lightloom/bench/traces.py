@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.bench.curve import Curve, by_label, stairs
+from lightloom.bench.plot_curve import Curve, by_label, stairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from lightloom.bench import session
-from lightloom.bench.contestants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.events import Answered, Found, Progressed, Started
+from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.row import Ending, Finding
 
 if TYPE_CHECKING:

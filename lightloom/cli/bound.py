@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.error_locations import as_given
+from lightloom.cli.formatting import answer_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import write_json, write_table, write_text
-from lightloom.cli.words import answer_text
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> 
 
 
 def _completion_time(instance: str, *, as_json: bool) -> None:
-    from lightloom.instances.named import load_instance
-    from lightloom.validate.bounds import all_bounds, lower_bound
+    from lightloom.instances.catalogue import load_instance
+    from lightloom.validate.certificates.completion_time import all_bounds, lower_bound
 
     question = load_instance(instance)
     with progress("bound") as tell:
@@ -72,8 +72,8 @@ def _completion_time(instance: str, *, as_json: bool) -> None:
 
 
 def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None:
-    from lightloom.instances.named import load_instance
-    from lightloom.synth.own import own_algorithm, problem_bounds
+    from lightloom.instances.catalogue import load_instance
+    from lightloom.problems import own_algorithm, problem_bounds
 
     with progress("bound") as tell:
         tell("looking for witnesses")

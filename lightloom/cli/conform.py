@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import write_json, write_text
+from lightloom.cli.error_locations import as_given
 from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
 from lightloom.cli.seconds import Seconds
-from lightloom.cli.streams import write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.validate import ConformanceReport
-    from lightloom.validate.conformance.report import Example
+    from lightloom.testing import ConformanceReport
+    from lightloom.testing.conformance.report import Example
 
 
 @click.command(
@@ -83,7 +83,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Check a synthesiser and say what was found."""
-    from lightloom.validate import check_synthesiser
+    from lightloom.testing import check_synthesiser
 
     options = {"kinds": "--fabric", "tasks": "--task", "limit_s": "--time-limit"}
     with progress("conform") as tell, as_given(**options), _no_traces():

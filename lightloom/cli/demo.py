@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from lightloom.cli.console import say, write_table
 from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.outputs import output_folder
+from lightloom.cli.output_paths import output_folder
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import say, write_table
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ideal_switch import IdealSwitch
@@ -36,7 +36,7 @@ _RACK, _SWITCH = "lightpath-256", "ideal-switch-256"
 def command(ctx: click.Context, out: str) -> None:
     """Run the demonstration."""
     from lightloom.core.units import MIB
-    from lightloom.instances.named import fabrics
+    from lightloom.instances.catalogue import fabrics
     from lightloom.report.demo import demonstrate
 
     known = fabrics()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.streams import write_json, write_table, write_text
 from lightloom.core.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def command(
     """List the catalogue."""
     if ctx.invoked_subcommand is not None:
         return
-    from lightloom.instances.collectives import catalogue
-    from lightloom.instances.named import (
+    from lightloom.instances.catalogue import (
         demand_fabrics,
         fabrics,
         named_instances,
     )
+    from lightloom.instances.collectives import catalogue
     from lightloom.instances.workloads import catalogue as models
 
     _check("--fabric", fabric, [*fabrics(), *demand_fabrics()])
@@ -71,8 +71,8 @@ def command(
 @click.argument("name")
 def show(name: str) -> None:
     """Print one instance, named or in a file."""
-    from lightloom.instances.named import load_instance
-    from lightloom.instances.toml_file import instance_toml
+    from lightloom.instances.catalogue import load_instance
+    from lightloom.instances.instance_file import instance_toml
 
     write_text(instance_toml(load_instance(name)))
 

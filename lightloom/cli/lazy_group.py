@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lightloom.cli.console import end_line, say, silence_stdout
 from lightloom.cli.failure import PIPE_CLOSED, describe
-from lightloom.cli.streams import end_line, say, silence_stdout
 from lightloom.core.errors import nearest
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from lightloom import __version__
+from lightloom.cli.fast_exit import leaving
 from lightloom.cli.lazy_group import LazyGroup, run
-from lightloom.cli.leave import leaving
 
 SUMMARIES = {
     "instances": "List the catalogue of instances, or print one as TOML.",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from lightloom.cli.console import write_json, write_text
+from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.outputs import check_output
-from lightloom.cli.places import as_given
+from lightloom.cli.output_paths import check_output
 from lightloom.cli.problem_model import places, state_problem
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import write_json, write_text
 
 
 @click.command(

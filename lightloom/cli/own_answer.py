@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from lightloom import __version__
 from lightloom.core.outcome import Reason
-from lightloom.instances.named import load_instance
-from lightloom.synth.own import NAME, own_algorithm
-from lightloom.synth.sign import signed
+from lightloom.instances.catalogue import load_instance
+from lightloom.problems import NAME, own_algorithm
+from lightloom.synth.certify import signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

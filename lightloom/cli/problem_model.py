@@ -65,7 +65,7 @@ def state_problem(
         Unknown instance, problem or variant; a model that is too large, with its
         estimate; an instance that is not of the problem.
     """
-    from lightloom.instances.named import load_instance
+    from lightloom.instances.catalogue import load_instance
     from lightloom.models import problem_of
 
     problem = problem_of(problem_name)
@@ -98,7 +98,7 @@ def check_problem_size(
     InputError
         With the estimate, and what to use instead.
     """
-    from lightloom.solvers.size import check_size
+    from lightloom.solvers.model_size import check_size
 
     size = problem.size(instance, **variants)
     check_size(

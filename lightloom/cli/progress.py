@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lightloom.cli.streams import say
+from lightloom.cli.console import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

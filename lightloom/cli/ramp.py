@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import write_json, write_table, write_text
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.instances.instance import Instance
     from lightloom.synth.ramp.nic import Instruction, Program
-    from lightloom.validate.stream import StreamReport
+    from lightloom.validate.schedule_stream import StreamReport
 
 _OPERATION = (
     "Operation: all-gather, all-reduce, all-to-all, barrier, broadcast, gather, reduce,"
@@ -129,8 +129,8 @@ def check(
 
 
 def _ramp(name: str) -> tuple[Ramp, Instance]:
+    from lightloom.instances.catalogue import load_instance
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.instances.named import load_instance
 
     question = load_instance(name)
     if not isinstance(question.fabric, Ramp):

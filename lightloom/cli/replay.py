@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import say, write_json, write_table, write_text
+from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.outputs import STDOUT, check_output
+from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import say, write_json, write_table, write_text
-from lightloom.cli.words import counted
 from lightloom.core.errors import LightloomError
 from lightloom.core.units import format_ps
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from lightloom.cli.console import say, write_table, write_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.outputs import output_folder
+from lightloom.cli.output_paths import output_folder
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import say, write_table, write_text
 
 
 @click.command(
@@ -27,7 +27,7 @@ from lightloom.cli.streams import say, write_table, write_text
 )
 def command(name: str | None, out: str | None) -> None:
     """Compute a figure, print it beside the paper, and save it."""
-    from lightloom.report.reproduce import catalogue, figure
+    from lightloom.papers import catalogue, figure
 
     if name is None:
         from lightloom.report.tables import Column, terminal_table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from lightloom.cli.console import write_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.streams import write_text
 
 
 @click.command("schema", help=SUMMARIES["schema"])

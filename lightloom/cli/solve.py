@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lightloom.cli.console import write_json, write_text
+from lightloom.cli.error_locations import as_given
 from lightloom.cli.failure import INTERRUPTED, NO_ANSWER
+from lightloom.cli.formatting import answer_text, value_text
+from lightloom.cli.json_records import certificates_text, objective_record
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.outputs import check_output
+from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_parameters
-from lightloom.cli.places import as_given
 from lightloom.cli.problem_model import places, state_problem
 from lightloom.cli.progress import progress
-from lightloom.cli.records import certificates_text, objective_record
 from lightloom.cli.seconds import Seconds
-from lightloom.cli.streams import write_json, write_text
-from lightloom.cli.words import answer_text, value_text
 from lightloom.core.errors import InfeasibleError, InputError, nearest
 from lightloom.core.outcome import Limit, Reason
 
@@ -208,7 +208,7 @@ def _own(
 
 def default_solver(problem: str, *, for_model: bool) -> str:
     """Return who solves a problem when nobody is asked for."""
-    from lightloom.synth.own import catalogue
+    from lightloom.problems import catalogue
 
     return OWN if problem in catalogue() and not for_model else "highs"
 
@@ -292,8 +292,8 @@ def _schedule(stated: StatedProblem, model: Model, seed: int) -> Schedule:
     """Return the schedule that the answer is, its footer filled in."""
     from dataclasses import replace
 
-    from lightloom.synth.own import best_certificates
-    from lightloom.synth.sign import signed
+    from lightloom.problems import best_certificates
+    from lightloom.synth.certify import signed
 
     assert stated.problem.schedule is not None
     answer = stated.problem.decode(model)

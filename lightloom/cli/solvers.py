@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from lightloom.cli.console import write_json, write_table
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.streams import write_json, write_table
 
 
 @click.command("solvers", help=SUMMARIES["solvers"])

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import say_table, write_json, write_text
+from lightloom.cli.error_locations import as_given
+from lightloom.cli.formatting import counted
+from lightloom.cli.json_records import certificate_record, certificate_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.outputs import check_output
+from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_parameters
-from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
-from lightloom.cli.records import certificate_record, certificate_text
-from lightloom.cli.streams import say_table, write_json, write_text
-from lightloom.cli.words import counted
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from lightloom.synth.candidate import Candidate
+    from lightloom.synth.auto.candidate_pool import Candidate
     from lightloom.synth.synthesise import Synthesis
     from lightloom.validate import CertificateReport
 
@@ -85,7 +85,7 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.instances.named import load_instance
+    from lightloom.instances.catalogue import load_instance
     from lightloom.synth.publish import publish
     from lightloom.synth.synthesise import synthesise
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import say, write_json, write_table, write_text
+from lightloom.cli.error_locations import as_given
+from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.places import as_given
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import say, write_json, write_table, write_text
-from lightloom.cli.words import counted
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.units import PS_PER_S, PS_PER_US, format_ps
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.instances.jobs import Blocks, Fragmentation
-    from lightloom.synth.training.plan import TrainingPlan, Wish
-    from lightloom.synth.training.planner import Planner
+    from lightloom.training.planner import Planner
+    from lightloom.training.training_plan import TrainingPlan, TrainingRequest
 
 
 @click.command(
@@ -100,9 +100,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Share a model out, replay an iteration, and say how long it takes."""
-    from lightloom.instances.named import load_instance
-    from lightloom.synth.training.plan import Wish
-    from lightloom.synth.training.planner import Planner
+    from lightloom.instances.catalogue import load_instance
+    from lightloom.training.planner import Planner
+    from lightloom.training.training_plan import TrainingRequest
 
     if curve is not None and batch is not None:
         what = "a batch, or a curve of batches"
@@ -113,7 +113,7 @@ def command(
     asked = load_instance(instance)
     training = _training(asked, batch)
     nodes, broken = _nodes(asked.fabric, gpus, jobs)
-    wish = Wish(
+    request = TrainingRequest(
         iterations=_curve(curve),
         model_parallel=model_parallel,
         replicas=replicas,
@@ -128,8 +128,8 @@ def command(
         options["batch_size"] = "--batch"
     with progress("train") as tell, as_given(asked.name, **options):
         planner = Planner(training, seed=seed, tell=tell)
-        plan = planner.plan(asked.fabric, wish)
-        others = _others(planner, asked.fabric, wish, tell) if compare else {}
+        plan = planner.plan(asked.fabric, request)
+        others = _others(planner, asked.fabric, request, tell) if compare else {}
     _write_files(plan, trace, traffic)
     if as_json:
         record = _record(instance, plan, broken)
@@ -219,22 +219,25 @@ def _require_rows(fabric: AnyFabric, nodes: int, option: str) -> None:
 
 
 def _others(
-    planner: Planner, fabric: AnyFabric, wish: Wish, tell: Callable[[str], None]
+    planner: Planner,
+    fabric: AnyFabric,
+    request: TrainingRequest,
+    tell: Callable[[str], None],
 ) -> dict[str, TrainingPlan | str]:
     """Return the same training on other fabrics, or why it does not run there."""
     from dataclasses import replace
 
-    from lightloom.synth.training.rivals import grid_rivals, rivals
+    from lightloom.training.baselines import baselines, grid_baselines
 
-    count = fabric.node_count if wish.nodes is None else len(wish.nodes)
+    count = fabric.node_count if request.nodes is None else len(request.nodes)
     rate, alpha_ps = fabric.node_bits_per_s, fabric.alpha_ps
-    named = rivals(count, rate, alpha_ps=alpha_ps)
-    named |= grid_rivals(count, rate, alpha_ps=alpha_ps)
+    named = baselines(count, rate, alpha_ps=alpha_ps)
+    named |= grid_baselines(count, rate, alpha_ps=alpha_ps)
     found: dict[str, TrainingPlan | str] = {}
     for name, other in named.items():
         tell(f"comparing with {name}")
         try:
-            found[name] = planner.plan(other, replace(wish, nodes=None))
+            found[name] = planner.plan(other, replace(request, nodes=None))
         except LightloomError as problem:
             found[name] = str(problem)
     return found

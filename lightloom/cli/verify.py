@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.console import write_json, write_text
 from lightloom.cli.failure import INVALID
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
-from lightloom.cli.records import (
+from lightloom.cli.formatting import counted
+from lightloom.cli.json_records import (
     certificate_record,
     certificates_text,
     objective_record,
 )
-from lightloom.cli.streams import write_json, write_text
-from lightloom.cli.words import counted
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
 
 if TYPE_CHECKING:
     from lightloom.validate import Verdict

@@ -8,6 +8,7 @@ from typing import cast
 import msgspec
 
 from lightloom.core.errors import FormatError, nearest
+from lightloom.formats.record_conversion import convert
 from lightloom.formats.schedule_records import (
     FORMAT_NAME,
     RECORDS,
@@ -18,7 +19,6 @@ from lightloom.formats.schedule_records import (
     SegmentRecord,
     StepRecord,
 )
-from lightloom.formats.strict import convert
 
 _INT64_MAX = 2**63 - 1
 

@@ -16,9 +16,9 @@ from lightloom.core.training import (
 )
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
-from lightloom.formats.strict import convert
+from lightloom.formats.record_conversion import convert
 from lightloom.instances.gpus import gpu_named
-from lightloom.instances.measured import with_measurements
+from lightloom.instances.measured_times import with_measurements
 from lightloom.instances.roofline import Machine, roofline
 from lightloom.instances.workloads import layer_graph, model_named
 

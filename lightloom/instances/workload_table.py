@@ -11,8 +11,8 @@ from msgspec import Meta
 from lightloom.core.acyclic import refuse_cycle
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
-from lightloom.formats.op_graph import read_op_graph
-from lightloom.formats.strict import convert
+from lightloom.formats.operation_graph import read_op_graph
+from lightloom.formats.record_conversion import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,13 +26,13 @@ from pyomo.core.expr import LinearExpression
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
-from lightloom.models.linear import difference, total, weighted
+from lightloom.models.linear_expression import difference, total, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lightloom.instances.instance import Instance
-    from lightloom.models.linear import Linear, Model, Variable
+    from lightloom.models.linear_expression import Linear, Model, Variable
 
 Pair: TypeAlias = tuple[int, int]
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pyomo.environ as pyo
 
-from lightloom.models.linear import total
-from lightloom.models.paths import open_edges, route_edges
+from lightloom.models.candidate_routes import open_edges, route_edges
+from lightloom.models.linear_expression import total
 from lightloom.models.rounds_answer import light_paths
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.models.linear import Model, Variable
+    from lightloom.models.linear_expression import Model, Variable
 
 
 def build_colouring(fabric: Lightpath, circuits: Circuits) -> Model:

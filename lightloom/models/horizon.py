@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lightloom.models.paths import open_edges, route_edges
+from lightloom.models.candidate_routes import open_edges, route_edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.models.candidate_routes import Edge, Pair, Routes
     from lightloom.models.deliveries import Deliveries
-    from lightloom.models.paths import Edge, Pair, Routes
 
 
 def rounds_that_suffice(

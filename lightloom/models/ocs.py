@@ -12,6 +12,11 @@ from pyomo.common.gc_manager import PauseGC
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.fluid_schedule import (
+    circuits_by_pair,
+    exact_schedule,
+    sizes_by_pair,
+)
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.models import ModelSize, Problem
 from lightloom.models.bottleneck import (
@@ -21,8 +26,7 @@ from lightloom.models.bottleneck import (
     maximise_slowest,
     put_in_order,
 )
-from lightloom.models.fluid import circuits_by_pair, exact_schedule, sizes_by_pair
-from lightloom.models.linear import total
+from lightloom.models.linear_expression import total
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
     from lightloom.models.bottleneck import Pair
-    from lightloom.models.linear import Model, Variable
+    from lightloom.models.linear_expression import Model, Variable
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ def objective(answer: OcsAnswer) -> Fraction:
 
 def schedule(instance: Instance, answer: OcsAnswer) -> Schedule:
     """Return the demand served on an answer's circuits, all at once."""
-    return exact_schedule(instance, answer.demand, answer.switches)
+    return exact_schedule(instance.fabric, answer.demand, answer.switches)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:

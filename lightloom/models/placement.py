@@ -18,11 +18,11 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.placement import Placement
 from lightloom.core.task import Workload
 from lightloom.models import ModelSize, Problem
-from lightloom.models.linear import difference, total, weighted
+from lightloom.models.linear_expression import difference, total, weighted
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
-    from lightloom.models.linear import Linear, Model
+    from lightloom.models.linear_expression import Linear, Model
 
 
 @dataclass(frozen=True)

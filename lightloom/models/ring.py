@@ -12,6 +12,11 @@ from pyomo.common.gc_manager import PauseGC
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.fluid_schedule import (
+    circuits_by_pair,
+    exact_schedule,
+    sizes_by_pair,
+)
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.models import ModelSize, Problem
 from lightloom.models.bottleneck import (
@@ -21,8 +26,7 @@ from lightloom.models.bottleneck import (
     maximise_slowest,
     put_in_order,
 )
-from lightloom.models.fluid import circuits_by_pair, exact_schedule, sizes_by_pair
-from lightloom.models.linear import total
+from lightloom.models.linear_expression import total
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
     from lightloom.models.bottleneck import Pair
-    from lightloom.models.linear import Model, Variable
+    from lightloom.models.linear_expression import Model, Variable
 
 Way: TypeAlias = tuple[int, int, int]
 """(source, destination, direction)."""
@@ -159,7 +163,7 @@ def objective(answer: RingAnswer) -> Fraction:
 
 def schedule(instance: Instance, answer: RingAnswer) -> Schedule:
     """Return the demand served on an answer's circuits, all at once."""
-    return exact_schedule(instance, answer.demand, [answer.circuits])
+    return exact_schedule(instance.fabric, answer.demand, [answer.circuits])
 
 
 def size(instance: Instance, **_: object) -> ModelSize:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pyomo.environ as pyo
 from pyomo.common.gc_manager import PauseGC
 
-from lightloom.models.linear import total
+from lightloom.models.linear_expression import total
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.models.bottleneck import Pair
-    from lightloom.models.linear import Model, Variable
+    from lightloom.models.linear_expression import Model, Variable
     from lightloom.models.ring import Way
 
 

@@ -17,15 +17,15 @@ from pyomo.common.gc_manager import PauseGC
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.models import ModelSize, Problem
-from lightloom.models.deliveries import copy_question
-from lightloom.models.horizon import rounds_that_suffice
-from lightloom.models.linear import difference, total
-from lightloom.models.paths import (
+from lightloom.models.candidate_routes import (
     candidate_routes,
     check_routes,
     most_routes,
     open_edges,
 )
+from lightloom.models.deliveries import copy_question
+from lightloom.models.horizon import rounds_that_suffice
+from lightloom.models.linear_expression import difference, total
 from lightloom.models.rounds_answer import (
     decode_rounds,
     round_count,
@@ -41,9 +41,9 @@ from lightloom.models.rounds_circuits import (
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.instances.instance import Instance
+    from lightloom.models.candidate_routes import Pair, Routes
     from lightloom.models.deliveries import Deliveries
-    from lightloom.models.linear import Linear, Model
-    from lightloom.models.paths import Pair, Routes
+    from lightloom.models.linear_expression import Linear, Model
 
 DEFAULT_PATHS = 2
 

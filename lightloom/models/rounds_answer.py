@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
-    from lightloom.models.linear import Model
-    from lightloom.models.paths import Route
+    from lightloom.models.candidate_routes import Route
+    from lightloom.models.linear_expression import Model
 
 
 @dataclass(frozen=True, eq=False)

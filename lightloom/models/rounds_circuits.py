@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyomo.environ as pyo
 
-from lightloom.models.linear import difference, total
-from lightloom.models.paths import open_edges, route_edges
+from lightloom.models.candidate_routes import open_edges, route_edges
+from lightloom.models.linear_expression import difference, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.models.candidate_routes import Routes
     from lightloom.models.deliveries import Deliveries
-    from lightloom.models.linear import Linear, Model, Variable
-    from lightloom.models.paths import Routes
+    from lightloom.models.linear_expression import Linear, Model, Variable
 
 
 class Wavelengths(StrEnum):

@@ -17,22 +17,22 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models import ModelSize, Problem
-from lightloom.models.deliveries import copy_question
-from lightloom.models.linear import difference, total, weighted
-from lightloom.models.paths import (
+from lightloom.models.candidate_routes import (
     candidate_routes,
     check_routes,
     most_routes,
     open_edges,
     route_edges,
 )
+from lightloom.models.deliveries import copy_question
+from lightloom.models.linear_expression import difference, total, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lightloom.instances.instance import Instance
-    from lightloom.models.linear import Linear, Model, Variable
-    from lightloom.models.paths import Edge, Pair, Route, Routes
+    from lightloom.models.candidate_routes import Edge, Pair, Route, Routes
+    from lightloom.models.linear_expression import Linear, Model, Variable
 
 Requests: TypeAlias = "Sequence[Pair]"
 Stated: TypeAlias = "tuple[dict[Edge, list[Variable]], list[tuple[int, Variable]]]"

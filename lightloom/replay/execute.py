@@ -9,19 +9,19 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import load_fabric
-from lightloom.replay.circuit_clock import CircuitClock
-from lightloom.replay.packet_clock import PacketClock
-from lightloom.replay.record import Record
-from lightloom.replay.transfer_rows import INT64_MAX, transfer_batches
+from lightloom.replay.clock.circuit_clock import CircuitClock
+from lightloom.replay.clock.packet_clock import PacketClock
+from lightloom.replay.clock.step_record import Record
+from lightloom.replay.clock.transfer_rows import INT64_MAX, transfer_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.clock import Clock, Times
+    from lightloom.replay.clock.clock import Clock, Times
+    from lightloom.replay.clock.transfer_rows import TransferRows
     from lightloom.replay.timeline import Timeline
-    from lightloom.replay.transfer_rows import TransferRows
 
 
 def replay(schedule: Schedule) -> Timeline:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.replay.clock.transfer_rows import slices
 from lightloom.replay.timeline import NodeTimes
-from lightloom.replay.transfer_rows import slices
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

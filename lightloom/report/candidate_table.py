@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.synth.candidate import Candidate
+    from lightloom.synth.auto.candidate_pool import Candidate
 
 _COLUMNS = (
     Column("algorithm"),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.synth.training.plan import TrainingPlan
+    from lightloom.training.training_plan import TrainingPlan
 
 _PS_PER_HOUR = 3600 * PS_PER_S
 

@@ -17,8 +17,8 @@ from lightloom.solvers.availability import (
     Status,
 )
 from lightloom.solvers.options import SolveOptions
+from lightloom.solvers.progress import Progress, relative_gap
 from lightloom.solvers.registry import catalogue
-from lightloom.solvers.reporter import Progress, relative_gap
 from lightloom.solvers.solve import Model, build_and_run, built, run, usable
 
 __all__ = [

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lightloom.core.outcome import Limit
     from lightloom.solvers.availability import Status
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import FloatArray, StandardForm
 
 

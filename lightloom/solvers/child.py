@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Limit
 from lightloom.solvers.adapter import Answer, Verdict
-from lightloom.solvers.reporter import Incumbent, Progress
+from lightloom.solvers.progress import Incumbent, Progress
 from lightloom.solvers.worker import Broken, Done, Job, Started, Stop
 
 if TYPE_CHECKING:

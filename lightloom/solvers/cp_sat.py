@@ -21,13 +21,13 @@ import numpy as np
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import INTEGER_ONLY, Capabilities
 from lightloom.solvers.availability import SolverUnavailableError
-from lightloom.solvers.extra import check_not_ours, set_field
+from lightloom.solvers.extra_options import check_not_ours, set_field
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer
     from lightloom.solvers.availability import Status
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
 
 LARGEST = 1e7

@@ -31,13 +31,13 @@ from lightloom.solvers.availability import (
     SolverUnavailableError,
     Status,
 )
-from lightloom.solvers.extra import check_not_ours
+from lightloom.solvers.extra_options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import FloatArray, StandardForm
 
 REQUIREMENT = Requirement(

@@ -32,14 +32,14 @@ from lightloom.solvers.adapter import (
     Verdict,
 )
 from lightloom.solvers.availability import Requirement
-from lightloom.solvers.extra import check_not_ours
+from lightloom.solvers.extra_options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lightloom.solvers.availability import Status
     from lightloom.solvers.options import ExtraValue, SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
 
 _PARALLEL_ROWS_AND_COLUMNS = 1 << 13

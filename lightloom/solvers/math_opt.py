@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
 
 REQUIREMENT = Requirement(

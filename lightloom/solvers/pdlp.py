@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import LINEAR_ONLY, Capabilities
-from lightloom.solvers.extra import check_not_ours, set_field
+from lightloom.solvers.extra_options import check_not_ours, set_field
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer
     from lightloom.solvers.availability import Status
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
 
 _OURS = ("num_threads", "verbosity_level", "termination_criteria")

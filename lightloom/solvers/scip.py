@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Capabilities
-from lightloom.solvers.extra import check_not_ours
+from lightloom.solvers.extra_options import check_not_ours
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer
     from lightloom.solvers.availability import Status
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
 
 _OURS = (

@@ -16,15 +16,15 @@ from lightloom.solvers.availability import SolverUnavailableError
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.deadline import TimeIsOverError, deadline
 from lightloom.solvers.options import SolveOptions
-from lightloom.solvers.point import load, rounded, violation
 from lightloom.solvers.registry import catalogue
+from lightloom.solvers.solution_point import load, rounded, violation
 from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.solvers.adapter import Adapter
-    from lightloom.solvers.reporter import Progress
+    from lightloom.solvers.progress import Progress
     from lightloom.solvers.standard_form import (
         CompiledModel,
         FloatArray,

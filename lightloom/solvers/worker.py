@@ -17,7 +17,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from lightloom.solvers.reporter import Reporter
+from lightloom.solvers.progress import Reporter
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Adapter, Answer

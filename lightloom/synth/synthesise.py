@@ -11,13 +11,12 @@ from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.auto import AUTO, search, search_demand
-from lightloom.synth.candidate import Candidate, Contest
+from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
+from lightloom.synth.auto.search import AUTO, search, search_demand
+from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import catalogue
-from lightloom.synth.own import catalogue as problems
-from lightloom.synth.sign import signed
-from lightloom.synth.weaving.mapping import GIVEN
-from lightloom.validate.bounds import lower_bound
+from lightloom.synth.rank_mapping import GIVEN
+from lightloom.validate.certificates.completion_time import lower_bound
 from lightloom.validate.checks import task as task_rules
 
 if TYPE_CHECKING:
@@ -93,17 +92,17 @@ def synthesise(
     circuits = isinstance(fabric, CircuitFabric)
     if own is None and circuits and not isinstance(fabric, Lightpath):
         what = f"no algorithm weaves circuits for the fabric {fabric.kind!r}"
-        solved = fabric.kind in problems()
+        solved = fabric.kind in ("ocs", "ring")
         fix = f"use `lightloom solve --problem {fabric.kind}`" if solved else ""
         raise InputError(what, where=f"{instance.name}: fabric.kind", fix=fix)
-    contest = Contest(instance, seed=seed, router=router, progress=progress)
+    pool = CandidatePool(instance, seed=seed, router=router, progress=progress)
     if own is not None:
-        _enter_all(contest, own.schedules(instance, algorithm, parameters or {}, seed))
+        _enter_all(pool, own.schedules(instance, algorithm, parameters or {}, seed))
     elif isinstance(task, Collective):
-        search(contest, algorithm, dict(parameters or {}))
+        search(pool, algorithm, dict(parameters or {}))
     else:
-        search_demand(contest, algorithm, dict(parameters or {}))
-    schedule = signed(contest.best(), instance)
+        search_demand(pool, algorithm, dict(parameters or {}))
+    schedule = signed(pool.best(), instance)
     assert schedule.footer is not None
     value, certificate = (
         schedule.footer.completion_time_ps,
@@ -114,7 +113,7 @@ def synthesise(
     bound = None if certificate is None else certificate.bound
     return Outcome(
         reason=reason,
-        incumbent=Synthesis(schedule, contest.compared()),
+        incumbent=Synthesis(schedule, pool.compared()),
         objective=value,
         bound=bound,
         limit=None,
@@ -132,13 +131,13 @@ def _refuse_unsound(instance: Instance) -> None:
         raise InputError(fault.message, where=f"{instance.name}: {fault.resource}")
 
 
-def _enter_all(contest: Contest, schedules: Iterable[Schedule]) -> None:
+def _enter_all(pool: CandidatePool, schedules: Iterable[Schedule]) -> None:
     """Enter schedules that a fabric's own synthesiser has made."""
-    instance = contest.instance
+    instance = pool.instance
     bound = lower_bound(instance.fabric, instance.communication)
     least_ps = 0 if bound is None else bound.bound
     for schedule in schedules:
         made = schedule.algorithm
-        contest.say(f"replaying {made.name}")
+        pool.say(f"replaying {made.name}")
         candidate = Candidate(made.name, made.parameters, GIVEN, least_ps)
-        contest.enter_schedule(candidate, schedule)
+        pool.enter_schedule(candidate, schedule)

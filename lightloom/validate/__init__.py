@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from lightloom.validate.conformance.check import check_synthesiser
-from lightloom.validate.conformance.report import ConformanceReport
-from lightloom.validate.objectives import ObjectiveReport
+from lightloom.validate.certificates.objectives import ObjectiveReport
 from lightloom.validate.rules import RULES, Rule
 from lightloom.validate.seal import seal
 from lightloom.validate.verdict import CertificateReport, Verdict, verify
@@ -12,11 +10,9 @@ from lightloom.validate.verdict import CertificateReport, Verdict, verify
 __all__ = [
     "RULES",
     "CertificateReport",
-    "ConformanceReport",
     "ObjectiveReport",
     "Rule",
     "Verdict",
-    "check_synthesiser",
     "seal",
     "verify",
 ]

@@ -8,8 +8,8 @@ import numpy as np
 
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
+from lightloom.core.exact_sums import exact_sums
 from lightloom.core.violation import Violation
-from lightloom.validate.exact_sums import exact_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

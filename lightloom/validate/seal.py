@@ -31,7 +31,7 @@ def seal(schedule: Schedule) -> Schedule:
         If replay refuses the schedule.
     """
     from lightloom.replay import completion_time_ps
-    from lightloom.validate.bounds import lower_bound
+    from lightloom.validate.certificates.completion_time import lower_bound
 
     time_ps = completion_time_ps(schedule)
     certificate = lower_bound(load_fabric(schedule.fabric), schedule.task)

@@ -11,7 +11,8 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric
-from lightloom.validate import certificate, objectives
+from lightloom.validate.certificates import check as certificate
+from lightloom.validate.certificates import objectives
 from lightloom.validate.checks import (
     circuits,
     demand,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
-    from lightloom.validate.objectives import ObjectiveReport
+    from lightloom.validate.certificates.objectives import ObjectiveReport
 
 MOST_PER_RULE = 1000
 """Violations of one rule that are kept; one more says how many there were."""

@@ -13,8 +13,8 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
 from lightloom.models import problem_of
+from lightloom.problems import own_algorithm
 from lightloom.solvers import run
-from lightloom.synth.own import own_algorithm
 from lightloom.validate import verify
 from tests.models.available import INTEGER_SOLVERS
 

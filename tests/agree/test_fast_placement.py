@@ -10,11 +10,11 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.outcome import Reason
 from lightloom.models.placement import build, decode
 from lightloom.solvers import SolveOptions, run
-from lightloom.synth.placement.algorithm_one import algorithm_one
-from lightloom.synth.placement.graph import op_graph
-from lightloom.synth.placement.place import place_operations
+from lightloom.training.placement.operation_graph import op_graph
+from lightloom.training.placement.placement_search import place_operations
+from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
+from lightloom.validate.certificates.proofs.makespan import check_placement_witness
 from lightloom.validate.placement import check_placement
-from lightloom.validate.placement_bounds import check_placement_witness
 from tests.agree.layered_workloads import layered_workload
 from tests.agree.small_workloads import (
     placing,

@@ -7,12 +7,12 @@ import pytest
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.synth.ring.controller import control_ring
-from lightloom.synth.ring.lines import ring_bound
+from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.flow_heuristic import control_ring
+from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
-from lightloom.synth.ring.ways import ring_ways
 from lightloom.validate import verify
-from lightloom.validate.ring import check_ring_witness
+from lightloom.validate.certificates.proofs.ring_lines import check_ring_witness
 from tests.agree.small_demands import best_of_wavelengths, random_demand
 
 SIZES = (1, 2, 3, 5, 8, 13)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from lightloom.core.outcome import Reason
 from lightloom.core.task import Collective
 from lightloom.instances.instance import Instance
+from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
-from lightloom.models.paths import candidate_routes
-from lightloom.synth.exact.fewest_rounds import Exact, fewest_rounds
+from lightloom.synth.rounds.exact_rounds import Exact, fewest_rounds
 from lightloom.validate import verify
 from tests.models.available import INTEGER_SOLVERS
 from tests.models.collectives_on_grids import fewest_by_search, grid

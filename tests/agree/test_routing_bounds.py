@@ -17,10 +17,13 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.routing import build
 from lightloom.solvers import run
-from lightloom.synth.routing.certified import CertifiedRouting, certified_routing
-from lightloom.synth.routing.cuts import rectangle_cut
+from lightloom.synth.routing.certified_routing import (
+    CertifiedRouting,
+    certified_routing,
+)
 from lightloom.synth.routing.graph import Graph
-from lightloom.validate.edge_lengths import check_edge_lengths
+from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
 from tests.synth.grid_requests import grid_graph, least_congestion, requests
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import catalogue as collectives
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.toml_file import check_demand_rows
+from lightloom.instances.instance_file import check_demand_rows
+from lightloom.problems import own_algorithm
 from lightloom.synth.algorithms import catalogue
-from lightloom.synth.auto import AUTO
-from lightloom.synth.own import own_algorithm
-from lightloom.synth.sign import signed
+from lightloom.synth.auto.search import AUTO
+from lightloom.synth.certify import signed
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate import check_synthesiser
+from lightloom.testing import check_synthesiser
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightloom.synth.own import OwnAnswer, own_algorithm
+from lightloom.problems import OwnAnswer, own_algorithm
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance

@@ -7,8 +7,8 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import MIB
-from lightloom.instances.named import load_instance, named_instances
-from lightloom.instances.toml_file import parse_instance
+from lightloom.instances.catalogue import load_instance, named_instances
+from lightloom.instances.instance_file import parse_instance
 from lightloom.synth.algorithms import catalogue
 from tests.cli.program import run, run_json
 

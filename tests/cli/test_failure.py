@@ -85,7 +85,7 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lightloom.instances.named.named_instances", interrupted)
+    monkeypatch.setattr("lightloom.instances.catalogue.named_instances", interrupted)
     result = run("instances")
     assert result.exit_code == 130
     assert result.stderr.strip() == "lightloom: interrupted"

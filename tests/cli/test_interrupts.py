@@ -28,7 +28,7 @@ QUESTION = ("lightpath-4/all-to-all-1KiB", "--problem", "routing")
 SOLVE = ("solve", *QUESTION, "--solver", "highs")
 PLACES = {
     "while an instance is read": (
-        "import lightloom.instances.named as room; room.read_instance = wait",
+        "import lightloom.instances.catalogue as room; room.read_instance = wait",
         ("synth", "mine.toml", "-o", "x.jsonl"),
     ),
     "while a model is built": (

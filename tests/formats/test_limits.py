@@ -20,11 +20,11 @@ from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.formats import compression, schedule_reader, toml_tables
 from lightloom.formats.compression import open_reading
 from lightloom.formats.json_file import read_json
+from lightloom.formats.record_conversion import convert
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.formats.strict import convert
 from lightloom.formats.text_file import read_text
 from lightloom.formats.toml_tables import parse_toml, read_toml
-from lightloom.instances.toml_file import read_instance
+from lightloom.instances.instance_file import read_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.training import Training
+from lightloom.instances.catalogue import load_instance, named_instances
 from lightloom.instances.computation_table import computation_graph
-from lightloom.instances.named import load_instance, named_instances
-from lightloom.instances.toml_file import instance_toml
+from lightloom.instances.instance_file import instance_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

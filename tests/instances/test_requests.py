@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.task import Demand
-from lightloom.instances.toml_file import read_instance
+from lightloom.instances.instance_file import read_instance
 
 if TYPE_CHECKING:
     from pathlib import Path

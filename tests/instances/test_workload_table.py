@@ -9,8 +9,8 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
-from lightloom.instances.named import load_instance
-from lightloom.instances.toml_file import instance_toml
+from lightloom.instances.catalogue import load_instance
+from lightloom.instances.instance_file import instance_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ from lightloom.core.outcome import Reason
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
+from lightloom.models.candidate_routes import candidate_routes, open_edges, route_edges
 from lightloom.models.deliveries import Deliveries, copy_question
-from lightloom.models.paths import candidate_routes, open_edges, route_edges
 from lightloom.models.rounds import build
 from lightloom.models.rounds_answer import (
     RoundAnswer,
@@ -33,7 +33,7 @@ from lightloom.validate import verify
 from tests.models.collectives_on_grids import grid
 
 if TYPE_CHECKING:
-    from lightloom.models.linear import Model
+    from lightloom.models.linear_expression import Model
 
 
 def _algorithm_1(instance: Instance, horizon: int, printed: frozenset[int]) -> Model:

@@ -9,16 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.replay import (
-    circuit_table,
-    completion_time_ps,
-    node_times,
-    packet_clock,
-    replay,
-    transfer_rows,
-)
-from lightloom.replay.sorting import stable_order
-from lightloom.validate.strategies import schedules
+from lightloom.replay import completion_time_ps, node_times, replay
+from lightloom.replay.clock import circuit_table, packet_clock, transfer_rows
+from lightloom.replay.clock.row_order import stable_order
+from lightloom.testing.strategies import schedules
 from tests.replay.plane_fabric import fabrics, plane_schedules
 
 LIMITS = (

@@ -13,10 +13,10 @@ from lightloom.instances.collectives import catalogue as collectives
 from lightloom.instances.fabrics import catalogue as fabrics
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
+from lightloom.problems import catalogue as own_algorithms
 from lightloom.synth.algorithms import catalogue as algorithms
-from lightloom.synth.auto import AUTO
+from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics import catalogue as own_synthesisers
-from lightloom.synth.own import catalogue as own_algorithms
 from lightloom.synth.synthesise import synthesise
 from tests.replay.circuit_agreement import agree_on_circuits
 from tests.replay.naive_links import PACKETS

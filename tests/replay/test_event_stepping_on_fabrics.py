@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import catalogue, load_fabric
-from lightloom.validate.strategies import schedules
+from lightloom.testing.strategies import schedules
 from tests.replay.circuit_agreement import agree_on_circuits
 
 CIRCUITS = ("lightpath", "ocs", "ramp", "ring", "ring-2d", "sipac")

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from lightloom.core.units import MIB
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.instances.named import fabrics
+from lightloom.instances.catalogue import fabrics
 from lightloom.report.demo import ON_RACK, ON_SWITCH, demonstrate
 from lightloom.validate import verify
 

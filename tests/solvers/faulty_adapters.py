@@ -18,7 +18,7 @@ from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Answer, Verdict
 
 if TYPE_CHECKING:
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.reporter import Reporter
+    from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
 
 

@@ -12,7 +12,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import catalogue
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.bounds import all_bounds
+from lightloom.validate.certificates.completion_time import all_bounds
 
 OFFERED = [(e.name, op) for e in catalogue().values() for op in sorted(e.ops)]
 RACK = Lightpath(rows=8, cols=8)

@@ -21,9 +21,9 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
-from lightloom.synth.exact.fewest_rounds import fewest_rounds
-from lightloom.synth.own import own_algorithm, problem_bounds
-from lightloom.synth.sign import signed
+from lightloom.problems import own_algorithm, problem_bounds
+from lightloom.synth.certify import signed
+from lightloom.synth.rounds.exact_rounds import fewest_rounds
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
-from lightloom.synth.digraphs.even_steps import even_steps
-from lightloom.synth.digraphs.even_walks import even_walks
+from lightloom.synth.digraphs.balanced_generators import even_steps
+from lightloom.synth.digraphs.balanced_walks import even_walks
 from lightloom.synth.digraphs.kautz_graph import (
     circulant_arcs,
     kautz_arcs,

@@ -19,7 +19,9 @@ from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.algorithms.hub_trees import HubForest
 from lightloom.synth.digraphs.de_bruijn import DeBruijn
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.bounds.sums import least_messages
+from lightloom.validate.certificates.completion_time.all_reduce_volume import (
+    least_messages,
+)
 from tests.oracle.rank_buffers import execute
 
 if TYPE_CHECKING:

@@ -15,10 +15,14 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
-from lightloom.synth.ocs.switches import SwitchPlan, ocs_schedule, switch_circuits
-from lightloom.synth.sign import signed
+from lightloom.synth.certify import signed
+from lightloom.synth.ocs.switch_circuits import (
+    SwitchPlan,
+    ocs_schedule,
+    switch_circuits,
+)
 from lightloom.validate import verify
-from lightloom.validate.ocs import check_saturated_port
+from lightloom.validate.certificates.proofs.ocs_ports import check_saturated_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ import pytest
 
 from lightloom.core.task import Demand
 from lightloom.formats.schedule_reader import read_schedule
+from lightloom.instances.catalogue import load_instance
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.instances.named import load_instance
 from lightloom.synth.publish import UnverifiedError, publish
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify

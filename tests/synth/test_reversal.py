@@ -11,7 +11,7 @@ from lightloom.core.task import Collective
 from lightloom.synth.algorithms.direct import Direct
 from lightloom.synth.algorithms.reversal import reversed_rounds
 from lightloom.synth.algorithms.tree import Tree
-from lightloom.synth.ports import coloured_ports
+from lightloom.synth.partial_permutations import coloured_ports
 
 
 def test_twice_reversed_is_the_same() -> None:

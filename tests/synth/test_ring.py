@@ -12,11 +12,14 @@ from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
-from lightloom.synth.ring.controller import control_ring
+from lightloom.synth.certify import signed
+from lightloom.synth.ring.flow_heuristic import control_ring
 from lightloom.synth.ring.wavelengths import RingPlan, ring_schedule, ring_wavelengths
-from lightloom.synth.sign import signed
 from lightloom.validate import verify
-from lightloom.validate.ring import LongCircuits, check_ring_witness
+from lightloom.validate.certificates.proofs.ring_lines import (
+    LongCircuits,
+    check_ring_witness,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

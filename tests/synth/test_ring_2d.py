@@ -13,8 +13,8 @@ from lightloom.instances.collectives import catalogue as collectives
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
+from lightloom.synth.shared_configurations import best_turns
 from lightloom.synth.synthesise import Synthesis, synthesise
-from lightloom.synth.weaving.turns import best_turns
 from lightloom.validate import verify
 
 PLENTY = Ring2d(rows=3, cols=4, row_wavelengths=8, column_wavelengths=6)

@@ -13,12 +13,12 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import FluidTransfers, Op, Schedule, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB, transmission_ps
+from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import catalogue as collectives
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import AnyFabric, Instance
-from lightloom.instances.named import load_instance
 from lightloom.replay import replay
 from lightloom.synth.algorithms import catalogue as algorithms
 from lightloom.synth.synthesise import synthesise

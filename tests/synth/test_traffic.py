@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lightloom.core.schedule import FluidTransfers
-from lightloom.synth.weaving.traffic import TrafficRound, lane_traffic
+from lightloom.synth.traffic import TrafficRound, lane_traffic
 
 
 def _round(*rows: tuple[int, int, int, int]) -> TrafficRound:

@@ -14,7 +14,7 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.schedule import Op, Schedule, Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
-from lightloom.validate.bounds import lower_bound
+from lightloom.validate.certificates.completion_time import lower_bound
 from tests.validate import schedules as made
 from tests.validate.objective_mutants import MUTANTS as OF_OBJECTIVES
 from tests.validate.ramp import MUTANTS as OF_RAMP

@@ -14,9 +14,9 @@ import msgspec
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.toml_file import check_demand_rows
+from lightloom.instances.instance_file import check_demand_rows
+from lightloom.testing.strategies import random_schedule
 from lightloom.validate import seal
-from lightloom.validate.strategies import random_schedule
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule

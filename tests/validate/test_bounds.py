@@ -19,20 +19,20 @@ from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay import replay
+from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
-from lightloom.validate.bounds import (
+from lightloom.validate.certificates.completion_time import (
     WitnessError,
     all_bounds,
     catalogue,
     lower_bound,
 )
-from lightloom.validate.bounds.obligations import obligations
-from lightloom.validate.bounds.portions import fan_ps, reach_ps
-from lightloom.validate.strategies import schedules
+from lightloom.validate.certificates.completion_time.requirements import obligations
+from lightloom.validate.certificates.completion_time.step_costs import fan_ps, reach_ps
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
-    from lightloom.validate.bounds.kind import Witness
+    from lightloom.validate.certificates.completion_time.kind import Witness
 
 COPYING = sorted(name for name, op in collectives().items() if not op.reduces)
 REDUCING = sorted(name for name, op in collectives().items() if op.reduces)

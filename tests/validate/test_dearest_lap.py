@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.synth.ring.laps_at_prices import PricedLaps
-from lightloom.validate.dearest_lap import dearest_lap
+from lightloom.synth.ring.pricing import PricedLaps
+from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
 
 Arc = tuple[int, int, int]
 

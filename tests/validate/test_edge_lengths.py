@@ -14,7 +14,11 @@ import pytest
 
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
-from lightloom.validate.edge_lengths import MOST_UNITS, EdgeLengths, check_edge_lengths
+from lightloom.validate.certificates.proofs.edge_lengths import (
+    MOST_UNITS,
+    EdgeLengths,
+    check_edge_lengths,
+)
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

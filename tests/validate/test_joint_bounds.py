@@ -13,11 +13,20 @@ from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.bounds import WitnessError, all_bounds, catalogue
-from lightloom.validate.bounds.hops import total_hops
-from lightloom.validate.bounds.portions import least_portions, summed_in_two
-from lightloom.validate.bounds.stream import _Stream
-from lightloom.validate.bounds.sums import least_messages
+from lightloom.validate.certificates.completion_time import (
+    WitnessError,
+    all_bounds,
+    catalogue,
+)
+from lightloom.validate.certificates.completion_time.all_reduce_volume import (
+    least_messages,
+)
+from lightloom.validate.certificates.completion_time.hops import total_hops
+from lightloom.validate.certificates.completion_time.pipelining import _Stream
+from lightloom.validate.certificates.completion_time.step_costs import (
+    least_portions,
+    summed_in_two,
+)
 
 RACK = Lightpath(rows=16, cols=16)
 ALL = tuple(range(256))

@@ -15,12 +15,12 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.bounds import WitnessError, lower_bound
-from lightloom.validate.bounds.level import BOUND
+from lightloom.validate.certificates.completion_time import WitnessError, lower_bound
+from lightloom.validate.certificates.completion_time.sipac_level import BOUND
 
 if TYPE_CHECKING:
     from lightloom.core.task import Task
-    from lightloom.validate.bounds.kind import Witness
+    from lightloom.validate.certificates.completion_time.kind import Witness
 
 MB = 10**6
 FABRIC = Sipac(radix=4)

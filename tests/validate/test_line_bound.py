@@ -18,8 +18,12 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
 from lightloom.validate import verify
-from lightloom.validate.bounds import WitnessError, all_bounds, lower_bound
-from lightloom.validate.bounds.line import BOUND
+from lightloom.validate.certificates.completion_time import (
+    WitnessError,
+    all_bounds,
+    lower_bound,
+)
+from lightloom.validate.certificates.completion_time.ocs_port_time import BOUND
 from tests.validate.schedules import fluid, sealed, with_bound
 
 Pairs = list[tuple[int, int]]

@@ -12,7 +12,7 @@ from lightloom.core.certificate import CertificateStatus
 from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import catalogue, load_fabric
 from lightloom.validate import RULES, verify
-from lightloom.validate.bounds import lower_bound
+from lightloom.validate.certificates.completion_time import lower_bound
 from tests.validate.mutants import MUTANTS, certified
 from tests.validate.schedules import FAMILIES, moves, sealed, with_transfers
 

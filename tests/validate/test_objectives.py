@@ -14,11 +14,14 @@ from lightloom.core.schedule import Op, StepPart
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.validate import verify
-from lightloom.validate.edge_lengths import EdgeLengths, check_edge_lengths
-from lightloom.validate.objectives import catalogue
-from lightloom.validate.objectives.congestion import (
+from lightloom.validate.certificates.objectives import catalogue
+from lightloom.validate.certificates.objectives.congestion import (
     CongestionQuestion,
     lengths_witness,
+)
+from lightloom.validate.certificates.proofs.edge_lengths import (
+    EdgeLengths,
+    check_edge_lengths,
 )
 from tests.validate import objective_mutants as mutants
 from tests.validate.schedules import all_gather_2x2, moves, sealed, with_transfers

@@ -11,7 +11,10 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.validate.ocs import SaturatedPort, check_saturated_port
+from lightloom.validate.certificates.proofs.ocs_ports import (
+    SaturatedPort,
+    check_saturated_port,
+)
 from tests.agree.small_demands import random_demand, threshold
 
 FABRIC = Ocs(nodes=4, switches=4, bits_per_second_per_node=10**12)

@@ -9,7 +9,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
-from lightloom.validate.placement_bounds import (
+from lightloom.validate.certificates.proofs.makespan import (
     CriticalPath,
     CrowdedOps,
     check_memory_witness,

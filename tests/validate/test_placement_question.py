@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.task import Workload
-from lightloom.synth.own import problem_bounds
-from lightloom.validate.bounds.kind import WitnessError
-from lightloom.validate.placement_bounds import (
+from lightloom.problems import problem_bounds
+from lightloom.validate.certificates.completion_time.kind import WitnessError
+from lightloom.validate.certificates.makespan_question import (
+    PlacementQuestion,
+    placement_witness,
+)
+from lightloom.validate.certificates.proofs.makespan import (
     CriticalPath,
     CrowdedOps,
     check_placement_witness,
 )
-from lightloom.validate.placement_question import PlacementQuestion, placement_witness
-from lightloom.validate.witness import NotProvenError
+from lightloom.validate.certificates.witness import NotProvenError
 from tests.agree.small_workloads import placing, random_workload, shortest_by_search
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import StoredWitness
-    from lightloom.validate.placement_bounds import PlacementWitness
+    from lightloom.validate.certificates.proofs.makespan import PlacementWitness
 
 FORK = Workload(
     ("read", "left", "right"), (2, 3, 4), (1, 1, 1), (0, 0), (1, 2), (8, 8), 2, 1, None

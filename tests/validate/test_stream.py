@@ -15,7 +15,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.synth.ramp.ways import ways
 from lightloom.validate import verify
-from lightloom.validate.stream import MOST_VIOLATIONS, check_stream
+from lightloom.validate.schedule_stream import MOST_VIOLATIONS, check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable

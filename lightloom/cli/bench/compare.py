@@ -8,8 +8,8 @@ from typing import Literal
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
-from lightloom.cli.places import as_given
-from lightloom.cli.streams import write_json, write_table, write_text
+from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.error_locations import as_given
 
 _SHOWN = 30
 """Changes that people see; --json has all of them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lightloom.bench.curve import by_problem
+from lightloom.bench.plot_curve import by_problem
 from lightloom.bench.profiles import performance_profile
 from lightloom.bench.scaling import scaling
 from lightloom.bench.traces import gap_against_time
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lightloom.bench.curve import Curve
+    from lightloom.bench.plot_curve import Curve
     from lightloom.bench.row import Row
 
 _APART = 1.3

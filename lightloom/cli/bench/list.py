@@ -7,7 +7,7 @@ import inspect
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
-from lightloom.cli.streams import write_json, write_table
+from lightloom.cli.console import write_json, write_table
 
 
 @click.command(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
-from lightloom.cli.outputs import output_folder
-from lightloom.cli.streams import say, write_json, write_table, write_text
+from lightloom.cli.console import say, write_json, write_table, write_text
+from lightloom.cli.output_paths import output_folder
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:

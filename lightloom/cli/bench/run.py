@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
+from lightloom.cli.console import say, write_json, write_table, write_text
 from lightloom.cli.failure import INVALID
-from lightloom.cli.outputs import check_output
+from lightloom.cli.output_paths import check_output
 from lightloom.cli.progress import progress
-from lightloom.cli.streams import say, write_json, write_table, write_text
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:

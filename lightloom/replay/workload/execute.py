@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.replay.transfer_rows import INT64_MAX
+from lightloom.replay.clock.transfer_rows import INT64_MAX
 from lightloom.replay.workload.devices import Devices, Launch
 from lightloom.replay.workload.network import Jobs
 from lightloom.replay.workload.timeline import IterationTimeline, Spans, device_times

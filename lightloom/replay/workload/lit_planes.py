@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Segment
-from lightloom.replay.circuit_table import circuit_table
+from lightloom.replay.clock.circuit_table import circuit_table
 from lightloom.replay.timeline import Reconfiguration
 
 if TYPE_CHECKING:

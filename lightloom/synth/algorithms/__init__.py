@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from lightloom.core.catalogue import walk
 from lightloom.core.errors import InputError, nearest
-from lightloom.formats.strict import convert
+from lightloom.formats.record_conversion import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,9 @@ import numpy as np
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
 from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.partial_permutations import coloured_ports
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan
-from lightloom.synth.ports import coloured_ports
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,9 +16,9 @@ from lightloom.core.schedule import Op
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.algorithms import Entry, require_op
 from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.partial_permutations import coloured_ports
 from lightloom.synth.partition import Partition
 from lightloom.synth.plan import Plan, Round
-from lightloom.synth.ports import coloured_ports
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -15,8 +15,8 @@ from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import Entry, require_op
 from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
 from lightloom.synth.algorithms.reversal import reversed_rounds
+from lightloom.synth.digraphs.balanced_walks import even_walks
 from lightloom.synth.digraphs.cayley import Cayley
-from lightloom.synth.digraphs.even_walks import even_walks
 from lightloom.synth.digraphs.kautz_graph import (
     ColouredArcs,
     Digraph,

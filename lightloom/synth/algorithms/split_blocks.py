@@ -14,8 +14,8 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
+from lightloom.synth.partial_permutations import coloured_ports
 from lightloom.synth.partition import Partition
-from lightloom.synth.ports import coloured_ports
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

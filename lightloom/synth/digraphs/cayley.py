@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.digraphs.even_choice import even_choice
+from lightloom.synth.digraphs.balanced_choice import even_choice
 from lightloom.synth.digraphs.kautz_graph import ColouredArcs, Digraph
 
 if TYPE_CHECKING:

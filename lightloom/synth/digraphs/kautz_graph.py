@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ports import coloured_ports
+from lightloom.synth.partial_permutations import coloured_ports
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

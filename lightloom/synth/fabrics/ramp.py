@@ -9,7 +9,7 @@ import msgspec
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.formats.strict import convert
+from lightloom.formats.record_conversion import convert
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.synth.fabrics import FabricSynthesiser
 from lightloom.synth.ramp.ways import NAME, ways

@@ -11,12 +11,12 @@ from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.auto import AUTO
+from lightloom.synth.auto.search import AUTO
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.demand import EDGE_COLOURING, demand_traffic
+from lightloom.synth.demand_rounds import EDGE_COLOURING, demand_traffic
 from lightloom.synth.fabrics import FabricSynthesiser
-from lightloom.synth.ring.weave_grid import weave_grid
-from lightloom.synth.weaving.mapping import mapped_traffic, reordered
+from lightloom.synth.rank_mapping import mapped_traffic, reordered
+from lightloom.synth.ring_2d.realisation import weave_grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Task
     from lightloom.instances.instance import Instance
-    from lightloom.synth.weaving.traffic import TrafficRound
+    from lightloom.synth.traffic import TrafficRound
 
 Proposal: TypeAlias = tuple[str, dict[str, object]]
 

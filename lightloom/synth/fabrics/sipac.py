@@ -13,13 +13,13 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.auto import AUTO
+from lightloom.synth.auto.search import AUTO
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.demand import EDGE_COLOURING, demand_traffic
+from lightloom.synth.demand_rounds import EDGE_COLOURING, demand_traffic
 from lightloom.synth.fabrics import FabricSynthesiser
+from lightloom.synth.rank_mapping import mapped_traffic, reordered
 from lightloom.synth.sipac.box import box_of
-from lightloom.synth.sipac.weave import weave_sipac
-from lightloom.synth.weaving.mapping import mapped_traffic, reordered
+from lightloom.synth.sipac.realisation import weave_sipac
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Demand, Task
     from lightloom.instances.instance import Instance
-    from lightloom.synth.weaving.traffic import TrafficRound
+    from lightloom.synth.traffic import TrafficRound
 
 Proposal: TypeAlias = tuple[str, dict[str, object]]
 

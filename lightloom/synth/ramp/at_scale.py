@@ -30,7 +30,7 @@ from lightloom.synth.ramp.ways import (
     strategies,
     ways,
 )
-from lightloom.validate.stream import check_stream
+from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.ramp.nic import Program
-    from lightloom.validate.stream import StreamReport
+    from lightloom.validate.schedule_stream import StreamReport
 
 OPERATIONS = tuple(sorted((*OPS, BARRIER)))
 

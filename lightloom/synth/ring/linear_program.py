@@ -10,7 +10,7 @@ from lightloom.solvers.standard_form import StandardForm
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ring.laps_at_prices import FloatArray
+    from lightloom.synth.ring.pricing import FloatArray
 
 
 def linear_program(

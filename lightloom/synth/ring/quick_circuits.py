@@ -9,16 +9,16 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, NoAnswerError
-from lightloom.synth.ring.level import Ladder, lit_at
-from lightloom.synth.ring.lines import ring_bound
-from lightloom.synth.ring.lit_ring import LitRing
-from lightloom.synth.ring.ways import ring_ways
+from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.load_bounds import ring_bound
+from lightloom.synth.ring.ratio_ladder import Ladder, lit_at
+from lightloom.synth.ring.wavelength_occupancy import LitRing
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
-    from lightloom.synth.ring.lines import RingBound
-    from lightloom.synth.ring.ways import RingWays
+    from lightloom.synth.ring.arcs import RingWays
+    from lightloom.synth.ring.load_bounds import RingBound
 
 __all__ = ["bounded_ring_circuits", "quick_ring_circuits"]
 

@@ -14,21 +14,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
-from lightloom.models.fluid import fluid_schedule
 from lightloom.synth.ratios import least_ratio
 from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
-from lightloom.synth.ring.finish import (
+from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.column_generation import PriceSearch
+from lightloom.synth.ring.gap_closing import (
     packed_laps,
     priced_bound,
     split_anew,
     worth_finishing,
 )
-from lightloom.synth.ring.level import Ladder, level_decided, lit_at
-from lightloom.synth.ring.lines import ring_bound
-from lightloom.synth.ring.lit_ring import LitRing
-from lightloom.synth.ring.prices import PriceSearch
-from lightloom.synth.ring.ways import ring_ways
+from lightloom.synth.ring.load_bounds import ring_bound
+from lightloom.synth.ring.ratio_ladder import Ladder, level_decided, lit_at
+from lightloom.synth.ring.wavelength_occupancy import LitRing
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
-    from lightloom.synth.ring.lines import RingBound
-    from lightloom.validate.ring import RingWitness
+    from lightloom.synth.ring.load_bounds import RingBound
+    from lightloom.validate.certificates.proofs.ring_lines import RingWitness
 
 __all__ = ["RingPlan", "ring_schedule", "ring_wavelengths"]
 

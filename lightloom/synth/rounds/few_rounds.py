@@ -13,11 +13,9 @@ from lightloom.core.schedule import Op, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.exact.round_bounds import RoundBound, round_bound
-from lightloom.synth.rounds.broadcast import direct_scatter, ring_broadcast
-from lightloom.synth.rounds.exchange import exchanging, lightest_first
-from lightloom.synth.rounds.forwarding import forwarded
-from lightloom.synth.rounds.moves import (
+from lightloom.synth.rounds.all_reduce_exchange import exchanging, lightest_first
+from lightloom.synth.rounds.all_to_all_slots import all_to_all_slots
+from lightloom.synth.rounds.chunk_moves import (
     Moves,
     copies_of,
     no_moves,
@@ -25,9 +23,11 @@ from lightloom.synth.rounds.moves import (
     to_schedule,
     turned_around,
 )
-from lightloom.synth.rounds.ring import ring_all_gather, ring_step
-from lightloom.synth.rounds.slots import all_to_all_slots
-from lightloom.synth.rounds.squares import squares_all_gather
+from lightloom.synth.rounds.divide_and_conquer import squares_all_gather
+from lightloom.synth.rounds.greedy_forwarding import forwarded
+from lightloom.synth.rounds.one_root import direct_scatter, ring_broadcast
+from lightloom.synth.rounds.ring_all_gather import ring_all_gather, ring_step
+from lightloom.synth.rounds.round_bounds import RoundBound, round_bound
 from lightloom.synth.routing.congestion import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
-    from lightloom.synth.rounds.forwarding import Mask
+    from lightloom.synth.rounds.greedy_forwarding import Mask
 
 NAME = "rounds"
 METHODS = ("auto", "divide-and-conquer")

@@ -15,9 +15,9 @@ from lightloom.synth.routing.congestion import (
     congestion,
     edge_loads,
 )
-from lightloom.synth.routing.cuts import rectangle_cut
 from lightloom.synth.routing.dimension_order import dimension_ordered
-from lightloom.synth.routing.negotiation import Negotiation
+from lightloom.synth.routing.grid_pathfinder import Negotiation
+from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

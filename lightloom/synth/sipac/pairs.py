@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.sipac import Sipac
-    from lightloom.synth.weaving.traffic import TrafficRound
+    from lightloom.synth.traffic import TrafficRound
 
 
 @dataclass(frozen=True, eq=False)

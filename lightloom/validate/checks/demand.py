@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.exact_sums import exact_sums
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.violation import Violation
-from lightloom.validate.exact_sums import exact_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

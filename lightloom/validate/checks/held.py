@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.distinct import distinct
 from lightloom.core.violation import Violation
 from lightloom.validate.checks.transfers import unreadable
-from lightloom.validate.distinct import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.distinct import distinct
 from lightloom.validate.data.values import NOTHING
-from lightloom.validate.distinct import distinct
 
 if TYPE_CHECKING:
     from typing import TypeAlias

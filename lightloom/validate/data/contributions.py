@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.distinct import distinct
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
@@ -15,7 +16,6 @@ from lightloom.validate.data.cells import DenseCells, SparseCells
 from lightloom.validate.data.excerpt import Excerpt
 from lightloom.validate.data.moves import Moves, Ranges, expand, moves_of
 from lightloom.validate.data.values import NOTHING, Values
-from lightloom.validate.distinct import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

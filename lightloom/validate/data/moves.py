@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from lightloom.core.distinct import distinct, number_among
 from lightloom.instances.collectives import op_of
-from lightloom.validate.distinct import distinct, number_among
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -27,7 +27,7 @@ from lightloom.replay.workload import (
     ocs_period_ps,
     replay_iteration,
 )
-from lightloom.synth.ring.controller import control_ring
+from lightloom.synth.ring.flow_heuristic import control_ring
 from tests.replay.workload.iterations import PAIRS, fluid_case, iteration, iterations
 from tests.replay.workload.naive_iteration import UNIT, Flow, Naive
 from tests.validate.rings_and_switches import ring_circuits

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightloom.synth.rounds.exchange import exchanging, lightest_first
-from lightloom.synth.rounds.moves import copies
+from lightloom.synth.rounds.all_reduce_exchange import exchanging, lightest_first
+from lightloom.synth.rounds.chunk_moves import copies
 from tests.synth.rounds.test_few_rounds import OPS, Lightpath, solved
 
 

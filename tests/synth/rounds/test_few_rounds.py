@@ -16,7 +16,7 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.rounds import METHODS, FewRounds, few_rounds
-from lightloom.synth.rounds.forwarding import forwarded
+from lightloom.synth.rounds.greedy_forwarding import forwarded
 from lightloom.synth.rounds.last_round import last_round
 from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.validate import verify

@@ -1,0 +1,179 @@
+"""The catalogue of named instances: ``FABRIC/TASK-SIZE``."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.task import Collective, Demand
+from lightloom.core.units import GIB, KIB, MIB
+from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.instances.hybrid_parallel import hybrid_parallel
+from lightloom.instances.instance import AnyFabric, Instance
+from lightloom.instances.instance_file import read_instance
+from lightloom.instances.sipac_clusters import cluster_sizes, clusters
+from lightloom.instances.workloads import catalogue as model_catalogue
+from lightloom.instances.workloads import default_training
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GRIDS = {
+    "4": (2, 2),
+    "8": (2, 4),
+    "16": (4, 4),
+    "32": (4, 8),
+    "48": (6, 8),
+    "64": (8, 8),
+    "128": (8, 16),
+    "256": (16, 16),
+    "512": (16, 32),
+    "1024": (32, 32),
+}
+_MOST_IN_ALL_TO_ALL = 4096
+_TRAINED_ON = (
+    "ideal-switch-16",
+    "lightpath-16",
+    "ocs-16",
+    "ring-16",
+    "ring-2d-16",
+    "sipac-16",
+)
+_NETWORKS = ((2, 2, 4), (4, 4, 8), (8, 8, 16), (32, 32, 64))
+_SIZES = {
+    f"{count}{unit}": count * size
+    for unit, size in (("KiB", KIB), ("MiB", MIB))
+    for count in (1, 4, 16, 64, 256)
+} | {"1GiB": GIB}
+
+
+def fabrics() -> dict[str, AnyFabric]:
+    """Return the fabrics of collectives: LUMORPH's rack, RAMP, SiPAC and rivals."""
+    named: dict[str, AnyFabric] = {
+        f"lightpath-{size}": Lightpath(rows=rows, cols=cols)
+        for size, (rows, cols) in _GRIDS.items()
+    }
+    for size, (rows, cols) in _GRIDS.items():
+        named[f"ideal-switch-{size}"] = IdealSwitch(nodes=rows * cols)
+    for groups, racks, numbers in _NETWORKS:
+        network = Ramp(groups=groups, racks=racks, nodes_per_rack=numbers)
+        named[f"ramp-{network.node_count}"] = network
+    for nodes in cluster_sizes():
+        for kind, cluster in clusters(nodes).items():
+            named[f"{kind}-{nodes}"] = cluster
+    named["ring-2d-16"] = Ring2d(
+        rows=4, cols=4, row_wavelengths=16, column_wavelengths=16, directions=2
+    )
+    return named
+
+
+def named_instances() -> Iterator[Instance]:
+    """Yield every named instance, fabric by fabric, task by task."""
+    yield from _collective_instances()
+    yield from _demand_instances()
+    yield from _computation_instances()
+
+
+def _collective_instances() -> Iterator[Instance]:
+    """Yield collectives; a size that an operation cannot cut in blocks is left out."""
+    for fabric_name, fabric in fabrics().items():
+        nodes = tuple(range(fabric.node_count))
+        for op in collectives().values():
+            for size_name, size_bytes in _SIZES.items():
+                if op.uses_blocks and size_bytes % fabric.node_count:
+                    continue
+                if op.chunks_per_rank and fabric.node_count > _MOST_IN_ALL_TO_ALL:
+                    continue
+                task = Collective(op.name, nodes, size_bytes)
+                yield Instance(f"{fabric_name}/{op.name}-{size_name}", fabric, task)
+
+
+def demand_fabrics() -> dict[str, AnyFabric]:
+    """Return the named fabrics of the SiP-ML paper, which serve demands."""
+    return {
+        "ocs-8": Ocs(nodes=8, switches=4, bits_per_second_per_node=10**12),
+        "electrical-cluster-16": ElectricalCluster(nodes=16),
+        "ocs-16": Ocs(nodes=16, switches=16, bits_per_second_per_node=10**12),
+        "ring-8": Ring(nodes=8, wavelengths=16, reach=7),
+        "ring-16": Ring(nodes=16, wavelengths=8, directions=2, reach=8),
+    }
+
+
+def _demand_instances() -> Iterator[Instance]:
+    """Yield demands whose pairs ask for different amounts, a whole number of MB each.
+
+    In ``neighbours`` a node sends to the next one round, and a quarter as much to the
+    one after that; in ``groups`` blocks of four exchange, nearer ones more. On SiPAC
+    the traffic of ``hybrid-parallel`` training, 100 MB a node and collective.
+    """
+    for fabric_name, fabric in demand_fabrics().items():
+        nodes = range(fabric.node_count)
+        near = [(node, step) for node in nodes for step in (1, 2)]
+        patterns = {
+            "neighbours": [
+                (node, (node + step) % fabric.node_count, (8 // step**2) * 10**6)
+                for node, step in near
+            ],
+            "groups": [
+                (src, dst, (4 - abs(src - dst)) * 10**6)
+                for src in nodes
+                for dst in range(src - src % 4, src - src % 4 + 4)
+                if src != dst
+            ],
+        }
+        for pattern, rows in patterns.items():
+            most = max(size for _, _, size in rows) // 10**6
+            task = Demand.from_rows(rows)
+            yield Instance(f"{fabric_name}/{pattern}-{most}MB", fabric, task)
+    for count in cluster_sizes():
+        cluster = clusters(count)["sipac"]
+        assert isinstance(cluster, Sipac)
+        task = hybrid_parallel(cluster, 100 * 10**6)
+        yield Instance(f"sipac-{count}/hybrid-parallel-100MB", cluster, task)
+
+
+def _computation_instances() -> Iterator[Instance]:
+    """Yield models to train on fabrics of each kind, each at its own batch."""
+    for fabric_name in _TRAINED_ON:
+        fabric = {**fabrics(), **demand_fabrics()}[fabric_name]
+        for model in model_catalogue().values():
+            task = default_training(model)
+            name = f"{fabric_name}/{model.name}-batch{task.batch_size}"
+            yield Instance(name, fabric, task)
+
+
+def load_instance(name: str) -> Instance:
+    """Return a named instance, or the one in a TOML file.
+
+    Raises
+    ------
+    InputError
+        There is no such name (nearest names suggested), or the file is not right.
+    """
+    if name.endswith(".toml") or Path(name).is_file():
+        return read_instance(Path(name))
+    known = _by_name()
+    if name not in known:
+        raise InputError(
+            "unknown instance",
+            found=name,
+            allowed="a name that `lightloom instances` lists, or a .toml file",
+            fix=nearest(name, known),
+        )
+    return known[name]
+
+
+@functools.cache
+def _by_name() -> dict[str, Instance]:
+    """Return every named instance; they are frozen, and loaded one after another."""
+    return {instance.name: instance for instance in named_instances()}

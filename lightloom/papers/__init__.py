@@ -1,0 +1,63 @@
+"""Figures of papers, computed: a folder a paper, a file a figure, found by walking."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Protocol
+
+from lightloom.core.catalogue import walk
+from lightloom.core.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.papers.reproduction import Reproduction
+
+__all__ = ["PAPERS", "Figure", "catalogue", "figure"]
+
+PAPERS = ("lumorph", "ramp", "sipac", "sipml")
+"""Folders here; names of figures begin with theirs."""
+
+
+class Figure(Protocol):
+    """A figure of a paper; each module here offers one as ``FIGURE``."""
+
+    @property
+    def name(self) -> str:
+        """Name on the command line, for example ``lumorph-fig7``."""
+
+    @property
+    def title(self) -> str:
+        """What the figure shows, in one line."""
+
+    def run(self, progress: Callable[[str], None]) -> Reproduction:
+        """Compute the figure from schedules; `progress` is told what is being done."""
+
+
+@functools.cache
+def catalogue() -> dict[str, Figure]:
+    """Return every figure that can be computed, by name."""
+    figures: dict[str, Figure] = {}
+    for paper in PAPERS:
+        package = f"{__name__}.{paper}"
+        figures |= walk(package, "FIGURE")
+    return figures
+
+
+def figure(name: str) -> Figure:
+    """Return a figure by name.
+
+    Raises
+    ------
+    InputError
+        If there is no such figure; the nearest names are suggested.
+    """
+    figures = catalogue()
+    if name not in figures:
+        raise InputError(
+            "unknown figure",
+            found=name,
+            allowed=", ".join(figures),
+            fix=nearest(name, figures),
+        )
+    return figures[name]

@@ -1,0 +1,222 @@
+"""Ring, hierarchical and 2D-torus strategies on the networks RAMP is compared with.
+
+RAMP paper, section 7.6: each is a sequence of rings, one after the other, in which
+nodes that stand in a ring exchange what the rings before have left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.papers.ramp.baseline_networks import Tier
+from lightloom.papers.ramp.repeated_steps import Run, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lightloom.papers.ramp.baseline_networks import Forwarding, Network
+
+RING = "ring"
+HIERARCHICAL = "hierarchical"
+GRID = "2d-torus"
+STRATEGIES = (RING, GRID, HIERARCHICAL)
+
+OPERATIONS = (
+    *("all-gather", "all-reduce", "all-to-all", "barrier", "broadcast"),
+    *("gather", "reduce", "reduce-scatter", "scatter"),
+)
+
+Rings = tuple[Tier, ...]
+"""The rings of a strategy, the first first: a tier says all there is to say of one."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a strategy does on a network.
+
+    Attributes
+    ----------
+    network
+        Its name.
+    strategy
+        One of `STRATEGIES`.
+    rings
+        Members of each ring.
+    runs
+        The steps.
+    """
+
+    network: str
+    strategy: str
+    rings: tuple[int, ...]
+    runs: tuple[Run, ...]
+
+
+def plans(network: Network, op: str, size_bytes: int) -> Iterator[Plan]:
+    """Yield what every strategy does for an operation on all nodes of a network.
+
+    ``ring`` is one ring, as slow as its slowest link. ``hierarchical`` has a ring for
+    each tier. ``2d-torus`` has two: any two on switches, the two dimensions of a torus,
+    where two halves of the buffer begin with one dimension each. A network of circuits
+    that cannot change has the ring alone.
+
+    Parameters
+    ----------
+    network
+        The network.
+    op
+        One of `OPERATIONS`.
+    size_bytes
+        The full buffer: see `lightloom.core.task.Collective`.
+
+    Raises
+    ------
+    InputError
+        An operation there is not.
+    """
+    tiers, way = network.tiers, network.forwarding
+    whole = Fraction(size_bytes)
+    one = (_slowest(tiers, network.nodes),)
+    yield _plan(network, RING, one, _ways(one, way, op, whole))
+    if way == "one-way" or network.nodes < 2:
+        return
+    if network.apart and len(tiers) == 2:
+        first, second = (
+            _ways(rings, way, op, whole / 2) for rings in (tiers, tiers[::-1])
+        )
+        both = [_in_turns(*pair) for pair in zip(first, second, strict=True)]
+        yield _plan(network, GRID, tiers, both)
+    elif not network.apart:
+        for inner in _divisors(network.nodes):
+            grid = _grid(tiers, inner, network.nodes)
+            yield _plan(network, GRID, grid, _ways(grid, way, op, whole))
+    if len(tiers) > 1:
+        yield _plan(network, HIERARCHICAL, tiers, _ways(tiers, way, op, whole))
+
+
+def _plan(
+    network: Network, strategy: str, rings: Rings, ways: Sequence[Sequence[Run]]
+) -> Plan:
+    """Return the plan of the shortest of several ways."""
+    sizes = tuple(ring.members for ring in rings)
+    return Plan(network.name, strategy, sizes, tuple(min(ways, key=_moving_ps)))
+
+
+def _in_turns(left: Sequence[Run], right: Sequence[Run]) -> list[Run]:
+    """Return two halves that change dimensions at the same time."""
+    turns = zip(left, right, strict=True)
+    return [run for one, other in turns for run in together([one], [other])]
+
+
+def _slowest(tiers: Sequence[Tier], members: int) -> Tier:
+    """Return a ring through all members of some tiers."""
+    return Tier(
+        members,
+        min(tier.bits_per_s for tier in tiers),
+        max(tier.head_to_head_ps for tier in tiers),
+    )
+
+
+def _grid(tiers: Sequence[Tier], inner: int, nodes: int) -> Rings:
+    """Return rings of `inner` neighbours, and of those so many places apart.
+
+    The first cross the tiers that neighbours reach, the second the outermost.
+    """
+    reached, below = [], 1
+    for tier in tiers:
+        if below < inner:
+            reached.append(tier)
+        below *= tier.members
+    # A member of the second ring is in another innermost group if those are inside.
+    far = [tier for tier in tiers[1:] if inner >= tiers[0].members] or list(tiers)
+    return _slowest(reached, inner), _slowest(far, nodes // inner)
+
+
+def _divisors(nodes: int) -> Iterator[int]:
+    """Yield the divisors of a number but 1 and itself, ascending."""
+    return (inner for inner in range(2, nodes // 2 + 1) if nodes % inner == 0)
+
+
+def _ways(
+    rings: Rings, way: Forwarding, op: str, size_bytes: Fraction
+) -> list[list[Run]]:
+    """Return the ways to do an operation along rings: runs, one a ring and turn.
+
+    Only broadcast has two: pieces of the whole, or a scatter and an all-gather.
+    """
+    if op not in OPERATIONS:
+        what, allowed = "no such operation", ", ".join(OPERATIONS)
+        raise InputError(what, where="op", found=op, allowed=allowed)
+    if op == "all-to-all":
+        return [[_exchange(ring, way, size_bytes) for ring in rings]]
+    if op == "barrier":
+        return [[_turn(ring, Fraction(0)) for ring in rings]]
+    portions, portion = [], size_bytes
+    for ring in rings:
+        portion /= ring.members
+        portions.append(portion)
+    pairs = list(zip(rings, portions, strict=True))
+    gather = [_turn(ring, piece) for ring, piece in reversed(pairs)]
+    reduce = [_turn(ring, piece, sources=2) for ring, piece in pairs]
+    if op == "broadcast":
+        piped = [_pipeline(ring, size_bytes) for ring in rings]
+        return [piped, gather[::-1] + gather]
+    if op == "reduce-scatter":
+        return [reduce]
+    return [reduce + gather] if op in ("all-reduce", "reduce") else [gather]
+
+
+def _turn(ring: Tier, piece: Fraction, sources: int = 1) -> Run:
+    """Return the steps in which everyone passes a piece on, once round a ring."""
+    added = piece if sources > 1 else Fraction(0)
+    return Run(
+        ring.members - 1, piece, ring.bits_per_s, ring.head_to_head_ps, added, sources
+    )
+
+
+def _exchange(ring: Tier, way: Forwarding, size_bytes: Fraction) -> Run:
+    """Return the steps in which each member has something for every other.
+
+    On switches each goes straight there. In a ring it is forwarded: what is for a
+    member d places on passes d links, so a link carries the d-th part of the buffer
+    0 + 1 + ... + (d - 1) times, or where both ways are open that of the shorter way.
+    """
+    members = ring.members
+    steps, distance = members - 1, Fraction(members - 1)
+    if way == "one-way":
+        distance = Fraction(members * (members - 1), 2)
+    elif way == "both-ways":
+        # The rate is that of both links, so is the load.
+        steps, distance = members // 2, Fraction(members**2 // 4)
+    wire = size_bytes * distance / members / steps
+    return Run(steps, wire, ring.bits_per_s, ring.head_to_head_ps)
+
+
+def _pipeline(ring: Tier, size_bytes: Fraction) -> Run:
+    """Return the steps in which the buffer passes along a line, in the best pieces.
+
+    With k pieces s + k - 2 steps of m/k for s members, best near
+    k = sqrt(m (s - 2) beta / alpha).
+    """
+    hops = ring.members - 2
+    wire_ps = size_bytes * BITS_PER_BYTE * PS_PER_S / ring.bits_per_s
+    near = isqrt(int(wire_ps * hops / max(ring.head_to_head_ps, 1)))
+    _, pieces = min(
+        ((count + hops) * (ring.head_to_head_ps + wire_ps / count), count)
+        for count in (max(near, 1), near + 1)
+    )
+    steps = pieces + hops
+    return Run(steps, size_bytes / pieces, ring.bits_per_s, ring.head_to_head_ps)
+
+
+def _moving_ps(runs: Iterable[Run]) -> Fraction:
+    """Return the time of runs without what is spent on adding."""
+    return sum(
+        (run.steps * (run.head_to_head_ps + run.wire_ps) for run in runs),
+        Fraction(0),
+    )

@@ -1,0 +1,125 @@
+"""RAMP Fig. 8: the subgroups of the four steps on 54 nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.papers.claims import holds
+from lightloom.papers.reproduction import Reproduction
+from lightloom.report.plots import Panel, Series
+from lightloom.synth.ramp.at_scale import check_operation, operation
+from lightloom.synth.ramp.shape import STEPS, Shape
+from lightloom.synth.ramp.transceivers import per_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lightloom.core.columns import IntArray
+    from lightloom.papers.reproduction import Comparison
+    from lightloom.validate.schedule_stream import StreamReport
+
+PRINTED = (18, 18, 18, 27)
+"""Subgroups by step, from Table 5: Lambda J, Lambda J, Lambda x, J x^2."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Fig8:
+    """The figure, for (groups, racks, numbers)."""
+
+    sizes: tuple[int, int, int] = (3, 3, 6)
+    name: str = "ramp-fig8"
+    title: str = "who exchanges with whom in each step, 54 nodes"
+
+    def run(self, progress: Callable[[str], None]) -> Reproduction:
+        """Compute the subgroups, and check a reduce-scatter that uses them."""
+        shape = Shape(*self.sizes)
+        ids = {step: _subgroups(shape, step) for step in STEPS}
+        groups, racks, numbers = self.sizes
+        fabric = Ramp(groups=groups, racks=racks, nodes_per_rack=numbers)
+        progress("checking a reduce-scatter")
+        job = operation(fabric, "reduce-scatter", range(shape.size))
+        report = check_operation(job)
+        rows = tuple(
+            (step, number, " ".join(map(str, np.flatnonzero(of == number).tolist())))
+            for step, of in ids.items()
+            for number in np.unique(of).tolist()
+        )
+        return Reproduction(
+            self.name,
+            self.title,
+            ("step", "subgroup", "nodes"),
+            rows,
+            tuple(_claims(shape, ids, report)),
+            _NOTES,
+            tuple(_panel(step, of) for step, of in ids.items()),
+        )
+
+
+def _subgroups(shape: Shape, step: int) -> IntArray:
+    """Return the subgroup of each node in a step."""
+    places = shape.places_of(np.arange(shape.size, dtype=np.int64))
+    return shape.subgroup(step, places)
+
+
+def _claims(
+    shape: Shape, ids: dict[int, IntArray], report: StreamReport
+) -> Iterator[Comparison]:
+    counts = tuple(len(np.unique(of)) for of in ids.values())
+    yield holds(
+        "subgroups by step (Table 5)",
+        ", ".join(map(str, PRINTED)),
+        ", ".join(map(str, counts)),
+        holds=counts == PRINTED,
+        why="another network than the paper's",
+    )
+    yield holds(
+        "every node ends with one part of all nodes' sums, and nothing contends",
+        "yes",
+        f"{report.circuits} circuits, {report.followed} of {report.chunks} chunks"
+        f" followed, {len(report.violations)} violations",
+        holds=report.valid,
+        why="a rule is broken",
+    )
+    used = [
+        (shape.members(step) - 1) * per_pair(shape.groups, shape, step)
+        for step in STEPS
+    ]
+    x = shape.groups
+    yield holds(
+        "transceivers in use by step",
+        f"{x - 1}, {x - 1}, {x - 1}, {x}",
+        ", ".join(map(str, used)),
+        holds=used == [x - 1, x - 1, x - 1, x],
+        why="racks of a group share subnets: with more for each pair of step 4,"
+        " circuits of different racks collide",
+    )
+
+
+def _panel(step: int, of: IntArray) -> Panel:
+    """Return the pairs of a step as a matrix, three subgroups in colour."""
+    src, dst = np.nonzero((of[:, None] == of[None, :]) & ~np.eye(len(of), dtype=bool))
+    shown = np.isin(of[src], np.unique(of)[:_SHOWN])
+    series = [
+        Series(label, src[some].tolist(), dst[some].tolist(), "", colour)
+        for label, some, colour in (
+            ("pair", ~shown, 5),
+            (f"pair of the first {_SHOWN} subgroups", shown, 1),
+        )
+    ]
+    return Panel(f"step {step}", "source", "destination", series)
+
+
+_NOTES = (
+    (
+        "Node (g, j, lam) is number (g J + j) Lambda + lam. Subgroups are those of"
+        " Table 5, corrected in docs/spec/errata.md; step 4 is the second of its two"
+        " formulas."
+    ),
+)
+
+FIGURE = Fig8()

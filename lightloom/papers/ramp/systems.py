@@ -1,0 +1,145 @@
+"""The systems of the RAMP paper, and collectives on them by closed forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.units import PS_PER_US
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.papers.ramp.baseline_strategies import STRATEGIES
+from lightloom.papers.ramp.baseline_strategies import plans as ring_plans
+from lightloom.papers.ramp.collective_estimates import Processor
+from lightloom.papers.ramp.ramp_estimate import boxes, fastest
+from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
+
+if TYPE_CHECKING:
+    from lightloom.papers.ramp.baseline_networks import Network
+    from lightloom.papers.ramp.collective_estimates import Estimate
+
+NODES = 65_536
+TERABIT = 10**12
+RAMP_BITS_PER_S = 32 * 400 * 10**9
+GB = 10**9
+MB = 10**6
+
+TITLES = {
+    "fat-tree": "fat tree",
+    "2d-torus": "2D torus",
+    "topoopt": "TopoOpt",
+    "ramp": "RAMP",
+}
+"""Names in pictures, of systems and of strategies that have one of these names."""
+
+OPERATIONS = (
+    *("reduce-scatter", "all-gather", "all-reduce", "reduce", "all-to-all"),
+    *("scatter", "gather", "broadcast"),
+)
+"""Those that move data; a barrier has no size."""
+
+PROCESSOR = Processor()
+
+ESTIMATED = (
+    "Times are closed forms: steps without queues, head-to-head and head-to-tail time"
+    " and a roofline of 2 TB/s and 130 TFLOP/s. On small networks they equal the"
+    " replay of verified schedules; docs/spec/estimates.md lists what is assumed."
+)
+NOT_PRINTED = (
+    "tiers, placement and paths of the paper's simulator are not printed; see"
+    " docs/spec/estimates.md for those used here"
+)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A collective on a system by its fastest plan.
+
+    Attributes
+    ----------
+    system, strategy
+        Names.
+    rings
+        Members of each ring, or of each subgroup.
+    time
+        Its parts.
+    """
+
+    system: str
+    strategy: str
+    rings: tuple[int, ...]
+    time: Estimate
+
+    @property
+    def us(self) -> float:
+        """Completion time in microseconds."""
+        return float(self.time.total_ps) / PS_PER_US
+
+    @property
+    def label(self) -> str:
+        """Strategy with its sizes."""
+        return f"{self.strategy} {' x '.join(map(str, self.rings))}"
+
+    def times(self, other: Timed) -> float:
+        """Return how many times as long as another it takes."""
+        return float(self.time.total_ps / other.time.total_ps)
+
+
+def ramp(bits_per_s: int = RAMP_BITS_PER_S) -> Ramp:
+    """Return RAMP at its largest scale, at a rate of a node."""
+    rate = bits_per_s // 32
+    return Ramp(
+        groups=32, racks=32, nodes_per_rack=64, bits_per_second_per_transceiver=rate
+    )
+
+
+def on_ramp(
+    op: str,
+    size_bytes: int,
+    nodes: int = NODES,
+    bits_per_s: int = RAMP_BITS_PER_S,
+) -> Timed:
+    """Return an operation on so many nodes of RAMP, at the best of places."""
+    fabric = ramp(bits_per_s)
+    offered = (
+        plan
+        for box in boxes(fabric, nodes)
+        for plan in ramp_plans(fabric, box, op, size_bytes)
+    )
+    plan, time = fastest(offered, PROCESSOR)
+    return Timed(plan.network, plan.strategy, plan.rings, time)
+
+
+def on_rings(network: Network, op: str, size_bytes: int) -> dict[str, Timed]:
+    """Return an operation on a network by each of its strategies, fastest sizes."""
+    offered = list(ring_plans(network, op, size_bytes))
+    found = {}
+    for strategy in STRATEGIES:
+        of_it = [plan for plan in offered if plan.strategy == strategy]
+        if of_it:
+            plan, time = fastest(of_it, PROCESSOR)
+            found[strategy] = Timed(network.name, strategy, plan.rings, time)
+    return found
+
+
+def best_on(network: Network, op: str, size_bytes: int) -> Timed:
+    """Return an operation on a network by its fastest strategy."""
+    found = on_rings(network, op, size_bytes).values()
+    return min(found, key=lambda timed: timed.time.total_ps)
+
+
+def title_of(name: str) -> str:
+    """Return the name of a system or a strategy in pictures."""
+    return TITLES.get(name, name)
+
+
+def rounded(value: float) -> float:
+    """Return a value with as many digits as fit above a bar."""
+    return float(f"{value:.2g}")
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a decimal size for people."""
+    for unit, name in ((GB, "GB"), (MB, "MB"), (1000, "kB")):
+        if size_bytes >= unit and size_bytes % unit == 0:
+            return f"{size_bytes // unit} {name}"
+    return f"{size_bytes} B"

@@ -1,0 +1,149 @@
+"""RAMP Table 9: Megatron models by the loss they aim at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from lightloom.instances.gpus import ELEMENT_BYTES
+from lightloom.instances.workloads import layer_graph, model_named
+from lightloom.papers.claims import near
+from lightloom.papers.reproduction import Reproduction
+from lightloom.report.plots import Panel, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lightloom.papers.reproduction import Comparison
+
+
+class Printed(NamedTuple):
+    """A row of the table, without the shape of its model."""
+
+    loss: str
+    batch: int
+    parameters: float
+    per_gpu: float
+    gpus: int
+    data: int
+    model: int
+    data_bytes: float
+    model_bytes: float
+
+
+PRINTED = (
+    Printed("2.5", 2480, 574e6, 574e6, 16, 16, 1, 1.14e9, 0),
+    Printed("2.4", 3424, 1.13e9, 1.13e9, 32, 32, 1, 2.27e9, 0),
+    Printed("2.2", 4896, 3.57e9, 893e6, 128, 32, 4, 1.78e9, 150e6),
+    Printed("2.0", 7168, 10.1e9, 1.2e9, 512, 64, 8, 2.52e9, 268e6),
+    Printed("1.8", 10_880, 32.2e9, 1e9, 2048, 64, 32, 2.01e9, 402e6),
+    Printed("1.7", 16_896, 103.1e9, 811e6, 32_768, 256, 128, 1.62e9, 1.11e9),
+    Printed("1.5", 14_080, 425.2e9, 843e6, 65_536, 128, 512, 1.69e9, 3.69e9),
+    Printed("1.3", 1024, 2.06e12, 1.03e9, 65_536, 32, 2048, 2.08e9, 2.15e9),
+    Printed("1.2", 64, 10.7e12, 1.35e9, 65_536, 8, 8192, 2.7e9, 2.15e9),
+    Printed("1.0", 4, 74.2e12, 1.27e9, 65_536, 1, 65_536, 2.55e9, 2.15e9),
+)
+_ELEMENT_BYTES = ELEMENT_BYTES["fp16"]
+
+
+@dataclass(frozen=True)
+class Table9:
+    """The table, or some of its rows."""
+
+    losses: tuple[str, ...] = tuple(row.loss for row in PRINTED)
+    name: str = "ramp-table9"
+    title: str = "Megatron models: parameters and messages"
+
+    def run(self, progress: Callable[[str], None]) -> Reproduction:
+        """Build every model and derive the row from its layers."""
+        rows, claims = [], []
+        kept = [row for row in PRINTED if row.loss in self.losses]
+        for printed in kept:
+            progress(f"loss {printed.loss}")
+            found = derived(printed)
+            rows.append((float(printed.loss), printed.gpus, *found))
+            claims += list(_claims(printed, found))
+        losses = [row[0] for row in rows]
+        panels = tuple(
+            Panel(
+                title,
+                "cross-entropy loss",
+                unit,
+                [Series("ours", losses, ours), Series("paper", losses, theirs, "--")],
+            )
+            for title, unit, ours, theirs in (
+                (
+                    "parameters of a GPU",
+                    "millions",
+                    [row[3] / 1e6 for row in rows],
+                    [row.per_gpu / 1e6 for row in kept],
+                ),
+                (
+                    "message of model parallelism",
+                    "MB",
+                    [row[5] / 1e6 for row in rows],
+                    [row.model_bytes / 1e6 for row in kept],
+                ),
+            )
+        )
+        return Reproduction(
+            self.name,
+            self.title,
+            (
+                *("loss", "gpus", "parameters", "parameters_of_a_gpu"),
+                *("data_message_bytes", "model_message_bytes"),
+            ),
+            tuple(rows),
+            tuple(claims),
+            _NOTES,
+            panels,
+        )
+
+
+def derived(printed: Printed) -> tuple[int, int, int, int]:
+    """Return the parameters of a model, those of a GPU, and the two messages.
+
+    A message of data parallelism is the gradients of a GPU, one of model parallelism
+    the activations of its local batch: positions times width in two bytes each.
+    """
+    model = model_named(f"megatron-ce-{printed.loss}")
+    parameters = layer_graph(model, 1).parameters
+    per_gpu = parameters // printed.model
+    local = printed.batch // printed.data
+    activations = model.parameters["positions"] * model.parameters["hidden"] * local
+    sent = activations * _ELEMENT_BYTES if printed.model > 1 else 0
+    return parameters, per_gpu, per_gpu * _ELEMENT_BYTES, sent
+
+
+def _claims(printed: Printed, found: tuple[int, int, int, int]) -> Iterator[Comparison]:
+    parameters, per_gpu, data_bytes, model_bytes = found
+    label = f"loss {printed.loss}"
+    yield near(f"{label}, parameters", printed.parameters, parameters, "", why=_SIZE)
+    why = _SHARE if float(printed.loss) < 1.7 else "the last digit is cut off"
+    yield near(f"{label}, of a GPU", printed.per_gpu, per_gpu, "", why=why)
+    yield near(
+        f"{label}, message of data", printed.data_bytes, data_bytes, "B", why=_SHARE
+    )
+    if printed.model_bytes:
+        why = (
+            f"2 B x 1024 x width x {printed.batch} / {printed.data}; the printed one is"
+            " that of a batch of 32, which the table does not mention"
+        )
+        claim = f"{label}, message of model"
+        yield near(claim, printed.model_bytes, model_bytes, "B", why=why)
+
+
+_SIZE = "12 layers width^2 are printed; biases and norms are counted here"
+_SHARE = (
+    "parameters over the level of model parallelism; below a loss of 1.8 the paper has"
+    " more, and does not say what"
+)
+_NOTES = (
+    "Shapes are those printed; all else is derived from the layers of the models.",
+    (
+        "Training times (Figs. 16, 17) are not reproducible: the profiles of layers on"
+        " A100 GPUs behind them are not printed."
+    ),
+)
+
+FIGURE = Table9()

@@ -1,0 +1,134 @@
+"""The clusters of the SiPAC paper, and collectives measured on them by replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import NoAnswerError
+from lightloom.core.task import Collective
+from lightloom.core.units import PS_PER_US
+from lightloom.instances.collectives import catalogue
+from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.instances.instance import Instance
+from lightloom.replay import replay
+from lightloom.synth.auto.packet_shapes import shape_of
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from lightloom.core.schedule import Schedule
+    from lightloom.instances.instance import AnyFabric
+
+CLUSTERS = ("sipac", "torus", "bcube", "superpod")
+"""Those of the paper; the electrical ones in the order of its text, reversed."""
+
+TITLES = {
+    "sipac": "SiPAC",
+    "torus": "2D torus",
+    "bcube": "BCube",
+    "superpod": "SuperPod",
+}
+"""Names of clusters in pictures."""
+
+NOT_MODELLED = (
+    "Times are fluid: links are shared without loss. The paper's packet simulator has"
+    " DCTCP queues, congestion windows and retransmissions, which are not modelled and"
+    " which no fluid replay can show; at best orderings can agree."
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A collective that was synthesised, verified and replayed.
+
+    Attributes
+    ----------
+    algorithm
+        Name, with its parameters.
+    completion_time_ps
+        What replay says.
+    steps
+        Steps of the schedule.
+    schedule
+        The schedule itself.
+    """
+
+    algorithm: str
+    completion_time_ps: int
+    steps: int
+    schedule: Schedule
+
+    @property
+    def completion_time_us(self) -> float:
+        """Completion time in microseconds."""
+        return self.completion_time_ps / PS_PER_US
+
+
+def measure(
+    fabric: AnyFabric, op: str, buffer_bytes: int, algorithm: str, **parameters: object
+) -> Measured:
+    """Synthesise, verify and replay a collective over all nodes.
+
+    Parameters
+    ----------
+    fabric
+        The cluster.
+    op, buffer_bytes
+        The collective; the buffer is rounded up to whole blocks.
+    algorithm, parameters
+        As `synthesise` takes them.
+
+    Raises
+    ------
+    NoAnswerError
+        If nothing was found, or what was found breaks a rule.
+    """
+    nodes = tuple(range(fabric.node_count))
+    if catalogue()[op].uses_blocks:
+        buffer_bytes += -buffer_bytes % len(nodes)
+    task = Collective(op, nodes, buffer_bytes)
+    instance = Instance(f"{fabric.kind}-{len(nodes)}", fabric, task)
+    synthesis = synthesise(instance, algorithm, parameters).incumbent
+    if synthesis is None:
+        raise NoAnswerError("no schedule was found", where=instance.name)
+    schedule = synthesis.schedule
+    verdict = verify(schedule)
+    if not verdict.valid:
+        what = f"the schedule breaks {verdict.violations[0].rule}"
+        raise NoAnswerError(what, where=instance.name, found=algorithm)
+    timeline = replay(schedule)
+    label = " ".join(
+        f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in schedule.algorithm.parameters.items()
+    )
+    name = f"{schedule.algorithm.name} {label}".strip()
+    return Measured(name, timeline.completion_time_ps, len(timeline.steps), schedule)
+
+
+def replayed_on(measured: Measured, fabric: AnyFabric) -> Measured:
+    """Return the same schedule replayed at other rates of the same cluster."""
+    moved = replace(measured.schedule, fabric=fabric.table())
+    time_ps = replay(moved).completion_time_ps
+    return replace(measured, completion_time_ps=time_ps, schedule=moved)
+
+
+def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
+    """Return a collective by the algorithm that a cluster is usually given.
+
+    All-reduce: levels on SiPAC and BCube, rings both ways along rows and columns on a
+    torus, the hierarchical ring on servers. All-to-all and incast: one hop at a time on
+    SiPAC, whose nodes forward, packets straight to their ends elsewhere. Broadcast:
+    the fastest that `auto` finds.
+    """
+    shape = list(shape_of(fabric))
+    if op == "broadcast":
+        return measure(fabric, op, buffer_bytes, "auto")
+    if isinstance(fabric, Sipac):
+        return measure(fabric, op, buffer_bytes, "levels")
+    if op != "all-reduce":
+        return measure(fabric, op, buffer_bytes, "direct")
+    if fabric.kind == "bcube":
+        return measure(fabric, op, buffer_bytes, "levels", shape=shape)
+    ways = {"parts": len(shape), "both_ways": 1} if fabric.kind == "torus" else {}
+    return measure(fabric, op, buffer_bytes, "torus-rings", shape=shape, **ways)

@@ -1,0 +1,141 @@
+"""The trainings and fabrics of the SiP-ML paper, with inputs that are public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.training import Training
+from lightloom.core.units import PS_PER_S, PS_PER_US
+from lightloom.training.baselines import baselines
+from lightloom.training.planner import Planner
+from lightloom.training.training_plan import TrainingRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.training.training_plan import TrainingPlan
+
+GBIT = 10**9
+PS_PER_MINUTE = 60 * PS_PER_S
+LATENCY_PS = PS_PER_US
+"""Fabric latency, the least of the paper's Table 1."""
+
+FLAT, OCS, RING, DATA_PARALLEL = "Elect-Flat", "SiP-OCS", "SiP-Ring", "DP on Elect-Flat"
+UPLINKS_GBIT = (200, 400)
+_NAMES = {"ideal-switch": FLAT, "ocs": OCS, "ring": RING}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model of the paper, and how many iterations a batch needs.
+
+    Attributes
+    ----------
+    model
+        Name in the catalogue of workloads.
+    batches
+        Batch sizes that are tried.
+    fewest_iterations, critical_batch
+        A batch of B needs ``fewest (1 + critical / B)`` iterations: the curve between
+        perfect scaling and none. Synthetic, both numbers chosen by us: the measured
+        curves of the paper's source are not among our inputs.
+    fixed_samples
+        Where not 0, iterations are instead so many that so many samples are seen.
+    """
+
+    model: str
+    batches: tuple[int, ...]
+    fewest_iterations: int = 0
+    critical_batch: int = 0
+    fixed_samples: int = 0
+
+    def curve(self) -> dict[int, int]:
+        """Return the iterations of every batch size."""
+        if self.fixed_samples:
+            return {batch: self.fixed_samples // batch for batch in self.batches}
+        fewest, critical = self.fewest_iterations, self.critical_batch
+        return {
+            batch: fewest + -(-fewest * critical // batch) for batch in self.batches
+        }
+
+    def planner(self, tell: Callable[[str], None]) -> Planner:
+        """Return a planner for the paper's GPU, a V100."""
+        training = Training(
+            batch_size=self.batches[0],
+            gpu="v100",
+            precision="fp16",
+            optimiser="adam",
+            model=self.model,
+        )
+        return Planner(training, tell=tell)
+
+
+RESNET = Trained("resnet-50", (1024, 4096, 16_384), 4_000, 8_192)
+TRANSFORMER = Trained("transformer-350m", (64, 256, 1024, 4096), 50_000, 512)
+MEGATRON = Trained("megatron-18b", (64,), fixed_samples=240_000 * 1024)
+"""Left out of the figures' defaults: its batch is not the paper's, and clusters take
+long to replay."""
+
+CURVES = (
+    "iterations(B) = fewest (1 + critical / B), synthetic: ResNet-50 4,000 and 8,192,"
+    " Transformer 50,000 and 512 (sequences of 1,024 tokens). These numbers are our"
+    " choice and come from no measurement. The paper takes measured curves of Shallue"
+    " et al., which are not among our inputs: times compare between fabrics and not"
+    " with the paper's."
+)
+ROOFLINE = (
+    "Compute times are the roofline of a V100's data sheet at fp16, a lower bound; the"
+    " paper profiled a V100. Faster computation makes communication weigh more."
+)
+LATENCY = (
+    "A transfer pays 1 us, and a ring all-reduce of l replicas 2 (l - 1) of them, as in"
+    " each step; the paper does not say what its simulator pays."
+)
+
+
+def fabrics(
+    gpus: int, gbit: int, *, latency_ps: int = LATENCY_PS
+) -> dict[str, AnyFabric]:
+    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s."""
+    found = baselines(gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT)
+    return {
+        _NAMES.get(name, name.replace("electrical-cluster", "Elect-Cluster")): fabric
+        for name, fabric in found.items()
+    }
+
+
+def best_plan(
+    planner: Planner,
+    fabric: AnyFabric,
+    curve: Mapping[int, int],
+    most: int,
+) -> TrainingPlan | None:
+    """Return the fastest training to the accuracy, ``None`` where none can be run.
+
+    Parameters
+    ----------
+    planner
+        Of the model.
+    fabric
+        The fabric.
+    curve
+        Iterations by batch size.
+    most
+        Devices of a replica, at most.
+    """
+    try:
+        return planner.plan(
+            fabric, TrainingRequest(iterations=curve, most_model_parallel=most)
+        )
+    except (InfeasibleError, NoAnswerError):
+        return None
+
+
+def minutes(plan: TrainingPlan) -> float:
+    """Return the time to accuracy in minutes."""
+    needed = plan.time_to_accuracy_ps
+    assert needed is not None
+    return needed / PS_PER_MINUTE

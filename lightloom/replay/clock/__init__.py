@@ -1,0 +1,1 @@
+"""How schedules take time: one clock for circuits, one for packets."""

@@ -1,0 +1,1 @@
+"""The search for the fastest schedule: candidates, predicted, realised and replayed."""

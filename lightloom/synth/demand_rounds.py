@@ -1,0 +1,111 @@
+"""Fluid demands on circuits: the paper's greedy, and edge colouring.
+
+A demand asks for bytes between pairs (LAYERTOLAYER transfers of the LUMORPH
+paper). Served by thin pipes, one wavelength a pair, it takes at least
+``ceil(max degree / lasers)`` rounds, and a bipartite edge colouring reaches that.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.schedule import FluidTransfers
+from lightloom.synth.edge_colouring import edge_colours
+from lightloom.synth.traffic import TrafficRound
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Demand
+
+EDGE_COLOURING = "edge-colouring"
+GREEDY = "greedy"
+
+
+def edge_colouring(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
+    """Return a demand as one round of max-degree ports.
+
+    The weaver deals the ports out to ``ceil(max degree / lasers)`` segments, the
+    fewest there can be, with all lasers of a segment in use. Deterministic.
+    """
+    del lasers, seed
+    round_ = _round(demand, np.arange(len(demand.src)))
+    return (round_,) if len(demand.src) else ()
+
+
+def greedy(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
+    """Return a demand as the rounds of the paper's Algorithm 3.
+
+    In every round each destination, in ascending order, picks up to `lasers` of its
+    remaining sources at random. The printed algorithm never limits what a *source*
+    sends; here a source whose lasers are all taken is passed over until the next
+    round, else the round could not be lit.
+    """
+    rng = random.Random(seed)  # noqa: S311
+    remaining: dict[int, list[int]] = {}
+    for row, dst in enumerate(demand.dst):
+        remaining.setdefault(dst, []).append(row)
+    rounds: list[TrafficRound] = []
+    while remaining:
+        sending: dict[int, int] = {}
+        picked: list[int] = []
+        for dst in sorted(remaining):
+            rows = remaining[dst]
+            rng.shuffle(rows)
+            kept: list[int] = []
+            taken = 0
+            for row in rows:
+                src = demand.src[row]
+                if taken < lasers and sending.get(src, 0) < lasers:
+                    sending[src] = sending.get(src, 0) + 1
+                    picked.append(row)
+                    taken += 1
+                else:
+                    kept.append(row)
+            remaining[dst] = kept
+        remaining = {dst: rows for dst, rows in remaining.items() if rows}
+        rounds.append(_round(demand, np.array(sorted(picked), dtype=np.int64)))
+    return tuple(rounds)
+
+
+_ALGORITHMS = {EDGE_COLOURING: edge_colouring, GREEDY: greedy}
+
+
+def demand_algorithms() -> dict[str, str]:
+    """Return the algorithms for demands with a line about each."""
+    return {
+        name: (algorithm.__doc__ or "").partition("\n")[0].rstrip(".")
+        for name, algorithm in _ALGORITHMS.items()
+    }
+
+
+def demand_traffic(
+    name: str, demand: Demand, lasers: int, seed: int
+) -> tuple[TrafficRound, ...]:
+    """Return the rounds in which an algorithm serves a demand.
+
+    Raises
+    ------
+    InputError
+        If there is no such algorithm for demands.
+    """
+    if name not in _ALGORITHMS:
+        raise InputError(
+            "unknown algorithm for a demand",
+            where="algorithm",
+            found=name,
+            allowed=", ".join(["auto", *_ALGORITHMS]),
+            fix=nearest(name, _ALGORITHMS),
+        )
+    return _ALGORITHMS[name](demand, lasers, seed)
+
+
+def _round(demand: Demand, rows: np.ndarray) -> TrafficRound:
+    """Return some rows of a demand as one round, its ports by edge colouring."""
+    src = np.array(demand.src, dtype=np.int64)[rows]
+    dst = np.array(demand.dst, dtype=np.int64)[rows]
+    size_bytes = np.array(demand.bytes, dtype=np.int64)[rows]
+    port = edge_colours(src, dst)
+    return TrafficRound(FluidTransfers(src, dst, size_bytes), size_bytes, port)

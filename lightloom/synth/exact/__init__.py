@@ -1,1 +1,0 @@
-"""Fewest rounds by a solver, from the certified bound upward."""

@@ -1,0 +1,167 @@
+"""Weaving: traffic and configurations to the segments and steps of a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
+from lightloom.core.schedule import FluidTransfers, Segment, StepPart, Transfers
+from lightloom.synth.lightpath.reconfiguration_dp import Costs, predicted_ps, segment
+from lightloom.synth.traffic import lane_traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.synth.lightpath.lane_router import LightPaths
+    from lightloom.synth.lightpath.reconfiguration_dp import Configuration
+    from lightloom.synth.traffic import Lane, LaneTraffic, TrafficRound
+
+
+@dataclass(frozen=True, eq=False)
+class Woven:
+    """Segments and steps of one plane, as in a schedule."""
+
+    segments: tuple[Segment, ...]
+    parts: tuple[StepPart, ...]
+
+
+def fabric_costs(fabric: Lightpath) -> Costs:
+    """Return what time costs on a LIGHTPATH rack."""
+    return Costs(
+        fabric.alpha_ps,
+        fabric.reconfiguration_ps,
+        fabric.initial_configuration_charged,
+        fabric.lasers,
+        fabric.bits_per_second_per_wavelength,
+    )
+
+
+def least_ps(
+    fabric: Lightpath,
+    rounds: Sequence[TrafficRound],
+    light_paths: LightPaths | None = None,
+) -> int:
+    """Return a lower bound on the completion time of `weave`, without weaving.
+
+    Exact, but for the rounding of single transfers, where every lane fits its
+    waveguides. Where `light_paths` is given, lanes that cuts show not to fit count
+    with the layers they need at least.
+    """
+    traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
+    weights = [
+        1 if light_paths is None else light_paths.least_layers(lane)
+        for lane in traffic.lanes
+    ]
+    return predicted_ps(segment(traffic.rounds, weights, costs), costs)
+
+
+def weave(
+    fabric: Lightpath, rounds: Sequence[TrafficRound], light_paths: LightPaths
+) -> Woven:
+    """Return segments and steps that carry the rounds, one step for each round.
+
+    A round that does not fit is served by several segments within its step, so
+    that transfers which must read the same state still do.
+
+    Raises
+    ------
+    InfeasibleError
+        If some pair has no light path at all.
+    """
+    traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
+    weights = [light_paths.layers(lane).layer_count for lane in traffic.lanes]
+    configurations = segment(traffic.rounds, weights, costs)
+    segments = tuple(
+        Segment(0, index, _circuits(configuration, traffic.lanes, light_paths))
+        for index, configuration in enumerate(configurations)
+    )
+    parts = tuple(_parts(rounds, traffic, configurations, light_paths))
+    return Woven(segments, parts)
+
+
+def weave_packets(rounds: Sequence[TrafficRound]) -> tuple[StepPart, ...]:
+    """Return the rounds as steps of a fabric without circuits."""
+    return tuple(
+        StepPart(index, None, None, round_.transfers)
+        for index, round_ in enumerate(rounds)
+    )
+
+
+def _circuits(
+    configuration: Configuration, lanes: Sequence[Lane], light_paths: LightPaths
+) -> Circuits:
+    """Return the circuits of a configuration, sorted by (src, dst)."""
+    src: list[IntArray] = []
+    dst: list[IntArray] = []
+    first: list[IntArray] = []
+    count: list[IntArray] = []
+    lengths: list[IntArray] = []
+    nodes: list[IntArray] = []
+    wavelength = 0
+    for share in configuration.shares:
+        packed = light_paths.layers(lanes[share.lane])
+        for layer in share.layers:
+            rows = np.flatnonzero(packed.layer == layer)
+            route = packed.route.take(rows)
+            src.append(lanes[share.lane].src[rows])
+            dst.append(lanes[share.lane].dst[rows])
+            first.append(np.full(len(rows), wavelength, dtype=np.int64))
+            count.append(np.full(len(rows), share.wavelengths, dtype=np.int64))
+            lengths.append(route.lengths)
+            nodes.append(route.values)
+            wavelength += share.wavelengths
+    route = Ragged.from_lengths(np.concatenate(lengths), np.concatenate(nodes))
+    start, number = np.concatenate(first), np.concatenate(count)
+    within = np.arange(int(number.sum())) - np.repeat(
+        np.cumsum(number) - number, number
+    )
+    wavelengths = Ragged.from_lengths(number, np.repeat(start, number) + within)
+    source, target = np.concatenate(src), np.concatenate(dst)
+    order = np.lexsort((start, target, source))
+    return Circuits(
+        source[order], target[order], wavelengths.take(order), route.take(order)
+    )
+
+
+def _parts(
+    rounds: Sequence[TrafficRound],
+    traffic: LaneTraffic,
+    configurations: Sequence[Configuration],
+    light_paths: LightPaths,
+) -> list[StepPart]:
+    """Return the parts of every step, in order of (step, segment)."""
+    parts: list[StepPart] = []
+    for index, configuration in enumerate(configurations):
+        for step in range(configuration.first_round, configuration.last_round + 1):
+            lane_of_row = traffic.lane_of_row[step]
+            chosen = np.zeros(len(lane_of_row), dtype=bool)
+            for share in configuration.shares:
+                mine = np.flatnonzero(lane_of_row == share.lane)
+                packed = light_paths.layers(traffic.lanes[share.lane])
+                if len(share.layers) < packed.layer_count:
+                    sources = traffic.lanes[share.lane].src
+                    row = np.searchsorted(sources, rounds[step].transfers.src[mine])
+                    mine = mine[np.isin(packed.layer[row], share.layers)]
+                chosen[mine] = True
+            transfers = rounds[step].transfers
+            if not chosen.all():
+                transfers = take(transfers, np.flatnonzero(chosen))
+            parts.append(StepPart(step, 0, index, transfers))
+    return parts
+
+
+def take(
+    transfers: Transfers | FluidTransfers, rows: IntArray
+) -> Transfers | FluidTransfers:
+    """Return some rows of transfers."""
+    columns = {
+        column.name: getattr(transfers, column.name)[rows]
+        for column in fields(transfers)
+    }
+    return replace(transfers, **columns)

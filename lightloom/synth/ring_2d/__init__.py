@@ -1,0 +1,1 @@
+"""Schedules on 2D rings: circuits along rows and columns."""

@@ -1,0 +1,201 @@
+"""All-to-all in slots: every pair of tiles in few partial permutations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.synth.rounds.first_fit import first_fit_slots
+from lightloom.synth.rounds.latin_squares import balanced_square
+from lightloom.synth.routing.congestion import capacity_by_id
+from lightloom.synth.routing.dimension_order import dimension_ordered
+from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray, Ragged
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+_MOST_SIDE = 64
+"""Longest side of a grid for which balanced squares are sought."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Every ordered pair of some tiles, each in a slot with its route.
+
+    A slot is what one wavelength carries in one round: no source and no destination
+    twice, and no edge above its waveguides.
+
+    Attributes
+    ----------
+    src, dst, slot
+        Columns, one row a pair.
+    route
+        Tiles of each row's route.
+    slot_count
+        Number of slots.
+    bound
+        No routes and slots do with fewer.
+    kind
+        ``receive`` or ``cut``: why.
+    nodes
+        Witness: a tile that all others send to, or the node set of the cut.
+    method
+        How the slots were made.
+    """
+
+    src: IntArray
+    dst: IntArray
+    slot: IntArray
+    route: Ragged
+    slot_count: int
+    bound: int
+    kind: str
+    nodes: IntArray
+    method: str
+
+    @property
+    def proved(self) -> bool:
+        """Whether no packing can be better."""
+        return self.slot_count == self.bound
+
+
+def all_to_all_slots(
+    fabric: Lightpath,
+    nodes: tuple[int, ...] | None = None,
+    *,
+    seed: int = 0,
+    effort: int = 20_000,
+) -> Slots:
+    """Return all ordered pairs of `nodes` in few slots.
+
+    On a whole grid, the product of two balanced squares is a set of permutations of
+    the tiles with few paths over each edge, one step along the row and one along the
+    column. Where these are more than the waveguides, the paths of a permutation are
+    coloured: a path's colour is that of its columns plus that of its rows, so that
+    the paths that meet on an edge have different ones. For sides that 4 divides and
+    W waveguides dividing a quarter of them this meets the cut bound. Where it meets
+    no bound, first fit with exchanges competes.
+
+    Parameters
+    ----------
+    fabric
+        The grid; edges without waveguides are not used.
+    nodes
+        Tiles that take part; all where ``None``.
+    seed, effort
+        Of the first fit: order among equals, and most exchanges.
+
+    Raises
+    ------
+    InfeasibleError
+        If a pair has no route.
+    """
+    whole = tuple(range(fabric.node_count))
+    members = whole if nodes is None else nodes
+    node = np.array(members, dtype=np.int64)
+    src, dst = np.repeat(node, len(node)), np.tile(node, len(node))
+    src, dst = src[src != dst], dst[src != dst]
+    capacity = fabric.edge_waveguides(*fabric.edges())
+    cut = rectangle_cut(fabric, src, dst, capacity=capacity)
+    ends = len(node) - 1
+    bound, kind, witness = max(
+        (ends, "receive", node[:1]), (cut.bound, "cut", cut.nodes), key=lambda b: b[0]
+    )
+    best: tuple[str, tuple[IntArray, Ragged]] | None = None
+    width = int(capacity.min()) if len(capacity) else 0
+    if len(node) == fabric.node_count and width:
+        slots = _product(fabric, src, dst, width, bound)
+        best = None if slots is None else ("balanced squares", slots)
+    if len(src) and (best is None or int(best[1][0].max()) + 1 > bound):
+        by_id = capacity_by_id(fabric, capacity)
+        packed = first_fit_slots(
+            fabric, src, dst, by_id, bound=bound, seed=seed, effort=effort
+        )
+        if best is None or packed[0].max() < best[1][0].max():
+            best = "first fit", packed
+    if best is None:
+        best = "balanced squares", (src, dimension_ordered(fabric, src, dst))
+    method, (slot, route) = best
+    count = int(slot.max(initial=-1)) + 1
+    return Slots(src, dst, slot, route, count, bound, kind, witness, method)
+
+
+def _product(
+    fabric: Lightpath, src: IntArray, dst: IntArray, width: int, bound: int
+) -> tuple[IntArray, Ragged] | None:
+    """Return slots by balanced squares with `width` waveguides, the fewer of two."""
+    if max(fabric.rows, fabric.cols) > _MOST_SIDE:
+        return None
+    best: IntArray | None = None
+    for identity in (False, True):
+        across = _Line.of(fabric.cols, width, identity=identity)
+        down = _Line.of(fabric.rows, width, identity=identity)
+        if across is None or down is None:
+            continue
+        parts = max(across.parts, down.parts)
+        (from_row, from_col), (to_row, to_col) = (
+            np.divmod(tiles, fabric.cols) for tiles in (src, dst)
+        )
+        one, two = across.row[from_col, to_col], down.row[from_row, to_row]
+        colour = across.part[from_col, to_col] + down.part[from_row, to_row]
+        slot = (two * fabric.cols + one) * parts + colour % parts
+        # Numbered without gaps: where the identities meet, nothing moves.
+        slot = np.unique(slot, return_inverse=True)[1].astype(np.int64)
+        if best is None or slot.max() < best.max():
+            best = slot
+        if best.max() < bound:
+            break
+    if best is None:
+        return None
+    return best, dimension_ordered(fabric, src, dst)
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A balanced square of one side: the row of each (from, to), and its part."""
+
+    row: IntArray
+    part: IntArray
+    parts: int
+
+    @classmethod
+    def of(cls, size: int, width: int, *, identity: bool) -> _Line | None:
+        """Return the square of the fewest crossings that was found."""
+        middle = (size // 2) * (size - size // 2)
+        least = -(-middle // max(size - identity, 1))
+        square = None
+        for most in range(least, size):
+            square = balanced_square(size, most, identity=identity)
+            if square is not None:
+                break
+        if square is None:
+            square = ((0,),)
+        row = np.zeros((size, size), dtype=np.int64)
+        part = np.zeros((size, size), dtype=np.int64)
+        for index, targets in enumerate(square):
+            colours = np.array(_colours(targets), dtype=np.int64)
+            row[np.arange(size), targets] = index
+            part[np.arange(size), targets] = colours // width
+        return cls(row, part, int(part.max()) + 1)
+
+
+def _colours(targets: tuple[int, ...]) -> list[int]:
+    """Return a colour per path: fewest such that those sharing an edge differ."""
+    colours = [0] * len(targets)
+    for sign in (1, -1):
+        free: list[tuple[int, int]] = []  # (last place, colour), signed
+        paths = sorted(
+            (sign * source, sign * target, source)
+            for source, target in enumerate(targets)
+            if sign * target > sign * source
+        )
+        for begin, end, source in paths:
+            ended = [pair for pair in free if pair[0] <= begin]
+            colour = min((c for _, c in ended), default=len(free))
+            free = [pair for pair in free if pair[1] != colour]
+            free.append((end, colour))
+            colours[source] = colour
+    return colours

@@ -1,0 +1,142 @@
+"""Lower bounds on the number of rounds, where a circuit carries one chunk a round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.certificate import ObjectiveCertificate
+from lightloom.validate.certificates.completion_time.cut_search import best_rectangle
+from lightloom.validate.certificates.completion_time.kind import WitnessError
+from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
+    obligations,
+)
+from lightloom.validate.certificates.proofs.round_counts import KINDS, prove_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.certificate import StoredWitness
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+OBJECTIVE = "rounds"
+
+
+@dataclass(frozen=True)
+class RoundBound:
+    """No schedule has fewer rounds, whatever its routes, and the reason why.
+
+    Attributes
+    ----------
+    kind
+        ``receive``, ``send``, ``growth``, ``volume``, ``cut`` or ``direct``.
+    rounds
+        The bound.
+    nodes
+        The node, or the node set, that it is about; all for ``volume``.
+    reason
+        The argument in words, with its numbers.
+    witness
+        What `lightloom.validate.certificates.proofs.round_counts.prove_rounds` takes.
+    """
+
+    kind: str
+    rounds: int
+    nodes: tuple[int, ...]
+    reason: str
+    witness: StoredWitness = field(hash=False)
+
+    @property
+    def certificate(self) -> ObjectiveCertificate:
+        """The bound as a schedule carries it, without value."""
+        return ObjectiveCertificate(
+            OBJECTIVE, self.kind, self.rounds, None, self.witness
+        )
+
+
+def round_bound(fabric: Lightpath, collective: Collective) -> RoundBound:
+    """Return the best bound, the first of equals in the order of `RoundBound.kind`.
+
+    Parameters
+    ----------
+    fabric
+        With at least one laser.
+    collective
+        Any collective whose chunk count is chosen.
+
+    Notes
+    -----
+    Exact integers; O((rows cols)^2) for the cuts.
+    """
+    bounds = round_bounds(fabric, collective)
+    return max(bounds, key=lambda bound: bound.rounds)
+
+
+def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
+    """Return the best bound of every kind that has something to say."""
+    needs = obligations(collective, fabric.node_count)
+    assert isinstance(needs, CollectiveNeeds)
+    found = {
+        kind: (nodes, witness)
+        for kind, nodes, witness in _witnesses(fabric, collective, needs)
+    }
+    bounds = []
+    for kind in KINDS:
+        if kind not in found:
+            continue
+        nodes, witness = found[kind]
+        try:
+            proof = prove_rounds(fabric, collective, kind, witness)
+        except WitnessError:
+            # A set that nothing enters: an algorithm will say so better.
+            continue
+        bounds.append(RoundBound(kind, proof.rounds, nodes, proof.reason, witness))
+    return [*bounds, *_direct(fabric, collective)]
+
+
+def _direct(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
+    """Return the best bound by a round that forwards nothing, of all bands of tiles.
+
+    Bands are some first or last rows, or columns, or the whole grid.
+    """
+    tile = np.arange(fabric.node_count)
+    row, col = np.divmod(tile, fabric.cols)
+    bands = [row < rows for rows in range(1, fabric.rows + 1)]
+    bands += [row >= rows for rows in range(1, fabric.rows)]
+    bands += [col < cols for cols in range(1, fabric.cols)]
+    bands += [col >= cols for cols in range(1, fabric.cols)]
+    best: RoundBound | None = None
+    for band in bands:
+        nodes = np.flatnonzero(band).tolist()
+        witness: StoredWitness = {"nodes": [*nodes]}
+        proof = prove_rounds(fabric, collective, "direct", witness)
+        if best is None or proof.rounds > best.rounds:
+            why = proof.reason
+            best = RoundBound("direct", proof.rounds, tuple(nodes), why, witness)
+    return [] if best is None else [best]
+
+
+def _witnesses(
+    fabric: Lightpath, collective: Collective, needs: CollectiveNeeds
+) -> Iterator[tuple[str, tuple[int, ...], StoredWitness]]:
+    """Yield kind, nodes and the best witness found."""
+    for kind, by_node in (
+        ("receive", needs.received_bytes()),
+        ("send", needs.sent_bytes()),
+    ):
+        node = by_node.index(max(by_node))
+        yield kind, (node,), {"node": node}
+    sides = needs.spread()
+    most = max(max(side) for side in sides)
+    direction = 0 if most in sides[0] else 1
+    node = sides[direction].index(most)
+    yield "growth", (node,), {"node": node, "direction": direction}
+    yield "volume", tuple(sorted(collective.nodes)), {}
+    inside = best_rectangle(fabric, needs)
+    if inside is not None:
+        nodes = tuple(np.flatnonzero(inside).tolist())
+        yield "cut", nodes, {"nodes": [*nodes]}

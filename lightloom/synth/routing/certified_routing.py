@@ -1,0 +1,207 @@
+"""Certified routing: minimum congestion on any directed graph, with its proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.columns import Ragged
+from lightloom.core.errors import InputError
+from lightloom.synth.routing.congestion import capacity_by_id
+from lightloom.synth.routing.graph import Graph
+from lightloom.synth.routing.grid_pathfinder import Negotiation
+from lightloom.synth.routing.minimum_congestion import (
+    DEFAULT_EFFORT,
+    minimum_congestion,
+)
+from lightloom.synth.routing.node_cuts import cut_lengths, node_cut
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.synth.routing.edge_length_bounds import EdgeLengthSearch
+    from lightloom.synth.routing.pathfinder import Auction
+    from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
+
+DEFAULT_RIP_UPS = 60_000
+_SLICES = 3
+_PER_REQUEST = 8
+"""Rip-ups for each request towards a bound that may be out of reach."""
+_PATIENCE = 4
+"""Passes of negotiation on grids before detours are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedRouting:
+    """Routes of some requests, and a proof of how good they are.
+
+    Attributes
+    ----------
+    route
+        Nodes of each route, both ends included; every route is a simple path.
+    congestion
+        Largest ``ceil(load / capacity)`` of an edge.
+    bound
+        No routing has a smaller congestion.
+    witness
+        Proves the bound (`lightloom.validate.certificates.proofs.edge_lengths`), in the
+        order of the edges of the graph or grid; ``None`` where there is no request.
+    finished
+        Whether, up to a solver's tolerances, no edge lengths prove more than the
+        bound; ``False`` where that was not asked.
+    """
+
+    route: Ragged
+    congestion: int
+    bound: int
+    witness: EdgeLengths | None
+    finished: bool = False
+
+    @property
+    def proved(self) -> bool:
+        """Whether no routing can be better."""
+        return self.congestion == self.bound
+
+
+def certified_routing(
+    network: Lightpath | Graph,
+    src: IntArray,
+    dst: IntArray,
+    *,
+    capacity: IntArray | None = None,
+    seed: int = 0,
+    effort: int = DEFAULT_RIP_UPS,
+) -> CertifiedRouting:
+    """Return routes of little congestion and edge lengths that prove how little.
+
+    On grids first `minimum_congestion` with its rectangle cuts; on other graphs
+    negotiation towards the best cut around a node. What that does not prove, edge
+    lengths bound better (`EdgeLengthSearch`), and negotiation is asked again for what
+    they allow, in turns, until both meet or the work is done.
+
+    Parameters
+    ----------
+    network
+        A grid, or any directed graph.
+    src, dst
+        Nodes of the requests, shape (requests,); repeated rows count each.
+    capacity
+        Grids: of each edge in the order of ``edges()``; 1 where ``None``. A graph
+        has its own.
+    seed
+        Of the order in which requests are routed again, and of the solver.
+    effort
+        Most rip-ups beyond those of `minimum_congestion`.
+
+    Returns
+    -------
+    Routes, bound and witness. Same input and seed, same result: all limits are on
+    work, none on time.
+
+    Raises
+    ------
+    InputError
+        If requests or capacities do not fit the network, or `effort` is negative.
+    InfeasibleError
+        If a request has no route; the message names it.
+    """
+    if effort < 0:
+        raise InputError("negative", where="effort", found=effort, allowed=">= 0")
+    if isinstance(network, Graph):
+        if capacity is not None:
+            fix = "change the graph's own"
+            raise InputError("a graph has capacities", where="capacity", fix=fix)
+        graph, auction = network, _graph_auction(network, src, dst)
+        rng = np.random.default_rng(seed)
+        start = _start(network, src, dst, auction, effort=effort, rng=rng)
+    else:
+        graph = Graph.of_grid(network, capacity)
+        start = _grid_start(network, graph, src, dst, seed)
+        auction = Negotiation(
+            network,
+            src,
+            dst,
+            capacity_by_id(network, capacity),
+            patience=_PATIENCE,
+        )
+    if start.proved:
+        return start
+    from lightloom.synth.routing.edge_length_bounds import EdgeLengthSearch
+
+    search = EdgeLengthSearch(graph, src, dst, seed)
+    search.advance(start.congestion)
+    return _alternate(start, search, auction, effort, np.random.default_rng(seed))
+
+
+def _graph_auction(graph: Graph, src: IntArray, dst: IntArray) -> Auction:
+    """Return the auction of a graph whose requests are sound."""
+    from lightloom.synth.routing.graph_pathfinder import GraphNegotiation
+
+    graph.check_requests(src, dst)
+    return GraphNegotiation(graph.opened()[0], src, dst)
+
+
+def _start(
+    graph: Graph,
+    src: IntArray,
+    dst: IntArray,
+    auction: Auction,
+    *,
+    effort: int,
+    rng: np.random.Generator,
+) -> CertifiedRouting:
+    """Return routes of a graph negotiated towards the best cut around a node."""
+    if not len(src):
+        return CertifiedRouting(Ragged.from_lists([]), 0, 0, None)
+    bound, witness = node_cut(graph, src, dst)
+    auction.begin(bound)
+    auction.improve(min(effort, _PER_REQUEST * len(src)), rng)
+    route = auction.best_routes()
+    return CertifiedRouting(route, auction.best_congestion, bound, witness)
+
+
+def _grid_start(
+    fabric: Lightpath, graph: Graph, src: IntArray, dst: IntArray, seed: int
+) -> CertifiedRouting:
+    """Return the routes of a grid by rectangle cuts and negotiation."""
+    found = minimum_congestion(
+        fabric, src, dst, capacity=graph.capacity, seed=seed, effort=DEFAULT_EFFORT
+    )
+    witness = cut_lengths(graph, src, dst, found.cut) if len(src) else None
+    return CertifiedRouting(found.route, found.congestion, found.bound, witness)
+
+
+def _alternate(
+    start: CertifiedRouting,
+    search: EdgeLengthSearch,
+    auction: Auction,
+    effort: int,
+    rng: np.random.Generator,
+) -> CertifiedRouting:
+    """Raise the bound and lower the congestion in turns, until they meet."""
+    best, bound, witness = start.congestion, start.bound, start.witness
+    missed, patience = 0, _PER_REQUEST * len(start.route)
+    while bound < best:
+        if search.bound > bound:
+            bound, witness = search.bound, search.witness
+        elif missed < bound and effort > 0:
+            auction.begin(bound)
+            effort -= auction.improve(min(patience, -(-effort // _SLICES)), rng)
+            missed, best = bound, min(best, auction.best_congestion)
+        elif not search.exhausted:
+            search.advance(best)
+            patience = effort
+        else:
+            break
+    low = target = bound
+    while low < best and effort > 0:
+        auction.begin(target)
+        effort -= auction.improve(-(-effort // 2), rng)
+        best = min(best, auction.best_congestion)
+        if best > target:
+            low = target + 1
+        target = (low + best) // 2
+    route = auction.best_routes() if best < start.congestion else start.route
+    return CertifiedRouting(route, best, bound, witness, search.finished)

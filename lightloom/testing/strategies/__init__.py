@@ -1,0 +1,58 @@
+"""Strategies of hypothesis for those who test a synthesiser, a reader or a checker.
+
+Fabrics of every kind, tasks that they can serve, schedules that obey every rule, and
+schedules that break exactly one. Needs the extra ``testing``.
+"""
+
+from __future__ import annotations
+
+from lightloom.core.errors import InputError
+
+
+class MissingHypothesisError(InputError, ImportError):
+    """Hypothesis, which the strategies are made of, is not installed."""
+
+
+try:
+    import hypothesis
+except ImportError:
+    raise MissingHypothesisError(
+        "hypothesis is not installed",
+        where="lightloom.testing.strategies",
+        fix="install it: pip install 'lightloom[testing]'",
+    ) from None
+del hypothesis
+
+from lightloom.testing.strategies.broken_schedules import (  # noqa: E402
+    break_schedule,
+    broken_schedules,
+    mutations,
+)
+from lightloom.testing.strategies.fabrics import fabrics, known_kinds  # noqa: E402
+from lightloom.testing.strategies.mutation import BrokenSchedule  # noqa: E402
+from lightloom.testing.strategies.schedules import (  # noqa: E402
+    random_schedule,
+    schedules,
+)
+from lightloom.testing.strategies.tasks import (  # noqa: E402
+    collectives,
+    demands,
+    instances,
+    tasks,
+)
+
+__all__ = [
+    "BrokenSchedule",
+    "MissingHypothesisError",
+    "break_schedule",
+    "broken_schedules",
+    "collectives",
+    "demands",
+    "fabrics",
+    "instances",
+    "known_kinds",
+    "mutations",
+    "random_schedule",
+    "schedules",
+    "tasks",
+]

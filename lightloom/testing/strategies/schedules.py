@@ -1,0 +1,251 @@
+"""Strategies for valid schedules: random, and right by the way they are made."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import msgspec
+from hypothesis import strategies as st
+
+from lightloom.core.schedule import Op, Schedule
+from lightloom.core.task import Collective, Demand
+from lightloom.instances.collectives import op_of
+from lightloom.testing.strategies.candidate_circuits import joined_pairs
+from lightloom.testing.strategies.random_steps import (
+    Weaver,
+    chunk_columns,
+    fluid_columns,
+)
+from lightloom.testing.strategies.tasks import instances
+from lightloom.validate.seal import seal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightloom.instances.collectives import Holdings
+    from lightloom.instances.instance import Instance
+    from lightloom.testing.strategies.candidate_circuits import Pair
+    from lightloom.testing.strategies.random_steps import Place, Row
+
+MOST_PIECES = 3
+"""Most pieces that the bytes of a pair are cut into."""
+
+_Held = set[tuple[int, int]]
+"""(node, chunk) pairs."""
+
+
+def schedules(
+    kinds: Iterable[str] | None = None,
+    names: Iterable[str] | None = None,
+    *,
+    multicast: bool = True,
+) -> st.SearchStrategy[Schedule]:
+    """Return a strategy for schedules that obey every rule, with true footers.
+
+    They are far from fast, and have what fast ones rarely have: circuits that nobody
+    uses, several planes and segments in a step, pairs on several wavelengths, ranks
+    told what they never asked for.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of fabric, as in `fabrics`.
+    names
+        Tasks, as in `tasks`.
+    multicast
+        Whether circuits may have several destinations, on fabrics that have such.
+    """
+    drawn = instances(kinds, names, chunks_chosen=True)
+    seeds = st.integers(0, 2**32 - 1)
+    return st.builds(random_schedule, drawn, seeds, multicast=st.just(multicast))
+
+
+def random_schedule(
+    instance: Instance, seed: int, *, multicast: bool = True
+) -> Schedule:
+    """Return a random valid schedule of an instance, sealed.
+
+    Nodes tell each other what they know until all is done. Values that have to be
+    combined are first added up along a random tree. The work is about the cube of
+    the ranks; deterministic.
+
+    Parameters
+    ----------
+    instance
+        With a task as `tasks` draws them: ranks that reach each other over ranks, or
+        pairs one hop apart. A number of chunks that is open is chosen as the least.
+    seed
+        Of everything random.
+    multicast
+        As in `schedules`.
+
+    Raises
+    ------
+    ValueError
+        If the fabric cannot serve the task by those means.
+    """
+    rng = random.Random(seed)  # noqa: S311  (no secret)
+    weaver = Weaver(instance.fabric, rng, multicast=multicast)
+    task = instance.communication
+    if isinstance(task, Demand):
+        _serve(weaver, task, rng)
+        return seal(weaver.schedule(task, "random", seed))
+    if task.chunks is None:
+        least = task.rank_count if op_of(task).uses_blocks else 1
+        task = msgspec.structs.replace(task, chunks=least)
+    links = [pair for pair in joined_pairs(instance.fabric) if _inside(task, pair)]
+    if op_of(task).reduces:
+        hub = task.nodes[task.root_rank] if op_of(task).rooted else None
+        hub = rng.choice(task.nodes) if hub is None else hub
+        _add_up(weaver, task, links, hub, rng)
+        held = {(hub, chunk) for chunk in range(task.chunk_count)}
+    else:
+        held = _cells(task, op_of(task).initial(task))
+    _tell(weaver, task, links, held, rng)
+    return seal(weaver.schedule(task, "random", seed))
+
+
+def _inside(task: Collective, pair: Pair) -> bool:
+    return pair[0] in task.nodes and pair[1] in task.nodes
+
+
+def _cells(task: Collective, rows: Holdings) -> _Held:
+    """Return (node, chunk) of what ranks hold."""
+    return {
+        (task.nodes[rank], chunk)
+        for rank, lo, hi in zip(
+            rows.rank.tolist(),
+            rows.chunk_lo.tolist(),
+            rows.chunk_hi.tolist(),
+            strict=True,
+        )
+        for chunk in range(lo, hi)
+    }
+
+
+def _tell(
+    weaver: Weaver,
+    task: Collective,
+    links: list[Pair],
+    held: _Held,
+    rng: random.Random,
+) -> None:
+    """Copy until everyone has what they want; each step brings that nearer."""
+    wanted, copy = _cells(task, op_of(task).final(task)), int(Op.COPY)
+    while missing := sorted(wanted - held):
+        node, chunk = rng.choice(missing)
+        holders = {who for who, what in held if what == chunk}
+        first = _next_hop(links, holders, node)
+        open_ = weaver.connect(weaver.wishes(first, task.nodes))
+        told: _Held = set()
+        rows: dict[Place, list[Row]] = {}
+        units = [
+            (place, unit)
+            for place, pairs in open_.items()
+            for unit in weaver.sending(place, pairs)
+        ]
+        units.sort(key=lambda placed: first not in placed[1])
+        for place, unit in units:
+            said = []
+            for what in sorted(what for who, what in held if who == unit[0][0]):
+                # One listener is told news alone; several all hear the same.
+                heard = len(unit) == 1 and (unit[0][1], what) in held | told
+                must = first in unit and what == chunk
+                if not heard and (must or _worth(unit, what, wanted - held, rng)):
+                    said.append(what)
+            for src, dst in unit:
+                news = {(dst, what) for what in said}
+                if not news & told:
+                    told |= news
+                    copies = [(src, dst, what, what + 1, copy) for what in said]
+                    rows.setdefault(place, []).extend(copies)
+        weaver.step(rows, chunk_columns)
+        held |= told
+
+
+def _worth(
+    unit: tuple[Pair, ...], what: int, missing: _Held, rng: random.Random
+) -> bool:
+    """Return whether a chunk is said to those who listen; idle talk is rare."""
+    asked = any((dst, what) in missing for _, dst in unit)
+    return rng.random() < (0.8 if asked else 0.2)
+
+
+def _next_hop(links: list[Pair], holders: set[int], node: int) -> Pair:
+    """Return the first link of a shortest way from any holder to a node."""
+    known, layer = {node}, [node]
+    while layer:
+        into = [pair for pair in links if pair[1] in layer and pair[0] not in known]
+        for pair in into:
+            if pair[0] in holders:
+                return pair
+        layer = sorted({src for src, _ in into})
+        known.update(layer)
+    message = f"no rank that holds the data reaches node {node}"
+    raise ValueError(message)
+
+
+def _add_up(
+    weaver: Weaver,
+    task: Collective,
+    links: list[Pair],
+    hub: int,
+    rng: random.Random,
+) -> None:
+    """Add everything up at the hub, along a random tree that leads to it."""
+    parent = _tree(task, links, hub, rng)
+    waiting = dict(parent)
+    everything = (0, task.chunk_count, int(Op.REDUCE))
+    while waiting:
+        ready = [pair for pair in waiting.items() if pair[0] not in waiting.values()]
+        ready = rng.sample(ready, len(ready))
+        open_ = weaver.connect(ready)
+        rows: dict[Place, list[Row]] = {}
+        for place, pairs in open_.items():
+            for src, dst in pairs:
+                if src in waiting and (src, dst) in ready:
+                    del waiting[src]
+                    rows.setdefault(place, []).append((src, dst, *everything))
+        weaver.step(rows, chunk_columns)
+
+
+def _tree(
+    task: Collective, links: list[Pair], hub: int, rng: random.Random
+) -> dict[int, int]:
+    """Return the parent of every node but the hub."""
+    parent: dict[int, int] = {}
+    while len(parent) < task.rank_count - 1:
+        joined = {hub, *parent}
+        into = [pair for pair in links if pair[1] in joined and pair[0] not in joined]
+        if not into:
+            message = f"not every rank reaches node {hub}"
+            raise ValueError(message)
+        src, dst = rng.choice(into)
+        parent[src] = dst
+    return parent
+
+
+def _serve(weaver: Weaver, task: Demand, rng: random.Random) -> None:
+    """Move the bytes of a demand, those of a pair in a few pieces at most."""
+    pairs = list(zip(task.src, task.dst, strict=True))
+    left = dict(zip(pairs, task.bytes, strict=True))
+    pieces = dict.fromkeys(pairs, MOST_PIECES)
+    while left:
+        wishes = rng.sample(sorted(left), len(left))
+        open_ = weaver.connect(wishes)
+        rows: dict[Place, list[Row]] = {}
+        for place, lit in open_.items():
+            for unit in weaver.sending(place, lit):
+                asked = [pair for pair in unit if pair in left]
+                if not asked:
+                    continue
+                pair = rng.choice(asked)
+                pieces[pair] -= 1
+                last = not pieces[pair] or rng.random() < 0.5
+                size = left[pair] if last else rng.randint(1, left[pair])
+                rows.setdefault(place, []).append((*pair, size))
+                left[pair] -= size
+                if not left[pair]:
+                    del left[pair]
+        weaver.step(rows, fluid_columns)

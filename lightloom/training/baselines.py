@@ -1,0 +1,113 @@
+"""Baselines: fabrics of as many nodes and the same rate, to compare a training on."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import TYPE_CHECKING
+
+from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
+
+if TYPE_CHECKING:
+    from lightloom.instances.instance import AnyFabric
+
+__all__ = ["baselines", "grid_baselines", "sip_ring"]
+
+_SWITCHES = 16
+_LASERS = 16
+_GBIT = 10**9
+_WAVELENGTH_BITS_PER_S = 25 * _GBIT
+
+
+def sip_ring(nodes: int, bits_per_second: int, alpha_ps: int) -> Ring:
+    """Return SiP-ML's ring: wavelengths of 25 Gb/s, both ways, one transceiver each.
+
+    As many wavelengths as fit the rate, one at least.
+    """
+    return Ring(
+        nodes=nodes,
+        wavelengths=max(1, bits_per_second // _WAVELENGTH_BITS_PER_S),
+        directions=2,
+        shared_transceivers=True,
+        alpha_ps=alpha_ps,
+    )
+
+
+def baselines(
+    nodes: int,
+    bits_per_second: int,
+    *,
+    alpha_ps: int,
+    uplinks_gbit: tuple[int, ...] = (400,),
+) -> dict[str, AnyFabric]:
+    """Return the fabrics of SiP-ML, section 4.1, by name.
+
+    Parameters
+    ----------
+    nodes
+        Nodes of each.
+    bits_per_second
+        Rate of a node; in the cluster, within its server.
+    alpha_ps
+        Fixed cost of a transfer, the same for all of them.
+    uplinks_gbit
+        Rates of a server's uplink, in Gb/s, a cluster for each.
+    """
+    named: dict[str, AnyFabric] = {
+        "ideal-switch": IdealSwitch(
+            nodes=nodes, bits_per_second_per_node=bits_per_second, alpha_ps=alpha_ps
+        )
+    }
+    for gbit in uplinks_gbit:
+        named[f"electrical-cluster {gbit}G"] = ElectricalCluster(
+            nodes=nodes,
+            bits_per_second_per_node=bits_per_second,
+            bits_per_second_per_uplink=gbit * _GBIT,
+            alpha_ps=alpha_ps,
+        )
+    named["ocs"] = Ocs(
+        nodes=nodes,
+        switches=_SWITCHES,
+        bits_per_second_per_node=bits_per_second,
+        alpha_ps=alpha_ps,
+    )
+    named["ring"] = sip_ring(nodes, bits_per_second, alpha_ps)
+    return named
+
+
+def grid_baselines(
+    nodes: int, bits_per_second: int, *, alpha_ps: int
+) -> dict[str, AnyFabric]:
+    """Return fabrics on a grid of as many nodes, by name; the grid is nearly square.
+
+    A LIGHTPATH rack of 16 lasers a tile, which divide the rate between them, and a
+    2D ring of SiP-ML's wavelengths, of which rows have half, rounded up. Without a
+    wavelength for each direction of the grid there is no 2D ring.
+    """
+    rows = max(size for size in range(1, isqrt(nodes) + 1) if not nodes % size)
+    cols = nodes // rows
+    named: dict[str, AnyFabric] = {
+        f"lightpath {rows} x {cols}": Lightpath(
+            rows=rows,
+            cols=cols,
+            lasers=_LASERS,
+            bits_per_second_per_wavelength=max(1, bits_per_second // _LASERS),
+            alpha_ps=alpha_ps,
+        )
+    }
+    columns = bits_per_second // _WAVELENGTH_BITS_PER_S // 2
+    if columns:
+        named[f"ring-2d {rows} x {cols}"] = Ring2d(
+            rows=rows,
+            cols=cols,
+            row_wavelengths=bits_per_second // _WAVELENGTH_BITS_PER_S - columns,
+            column_wavelengths=columns,
+            directions=2,
+            shared_transceivers=True,
+            alpha_ps=alpha_ps,
+        )
+    return named

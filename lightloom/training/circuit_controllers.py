@@ -1,0 +1,73 @@
+"""Controllers: circuits for the traffic of the last period, by certified algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.task import Demand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.training.circuits import PlaneCircuits
+
+__all__ = ["TrafficController", "light_most"]
+
+CircuitsT = TypeVar("CircuitsT")
+
+
+@dataclass(frozen=True, eq=False)
+class TrafficController:
+    """Circuits for the traffic of a period, and one for each pair of the iteration.
+
+    Attributes
+    ----------
+    following
+        Circuits for a demand, by plane; pairs that find none wait.
+    known
+        Traffic of a whole iteration. Its pairs keep a circuit each where ports allow,
+        or those that begin after a period was measured would wait for the next one.
+    """
+
+    following: Callable[[Demand], PlaneCircuits]
+    known: Demand
+    _set: dict[Demand, PlaneCircuits] = field(default_factory=dict)
+
+    def circuits(self, demand: Demand) -> PlaneCircuits:
+        """Return the circuits of every plane."""
+        if demand not in self._set:
+            self._set[demand] = self.following(_with_pairs(demand, self.known))
+        return self._set[demand]
+
+
+def light_most(light: Callable[[Demand], CircuitsT], demand: Demand) -> CircuitsT:
+    """Return circuits for the pairs with most to send.
+
+    Where no circuits serve all pairs, the half of them with less to send waits.
+
+    Raises
+    ------
+    InfeasibleError, NoAnswerError
+        The pair with most to send has no circuit, whatever else is served.
+    """
+    rows = sorted(zip(demand.src, demand.dst, demand.bytes, strict=True))
+    while True:
+        try:
+            return light(Demand.from_rows(rows))
+        except (InfeasibleError, NoAnswerError):
+            if len(rows) == 1:
+                raise
+            rows.sort(key=lambda row: (-row[2], row))
+            rows = rows[: -(-len(rows) // 2)]
+
+
+def _with_pairs(demand: Demand, known: Demand) -> Demand:
+    """Return a demand with a byte for each known pair that it leaves out."""
+    asked = dict.fromkeys(zip(known.src, known.dst, strict=True), 1)
+    asked |= {
+        (src, dst): size
+        for src, dst, size in zip(demand.src, demand.dst, demand.bytes, strict=True)
+    }
+    return Demand.from_rows([(*pair, size) for pair, size in sorted(asked.items())])

@@ -1,0 +1,130 @@
+"""Circuits of a LIGHTPATH rack for trainings: switches of wavelengths, on routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.units import PS_PER_US
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.replay.workload import ocs_period_ps
+from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.ocs.switch_circuits import switch_circuits
+from lightloom.synth.routing.minimum_congestion import minimum_congestion
+from lightloom.training.circuit_controllers import light_most
+from lightloom.training.circuits import CircuitSetter
+from lightloom.training.iteration_traffic import largest_pairs, most_partners
+from lightloom.training.tile_wavelengths import LitTiles
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.training.circuits import PlaneCircuits
+
+__all__ = ["SETTER"]
+
+
+def _ports(fabric: Lightpath) -> int:
+    return max(1, fabric.lasers)
+
+
+def _lasting(fabric: Lightpath, demand: Demand) -> PlaneCircuits:
+    """Return circuits that are optimal wherever waveguides do not limit them.
+
+    Where they do, every pair gets a circuit, and what is left goes to the pairs with
+    the least circuits a byte.
+    """
+    lanes = _lanes(fabric, demand)
+    capacity = fabric.edge_waveguides(*fabric.edges())
+    tiles = LitTiles(fabric)
+    for wavelength, lane in enumerate(lanes):
+        routing = minimum_congestion(fabric, lane.src, lane.dst, capacity=capacity)
+        if routing.congestion > 1:
+            return {0: _one_each(fabric, demand, capacity)}
+        for route in routing.route.to_lists():
+            tiles.light(route, wavelength)
+    return {0: tiles.circuits()}
+
+
+def _estimated(fabric: Lightpath, demand: Demand) -> PlaneCircuits:
+    """Return circuits as if waveguides were plenty, on no routes."""
+    lanes = _lanes(fabric, demand)
+    src, dst, lit = (
+        np.concatenate(each)
+        for each in (
+            [lane.src for lane in lanes],
+            [lane.dst for lane in lanes],
+            [np.full(len(lane), number) for number, lane in enumerate(lanes)],
+        )
+    )
+    return {0: Circuits(src, dst, Ragged.from_lengths(np.ones_like(lit), lit))}
+
+
+def _following(fabric: Lightpath, demand: Demand) -> PlaneCircuits:
+    asked = largest_pairs(demand, fabric.lasers)
+    return light_most(lambda rows: _lasting(fabric, rows), asked)
+
+
+def _period_ps(fabric: Lightpath) -> int:
+    return ocs_period_ps(fabric) or PS_PER_US
+
+
+def _lanes(fabric: Lightpath, demand: Demand) -> tuple[Circuits, ...]:
+    """Return the pairs of each wavelength, as if waveguides were plenty.
+
+    Then a rack is nothing but a switch a wavelength.
+    """
+    plan = None
+    if fabric.lasers:
+        switches = Ocs(
+            nodes=fabric.node_count,
+            switches=fabric.lasers,
+            bits_per_second_per_node=fabric.node_bits_per_s,
+        )
+        plan = switch_circuits(switches, demand)
+    if plan is None or plan.ratio == 0:
+        raise InfeasibleError(
+            "a tile has more partners than lasers",
+            where="traffic of the iteration",
+            found=most_partners(demand),
+            allowed=f"{fabric.lasers} partners",
+            fix="share the model between fewer devices, or add lasers",
+        )
+    return plan.switches
+
+
+def _one_each(fabric: Lightpath, demand: Demand, capacity: np.ndarray) -> Circuits:
+    """Return a circuit for each pair, and what waveguides allow beside."""
+    from lightloom.synth.routing.wavelength_assignment import lit_routes  # loads Pyomo
+
+    src, dst, size_bytes = demand_columns(demand, fabric.node_count)
+    room = capacity * fabric.lasers
+    routing = minimum_congestion(fabric, src, dst, capacity=room)
+    try:
+        lit = lit_routes(fabric, routing.route, seed=0)
+    except NoAnswerError as problem:
+        raise NoAnswerError(
+            "no routes and wavelengths found that serve all pairs at once",
+            where="traffic of the iteration",
+            found=f"{len(src)} pairs; {problem.found}",
+            allowed=problem.allowed,
+            fix="more waveguides or lasers, or fewer devices that share the model",
+        ) from problem
+    assert lit.wavelengths is not None
+    assert lit.route is not None
+    tiles = LitTiles(fabric)
+    for route, wavelength in zip(
+        lit.route.to_lists(), lit.wavelengths.values.tolist(), strict=True
+    ):
+        tiles.light(route, wavelength)
+    tiles.fill(src, dst, size_bytes)
+    return tiles.circuits()
+
+
+SETTER = CircuitSetter(
+    "lightpath", _ports, _lasting, _estimated, _following, _period_ps
+)

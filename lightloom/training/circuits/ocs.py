@@ -1,0 +1,47 @@
+"""Circuits of parallel optical switches for trainings: optimal by a threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InfeasibleError
+from lightloom.core.units import PS_PER_US
+from lightloom.replay.workload import ocs_period_ps
+from lightloom.synth.ocs.switch_circuits import switch_circuits
+from lightloom.training.circuits import CircuitSetter
+from lightloom.training.iteration_traffic import largest_pairs, most_partners
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.ocs import Ocs
+    from lightloom.training.circuits import PlaneCircuits
+
+__all__ = ["SETTER"]
+
+
+def _ports(fabric: Ocs) -> int:
+    return fabric.switches
+
+
+def _lasting(fabric: Ocs, demand: Demand) -> PlaneCircuits:
+    plan = switch_circuits(fabric, demand)
+    if plan.ratio == 0:
+        raise InfeasibleError(
+            "a node has more partners than there are switches",
+            where="traffic of the iteration",
+            found=most_partners(demand),
+            allowed=f"{fabric.switches} partners",
+            fix="share the model between fewer devices, or add switches",
+        )
+    return dict(enumerate(plan.switches))
+
+
+def _following(fabric: Ocs, demand: Demand) -> PlaneCircuits:
+    return _lasting(fabric, largest_pairs(demand, fabric.switches))
+
+
+def _period_ps(fabric: Ocs) -> int:
+    return ocs_period_ps(fabric) or PS_PER_US
+
+
+SETTER = CircuitSetter("ocs", _ports, _lasting, _lasting, _following, _period_ps)

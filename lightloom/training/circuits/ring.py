@@ -1,0 +1,46 @@
+"""Circuits of a ring for trainings: by levels of its slowest pair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.replay.workload import RING_PERIOD_PS
+from lightloom.synth.ring.quick_circuits import (
+    bounded_ring_circuits,
+    quick_ring_circuits,
+)
+from lightloom.synth.ring.wavelengths import ring_wavelengths
+from lightloom.training.circuit_controllers import light_most
+from lightloom.training.circuits import CircuitSetter
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.ring import Ring
+    from lightloom.training.circuits import PlaneCircuits
+
+__all__ = ["SETTER"]
+
+
+def _ports(fabric: Ring) -> int:
+    """Return the nodes in reach at most (SiP-ML's degree of 16)."""
+    return min(fabric.reach, fabric.ports_per_node)
+
+
+def _lasting(fabric: Ring, demand: Demand) -> PlaneCircuits:
+    return {0: ring_wavelengths(fabric, demand).circuits}
+
+
+def _estimated(fabric: Ring, demand: Demand) -> PlaneCircuits:
+    return {0: bounded_ring_circuits(fabric, demand)}
+
+
+def _following(fabric: Ring, demand: Demand) -> PlaneCircuits:
+    return {0: light_most(lambda rows: quick_ring_circuits(fabric, rows), demand)}
+
+
+def _period_ps(fabric: Ring) -> int:
+    del fabric
+    return RING_PERIOD_PS
+
+
+SETTER = CircuitSetter("ring", _ports, _lasting, _estimated, _following, _period_ps)

@@ -1,0 +1,56 @@
+"""Circuits of 2D rings for trainings: those of each row, and of each column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.replay.workload import RING_PERIOD_PS
+from lightloom.synth.ring.quick_circuits import (
+    bounded_ring_circuits,
+    quick_ring_circuits,
+)
+from lightloom.synth.ring.wavelengths import ring_wavelengths
+from lightloom.synth.ring_2d.circuits import grid_circuits
+from lightloom.training.circuit_controllers import light_most
+from lightloom.training.circuits import CircuitSetter
+
+if TYPE_CHECKING:
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.ring import Ring
+    from lightloom.instances.fabrics.ring_2d import Ring2d
+    from lightloom.training.circuits import PlaneCircuits
+
+__all__ = ["SETTER"]
+
+
+def _ports(fabric: Ring2d) -> int:
+    """Return the nodes in reach along a row at most: devices of a model are there."""
+    row, _ = fabric.rings
+    return min(row.reach, row.ports_per_node)
+
+
+def _lasting(fabric: Ring2d, demand: Demand) -> PlaneCircuits:
+    def light(ring: Ring, part: Demand) -> Circuits:
+        return ring_wavelengths(ring, part).circuits
+
+    return {0: grid_circuits(fabric, demand, light)}
+
+
+def _estimated(fabric: Ring2d, demand: Demand) -> PlaneCircuits:
+    return {0: grid_circuits(fabric, demand, bounded_ring_circuits)}
+
+
+def _following(fabric: Ring2d, demand: Demand) -> PlaneCircuits:
+    def light(ring: Ring, part: Demand) -> Circuits:
+        return light_most(lambda rows: quick_ring_circuits(ring, rows), part)
+
+    return {0: grid_circuits(fabric, demand, light)}
+
+
+def _period_ps(fabric: Ring2d) -> int:
+    del fabric
+    return RING_PERIOD_PS
+
+
+SETTER = CircuitSetter("ring-2d", _ports, _lasting, _estimated, _following, _period_ps)

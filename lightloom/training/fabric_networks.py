@@ -1,0 +1,126 @@
+"""Networks: how each kind of fabric carries the iterations of a training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import PacketFabric
+from lightloom.replay.workload import (
+    Configuration,
+    ControlledCircuits,
+    HeldCircuits,
+    SharedLinks,
+)
+from lightloom.training.circuit_controllers import TrafficController
+from lightloom.training.circuits import catalogue
+
+if TYPE_CHECKING:
+    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.task import Demand
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.replay.workload.network import NetworkKind
+    from lightloom.training.circuits import CircuitSetter, PlaneCircuits
+
+__all__ = ["CircuitMode", "estimated_circuits", "network_for", "ports_of"]
+
+CircuitMode: TypeAlias = Literal["one-shot", "controlled"]
+"""Circuits that stay for the whole iteration, or follow the traffic."""
+
+
+def ports_of(fabric: AnyFabric) -> int | None:
+    """Return how many partners a node may have at once, ``None`` for any number.
+
+    Raises
+    ------
+    InputError
+        A fabric whose circuits nobody here sets for a training.
+    """
+    if isinstance(fabric, PacketFabric):
+        return None
+    return _setter(fabric).ports(fabric)
+
+
+def estimated_circuits(fabric: AnyFabric, demand: Demand) -> PlaneCircuits | None:
+    """Return circuits to estimate an iteration with; ``None`` where there are none.
+
+    Raises
+    ------
+    InputError
+        A kind of fabric without circuits for trainings.
+    InfeasibleError, NoAnswerError
+        No circuits for this traffic.
+    """
+    if isinstance(fabric, PacketFabric):
+        return None
+    return _setter(fabric).estimated(fabric, demand)
+
+
+def network_for(
+    fabric: AnyFabric,
+    demand: Demand,
+    collectives: CollectiveModel,
+    circuits: CircuitMode,
+    period_ps: int | None = None,
+) -> NetworkKind:
+    """Return how a fabric carries an iteration with this traffic.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    demand
+        Traffic of the iteration.
+    collectives
+        How collectives load it.
+    circuits
+        ``one-shot``: they are there when the iteration begins, as in all iterations
+        before. ``controlled``: they begin so, and are set anew for the traffic of each
+        period. Of no concern to fabrics without circuits.
+    period_ps
+        From one decision to the next; by default 100 us on rings, elsewhere six delays
+        (dark for one, held for five).
+
+    Raises
+    ------
+    InputError
+        A kind of fabric without circuits for trainings, or a period too short.
+    InfeasibleError
+        A node has more partners than ports, a pair is out of reach or has no way.
+    NoAnswerError
+        No circuits were found.
+    """
+    if isinstance(fabric, PacketFabric):
+        return SharedLinks(fabric, collectives)
+    setter = _setter(fabric)
+    if not demand.src:
+        return HeldCircuits(fabric, (), collectives)
+    if circuits == "one-shot":
+        held = setter.lasting(fabric, demand)
+        return HeldCircuits(
+            fabric,
+            tuple(Configuration(plane, held[plane]) for plane in sorted(held)),
+            collectives,
+            "refuse",
+        )
+    controller = TrafficController(
+        lambda asked: setter.following(fabric, asked), demand
+    )
+    if period_ps is None:
+        period_ps = setter.period_ps(fabric)
+    first = controller.circuits(demand)
+    return ControlledCircuits(fabric, controller, period_ps, first, collectives)
+
+
+def _setter(fabric: CircuitFabric) -> CircuitSetter[Any]:
+    """Return who sets the circuits of a fabric."""
+    known = catalogue()
+    if fabric.kind not in known:
+        what = "no circuits for trainings on this kind of fabric"
+        allowed = f"{', '.join(known)}, or a fabric without circuits"
+        fix = "train on one of these, or `lightloom synth` a collective on this one"
+        raise InputError(
+            what, where="fabric.kind", found=fabric.kind, allowed=allowed, fix=fix
+        )
+    return known[fabric.kind]

@@ -1,0 +1,232 @@
+"""Iterations: what all replicas of a placed model compute and send in one round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.columns import Ragged
+from lightloom.core.iteration import (
+    NO_CALL,
+    Collectives,
+    Dependencies,
+    Iteration,
+    Operations,
+)
+from lightloom.training.gradient_rings import twin_sums
+from lightloom.training.placement.operation_graph import op_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.training.replica import Replica
+
+__all__ = ["training_iteration"]
+
+
+def training_iteration(
+    replica: Replica,
+    nodes: Sequence[Sequence[int]],
+    device_count: int,
+    rings: Sequence[int] | None = None,
+) -> Iteration:
+    """Return an iteration of a model's replicas.
+
+    Every replica runs its parts forward, then backward; tensors go between the devices
+    of its parts, gradients of tensors the other way. Gradients of parameters are summed
+    over the replicas as soon as the backward pass of an operation has made them: an
+    all-reduce through the twins of each device, which is the ring of the SiP-ML paper,
+    or rings along the axes of a grid of replicas (`twin_sums`). Where the parts of an
+    operation have copies of its parameters, their devices first reduce-scatter, and
+    all-gather behind. Parts that share a device sum for nothing. The step of the
+    optimiser takes no time.
+
+    Parameters
+    ----------
+    replica
+        A placed model.
+    nodes
+        Of each replica, in the order of the rings: the nodes of its devices.
+    device_count
+        Nodes of the fabric.
+    rings
+        Lengths of the rings along each axis of the replicas, in the order of `nodes`;
+        by default one ring through all of them.
+    """
+    rings = (len(nodes),) if rings is None else rings
+    return _Builder(replica, nodes, device_count, rings).iteration()
+
+
+class _Builder:
+    def __init__(
+        self,
+        replica: Replica,
+        nodes: Sequence[Sequence[int]],
+        device_count: int,
+        rings: Sequence[int],
+    ) -> None:
+        self._replica, self._device_count, self._rings = replica, device_count, rings
+        self._nodes = np.array(nodes, dtype=np.int64)
+        self._parts = len(replica.device)
+        self._copies = len(nodes)
+        self._order: list[tuple[int, int]] = []
+        self._op: list[str] = []
+        self._bytes: list[int] = []
+        self._members: list[list[int]] = []
+
+    def iteration(self) -> Iteration:
+        """Return everything."""
+        operations = self._operations()
+        self._gradients()
+        src, dst, size, call = self._edges()
+        ends = np.array(self._order, dtype=np.int64).reshape(-1, 2)
+        none = np.zeros(len(ends), dtype=np.int64)
+        at_src = operations.device[src]
+        call[(at_src == operations.device[dst]) | (size == 0)] = NO_CALL
+        links = Dependencies(
+            np.concatenate([src, ends[:, 0]]),
+            np.concatenate([dst, ends[:, 1]]),
+            np.concatenate([size, none]),
+            np.concatenate([call, none + NO_CALL]),
+        )
+        collectives = Collectives(
+            tuple(self._op),
+            np.array(self._bytes, dtype=np.int64),
+            Ragged.from_lists(self._members),
+        )
+        return Iteration(self._device_count, operations, links, collectives)
+
+    def _operations(self) -> Operations:
+        split, copies, parts = self._replica.split, self._copies, self._parts
+        forth, back, names = [], [], []
+        for row, (operation, cut) in enumerate(
+            zip(split.graph.ops, split.cuts, strict=True)
+        ):
+            costs = operation.split(cut.dimension)
+            forth.append(costs.forward_time_ps(cut.parts))
+            back.append(costs.backward_time_ps(cut.parts))
+            names += [split.graph.ops[row].name] * cut.parts
+        place = np.empty(parts, dtype=np.int64)
+        place[list(op_graph(split.workload).order)] = np.arange(parts)
+        device = self._nodes[:, self._replica.device]
+        lasts = np.concatenate([np.array(forth)[split.op], np.array(back)[split.op]])
+        urgency = np.concatenate([place, 2 * parts - 1 - place])
+        words = (*names, *(f"{name} backward" for name in names))
+        return Operations(
+            words * copies,
+            np.concatenate([device, device], axis=1).ravel(),
+            np.tile(lasts.astype(np.int64), copies),
+            np.tile(urgency, copies),
+        )
+
+    def _row(self, copy: int, part: int, *, backward: bool = True) -> int:
+        """Return the task of a pass of a part."""
+        return (2 * copy + backward) * self._parts + part
+
+    def _edges(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the dependencies between operations, and the calls they make."""
+        split, parts = self._replica.split, self._parts
+        load, here = split.workload, np.arange(parts)
+        tail, head = np.array([load.src, load.dst], dtype=np.int64)
+        size = np.array(load.bytes, dtype=np.int64)
+        pair = split.op[tail] * len(split.graph.ops) + split.op[head]
+        _, of = np.unique(pair, return_inverse=True)
+        calls = int(of.max(initial=-1)) + 1
+        src = np.concatenate([tail, head + parts, here])
+        dst = np.concatenate([head, tail + parts, here + parts])
+        moved = np.concatenate([size, size, 0 * here])
+        call = np.concatenate([of, of + calls, 0 * here])
+        copy = np.arange(self._copies)[:, None]
+        return (
+            (src + copy * 2 * parts).ravel(),
+            (dst + copy * 2 * parts).ravel(),
+            np.tile(moved, self._copies),
+            (call + copy * 2 * calls).ravel(),
+        )
+
+    def _gradients(self) -> None:
+        """Add the collectives of every operation with parameters."""
+        split = self._replica.split
+        for row, (operation, cut) in enumerate(
+            zip(split.graph.ops, split.cuts, strict=True)
+        ):
+            size = operation.gradient_bytes
+            if not size:
+                continue
+            first = int(np.searchsorted(split.op, row))
+            where = dict(self._groups(first, cut.parts))
+            if operation.split(cut.dimension).divides_parameters:
+                for device, rows in where.items():
+                    share = -(-size * len(rows) // cut.parts)
+                    self._over_replicas(device, share, rows)
+            elif len(where) == 1:
+                for device, rows in where.items():
+                    self._over_replicas(device, size, rows)
+            elif self._copies == 1:
+                devices = [int(self._nodes[0][device]) for device in where]
+                whole = self._add("all-reduce", size, devices)
+                self._after(whole, 0, where)
+            else:
+                self._hierarchical(size, where)
+
+    def _groups(self, first: int, parts: int) -> Iterator[tuple[int, list[int]]]:
+        """Yield each device of an operation with its parts, sorted."""
+        device = self._replica.device[first : first + parts]
+        for one in np.unique(device).tolist():
+            yield one, (first + np.flatnonzero(device == one)).tolist()
+
+    def _hierarchical(self, size: int, where: dict[int, list[int]]) -> None:
+        """Sum within each replica, over replicas by shards, and gather again."""
+        nodes = self._nodes[:, list(where)]
+        inner = [self._add("reduce-scatter", size, row.tolist()) for row in nodes]
+        for copy, task in enumerate(inner):
+            self._after(task, copy, where)
+        share = -(-size // len(where))
+        ends = [
+            self._over_twins(share, twins, [[task] for task in inner])
+            for twins in nodes.T
+        ]
+        for copy, row in enumerate(nodes):
+            gather = self._add("all-gather", size, row.tolist())
+            self._order += [(end[copy], gather) for end in ends]
+
+    def _over_replicas(self, device: int, size: int, rows: list[int]) -> None:
+        """Sum the gradients of a device's parts over its twins."""
+        if self._copies == 1:
+            return
+        before = [
+            [self._row(copy, row) for row in rows] for copy in range(self._copies)
+        ]
+        self._over_twins(size, self._nodes[:, device], before)
+
+    def _over_twins(
+        self, size: int, twins: IntArray, before: list[list[int]]
+    ) -> list[int]:
+        """Sum over twins behind tasks of their replicas; return the last task of each.
+
+        There are two replicas or more.
+        """
+        for stage in twin_sums(self._rings, size):
+            ends: list[list[int]] = [[] for _ in before]
+            for each in stage:
+                task = self._add(each.op, each.bytes, twins[list(each.copies)].tolist())
+                earlier = {one: None for copy in each.copies for one in before[copy]}
+                self._order += [(one, task) for one in earlier]
+                for copy in each.copies:
+                    ends[copy] = [task]
+            before = ends
+        return [end for (end,) in before]
+
+    def _after(self, task: int, copy: int, where: dict[int, list[int]]) -> None:
+        """Let a collective wait for backward passes of a replica."""
+        for rows in where.values():
+            self._order += [(self._row(copy, row), task) for row in rows]
+
+    def _add(self, op: str, size: int, members: list[int]) -> int:
+        """Add a collective; return its task."""
+        self._op.append(op)
+        self._bytes.append(size)
+        self._members.append(members)
+        return 2 * self._parts * self._copies + len(self._op) - 1

@@ -1,0 +1,266 @@
+"""Operations on a ring of devices, soonest done: list placements, then small moves."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError, NoAnswerError
+from lightloom.training.placement.device_windows import DeadEndError
+from lightloom.training.placement.list_placement import (
+    Listed,
+    ListRule,
+    Urgency,
+    WorkLimit,
+    list_placement,
+)
+from lightloom.training.placement.local_search import LocalSearch
+from lightloom.training.placement.makespan_bounds import (
+    best_witness,
+    refuse_unplaceable,
+)
+from lightloom.training.placement.operation_graph import op_graph
+from lightloom.training.placement.operation_times import timed
+from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
+from lightloom.validate.placement import check_placement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.placement import Placement
+    from lightloom.core.task import Workload
+    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.validate.certificates.proofs.makespan import PlacementWitness
+
+__all__ = ["PlacementPlan", "place_operations"]
+
+_LIST_WORK = 2_500_000
+_PACK_WORK = 20_000_000
+_MOVE_WORK = 12_000_000
+_MOST_RUNS = 400
+_MOST_MOVES = 80_000
+_FEWEST_MOVES = 500
+_SMALL = 2000
+_WIDER = 8
+_STARTS = 18
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementPlan:
+    """A placement with its proof.
+
+    Attributes
+    ----------
+    placement
+        It keeps to every rule of `lightloom.validate.placement`.
+    bound_ps
+        No placement has a makespan below.
+    witness
+        Why not.
+    method
+        What made it, in words.
+    """
+
+    placement: Placement
+    bound_ps: int
+    witness: PlacementWitness
+    method: str
+
+
+@dataclass(frozen=True)
+class _Start:
+    makespan_ps: int
+    listed: Listed
+    method: str
+
+
+def place_operations(
+    workload: Workload, *, seed: int, effort_percent: int = 100
+) -> PlacementPlan:
+    """Return a placement of a workload with a makespan as small as we can.
+
+    Operations are placed by several rules, and by SiP-ML's Algorithm 1; the best of
+    these placements are improved by moves, unless a bound proves the first of them
+    optimal. Limited by work, not by seconds: large workloads get fewer rules and no
+    moves.
+
+    Parameters
+    ----------
+    workload
+        What is placed.
+    seed
+        Decides among equals; the same seed gives the same placement.
+    effort_percent
+        Of the usual limits on work; 0 tries a single rule.
+
+    Raises
+    ------
+    InputError
+        If the workload, see `op_graph`, or the effort makes no sense.
+    InfeasibleError
+        If its memory plainly fits no placement.
+    NoAnswerError
+        If no placement was found that fits the memory.
+
+    Notes
+    -----
+    About 20 us an operation and run, for up to 400 runs.
+    """
+    if not 0 <= effort_percent <= 100:
+        place, allowed = "effort_percent", "0 to 100"
+        what, found = "no share of the usual work", effort_percent
+        raise InputError(what, where=place, found=found, allowed=allowed)
+    graph = op_graph(workload)
+    refuse_unplaceable(graph)
+    bound, witness = best_witness(graph)
+    rng = random.Random(seed)  # noqa: S311
+    starts = _starts(graph, bound, rng, effort_percent)
+    best = _improved(graph, starts, bound, rng, effort_percent)
+    placement = timed(graph, best.listed.device, best.listed.order)
+    for violation in check_placement(placement):
+        raise AssertionError(violation)
+    return PlacementPlan(placement, bound, witness, best.method)
+
+
+def _rules() -> Iterator[ListRule]:
+    """Yield rules without end, those that did best first."""
+    yield ListRule("ready")
+    yield ListRule("sweep", 0, "first")
+    yield ListRule("tail", 50)
+    yield ListRule("row", 50, "first")
+    both: tuple[Urgency, ...] = ("ready", "tail")
+    for room, urgency in itertools.product((50, 33, 67, 0, 100), both):
+        yield ListRule(urgency, room, "first")
+        yield ListRule(urgency, room)
+    yield ListRule("tail", band=True)
+    for noise, room in itertools.cycle(
+        itertools.product((20, 40, 10), (0, 50, 33, 67, 25, 75, 100))
+    ):
+        yield ListRule("tail", room, noise_percent=noise)
+        yield ListRule("ready", room, "first", noise_percent=noise)
+        yield ListRule("tail", room, "first", noise_percent=noise)
+
+
+def _starts(
+    graph: OpGraph, bound: int, rng: random.Random, effort_percent: int
+) -> list[_Start]:
+    """Return the best placements of the rules, best first."""
+    found: list[_Start] = []
+    limit = WorkLimit(_LIST_WORK)
+    spared = _LIST_WORK * (100 - effort_percent) // 100
+    for number, rule in enumerate(itertools.islice(_rules(), _MOST_RUNS)):
+        listed = _listed(graph, rule, rng, limit)
+        if listed is not None:
+            makespan = timed(graph, listed.device, listed.order).makespan_ps
+            name = f"{rule.urgency}, {rule.choice}, room {rule.room_percent} %"
+            start = _Start(makespan, listed, f"list placement ({name})")
+            if makespan <= bound:
+                return [start]
+            found.append(start)
+        if number == 1:
+            found.extend(_algorithm_one_start(graph))
+        if limit.left <= spared:
+            break
+    if not found:
+        found = _careful(graph, rng)
+    different = {tuple(start.listed.device): start for start in reversed(found)}
+    return sorted(different.values(), key=lambda start: start.makespan_ps)[:_STARTS]
+
+
+def _listed(
+    graph: OpGraph, rule: ListRule, rng: random.Random, limit: WorkLimit
+) -> Listed | None:
+    """Return a list placement, all windows heeded if need be, or ``None``."""
+    for heeded in (rule.heeded, None):
+        try:
+            return list_placement(graph, replace(rule, heeded=heeded), rng, limit)
+        except DeadEndError:
+            if len(graph.order) > _SMALL:
+                break
+    return None
+
+
+def _algorithm_one_start(graph: OpGraph) -> list[_Start]:
+    """Return the answer of Algorithm 1, unless its repair did not end."""
+    try:
+        answer = algorithm_one(graph)
+    except NoAnswerError:
+        return []
+    if answer.chained:
+        return []
+    placement = answer.placement
+    listed = Listed(placement.device.tolist(), list(graph.order))
+    return [_Start(placement.makespan_ps, listed, "SiP-ML Algorithm 1")]
+
+
+def _careful(graph: OpGraph, rng: random.Random) -> list[_Start]:
+    """Return placements with wider windows heeded; if none fits, any that does."""
+    found: list[_Start] = []
+    limit = WorkLimit(_PACK_WORK)
+    for rule in (
+        ListRule("ready", heeded=_WIDER),
+        ListRule("ready", 50, "first", heeded=_WIDER),
+        ListRule("ready", 50, "first", heeded=None),
+        ListRule("tail", band=True, heeded=None),
+    ):
+        if found and rule.heeded is None:
+            break
+        try:
+            listed = list_placement(graph, rule, rng, limit)
+        except DeadEndError:
+            continue
+        makespan = timed(graph, listed.device, listed.order).makespan_ps
+        found.append(_Start(makespan, listed, f"list placement ({rule.urgency})"))
+    return found or _packed(graph, rng)
+
+
+def _packed(graph: OpGraph, rng: random.Random) -> list[_Start]:
+    """Return a placement that fits the memory, whatever its makespan.
+
+    Raises
+    ------
+    NoAnswerError
+        If none was found.
+    """
+    limit = WorkLimit(_PACK_WORK)
+    urgencies: tuple[Urgency, ...] = ("row", "sweep", "tail")
+    for noise, band, room, urgency in itertools.product(
+        (0, 20, 40, 60), (False, True), (0, 50, 100), urgencies
+    ):
+        rule = ListRule(urgency, room, "fill", noise, band, None if band else 3)
+        try:
+            listed = list_placement(graph, rule, rng, limit)
+        except DeadEndError:
+            continue
+        makespan = timed(graph, listed.device, listed.order).makespan_ps
+        return [_Start(makespan, listed, "first device with memory")]
+    what = "no placement was found that fits the memory of the devices"
+    fix = "give devices more memory, or ask a solver: --solver cp-sat"
+    raise NoAnswerError(what, where="workload.device_memory_bytes", fix=fix)
+
+
+def _improved(
+    graph: OpGraph,
+    starts: list[_Start],
+    bound: int,
+    rng: random.Random,
+    effort_percent: int,
+) -> _Start:
+    """Return the best after a search from each start, and on from the best."""
+    size = len(graph.parents) + len(graph.workload.src)
+    moves = min(_MOST_MOVES, _MOVE_WORK // size) * effort_percent // 100
+    best = starts[0]
+    if best.makespan_ps <= bound or moves < _FEWEST_MOVES:
+        return best
+    # A short search from each start, then on from the best of them.
+    searches = []
+    for start in starts:
+        searches.append(LocalSearch(graph, start.listed, rng, bound))
+        searches[-1].run(moves * 3 // (4 * len(starts)))
+    search = min(searches, key=lambda search: search.best_ps)
+    search.run(moves // 4)
+    if search.best_ps >= best.makespan_ps:
+        return best
+    return _Start(search.best_ps, search.best, f"moves on {best.method}")

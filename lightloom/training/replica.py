@@ -1,0 +1,174 @@
+"""Replicas: one copy of a model, cut into parts, each part on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.instances.computation_table import computation_graph
+from lightloom.instances.gpus import gpu_named
+from lightloom.training.placement.graph_split import QUANTUM_PS, SplitGraph, split_graph
+from lightloom.training.placement.placement_search import place_operations
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.training import Training
+
+__all__ = ["Replica", "cut_replica", "place_replica", "smallest_fit"]
+
+_MOST_DEVICES = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Replica:
+    """A copy of a model on devices 0 to `devices` - 1.
+
+    Attributes
+    ----------
+    split
+        The model in parts; the backward pass of a part runs where the part does.
+    device
+        Device of each part, shape (parts,).
+    devices
+        How many devices there are.
+    """
+
+    split: SplitGraph
+    device: IntArray
+    devices: int
+
+
+def cut_replica(
+    training: Training,
+    local_batch: int,
+    devices: int,
+    *,
+    ports: int | None = None,
+    quantum_ps: int = QUANTUM_PS,
+    memory_bytes: int | None = None,
+) -> SplitGraph:
+    """Return a model cut for devices of which each has a few partners.
+
+    Where there are no more devices than ports any two may talk. Otherwise they stand
+    on a ring and talk to those near them, forward down the ring and backward up; one
+    port is kept for the replica's twin.
+
+    Parameters
+    ----------
+    training
+        The model, and the GPU.
+    local_batch
+        Samples of the replica.
+    devices
+        Devices, k in the paper.
+    ports
+        Partners that a device may have, replicas included; ``None``: any number.
+    quantum_ps
+        Time that parts aim at, see `split_graph`.
+    memory_bytes
+        Of a device; by default that of the GPU.
+
+    Raises
+    ------
+    InputError
+        A number out of its domain.
+    InfeasibleError
+        The memory does not suffice, or there are too few ports.
+    """
+    distance = max(1, devices - 1)
+    if ports is not None and devices > ports:
+        distance = (ports - 1) // 2
+        if not distance:
+            raise InfeasibleError(
+                "a device has too few partners for a model shared by so many",
+                where="model_parallel",
+                found=devices,
+                allowed=f"{ports} devices where a device has {ports} ports",
+            )
+    graph = computation_graph(msgspec.structs.replace(training, batch_size=local_batch))
+    if memory_bytes is None:
+        memory_bytes = gpu_named(training.gpu).memory_bytes
+    return split_graph(
+        graph,
+        devices=devices,
+        distance=distance,
+        device_memory_bytes=memory_bytes,
+        quantum_ps=quantum_ps,
+        backward="in-place",
+    )
+
+
+def place_replica(
+    training: Training,
+    local_batch: int,
+    devices: int,
+    *,
+    ports: int | None = None,
+    quantum_ps: int = QUANTUM_PS,
+    seed: int = 0,
+    effort_percent: int = 0,
+) -> Replica:
+    """Return a model cut, as by `cut_replica`, and placed.
+
+    Parameters
+    ----------
+    training, local_batch, devices, ports, quantum_ps
+        See there.
+    seed, effort_percent
+        Of the placement, see `place_operations`.
+
+    Raises
+    ------
+    InputError
+        A number out of its domain.
+    InfeasibleError
+        The memory does not suffice, or there are too few ports.
+    NoAnswerError
+        No placement was found that fits the memory.
+    """
+    split = cut_replica(
+        training, local_batch, devices, ports=ports, quantum_ps=quantum_ps
+    )
+    plan = place_operations(split.workload, seed=seed, effort_percent=effort_percent)
+    return Replica(split, plan.placement.device, devices)
+
+
+def smallest_fit(training: Training, local_batch: int, ports: int | None) -> int | None:
+    """Return the fewest devices whose memory holds a model, ``None`` if very many.
+
+    The parts fit each device and all devices together; whether they can be packed is
+    for a placement to say. Found by doubling and halving, in O(log) cuts.
+    """
+
+    def fits(devices: int) -> bool:
+        distance = max(1, devices - 1 if ports is None else min(devices, ports) - 1)
+        try:
+            split_graph(
+                graph,
+                devices=devices,
+                distance=distance,
+                device_memory_bytes=memory_bytes,
+                backward="in-place",
+            )
+        except (InfeasibleError, InputError):
+            return False
+        return True
+
+    graph = computation_graph(msgspec.structs.replace(training, batch_size=local_batch))
+    memory_bytes = gpu_named(training.gpu).memory_bytes
+    high = 1
+    while not fits(high):
+        high *= 2
+        if high > _MOST_DEVICES:
+            return None
+    low = high // 2 + 1
+    while low < high:
+        middle = (low + high) // 2
+        if fits(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high

@@ -1,0 +1,134 @@
+"""Grids of replicas: devices of a model on one row, twins on lines across rows."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.instances.fabrics.ring_2d import Ring2d
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.instances.fabrics.sipac import Sipac
+    from lightloom.training.strategy import Strategy
+
+__all__ = ["Nodes", "replica_grid", "there_and_back"]
+
+Nodes: TypeAlias = tuple[tuple[int, ...], ...]
+"""The nodes of each replica, in the order of its devices."""
+
+T = TypeVar("T")
+
+
+def replica_grid(
+    fabric: Ring2d | Sipac, strategy: Strategy, taken: Sequence[int]
+) -> tuple[Nodes, tuple[int, ...]]:
+    """Return the nodes of each replica, and the lengths of the rings of twins.
+
+    A row is a row of a 2D ring, or a switch of level 0. It has some replicas side by
+    side, as few as will do: sums go along all other axes before they go along rows.
+
+    Parameters
+    ----------
+    fabric
+        Nodes are joined where they differ along one axis.
+    strategy
+        Replicas, and devices of each.
+    taken
+        Nodes of the training: whole rows, all of SiPAC.
+
+    Raises
+    ------
+    InputError
+        Nodes that are no whole rows, or some of SiPAC.
+    InfeasibleError
+        Replicas that leave their row, or more of them than the rows have room for.
+    """
+    k = strategy.model_parallel
+    cols, whole = _axes(fabric)
+    if k > cols:
+        raise InfeasibleError(
+            "a replica does not fit a row, and devices of one model send along rows",
+            where="model_parallel",
+            found=k,
+            allowed=f"at most {cols} devices",
+            fix="share the model between fewer devices, or use longer rows",
+        )
+    rows = _whole_rows(fabric, taken, cols)
+    # Some rows of SiPAC are no grid; those of a 2D ring are one, whichever they are.
+    axes = (len(rows),) if isinstance(fabric, Ring2d) else whole
+    rings = _rings(strategy.replicas, (*axes, cols // k))
+    lines = [
+        tuple(range(used)) if used == most else there_and_back(range(used))
+        for used, most in zip(rings, (*whole, cols / k), strict=True)
+    ]
+    nodes = []
+    for *outer, block in product(*lines):
+        row = 0
+        for place, length in zip(outer, axes, strict=True):
+            row = row * length + place
+        first = rows[row] * cols + block * k
+        nodes.append(tuple(range(first, first + k)))
+    return tuple(nodes), rings
+
+
+def there_and_back(places: Sequence[T]) -> tuple[T, ...]:
+    """Return places on part of a ring such that none is more than two from the next."""
+    return (*places[::2], *places[1::2][::-1])
+
+
+def _axes(fabric: Ring2d | Sipac) -> tuple[int, tuple[int, ...]]:
+    """Return the length of a row, and that of all other axes, the outermost first."""
+    if isinstance(fabric, Ring2d):
+        return fabric.cols, (fabric.rows,)
+    return fabric.radix, (fabric.radix,) * fabric.level
+
+
+def _whole_rows(
+    fabric: Ring2d | Sipac, taken: Sequence[int], cols: int
+) -> tuple[int, ...]:
+    """Return the rows that are taken, in the order of their first nodes."""
+    count: dict[int, int] = {}
+    for node in taken:
+        count[node // cols] = count.get(node // cols, 0) + 1
+    broken = [row for row, nodes in count.items() if nodes < cols]
+    if broken:
+        raise InputError(
+            "a training has whole rows of this fabric",
+            where=f"nodes, row {broken[0]}",
+            found=f"{count[broken[0]]} nodes",
+            allowed=f"multiples of {cols} nodes, row by row",
+        )
+    if len(taken) < fabric.node_count and not isinstance(fabric, Ring2d):
+        raise InputError(
+            "a training has all nodes of SiPAC, or none",
+            where="nodes",
+            found=len(taken),
+            allowed=str(fabric.node_count),
+        )
+    return tuple(count)
+
+
+def _rings(replicas: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return replicas as a product, a factor an axis, the first as large as can be.
+
+    Raises
+    ------
+    InfeasibleError
+        There is none.
+    """
+    rings, rest = [], replicas
+    for most in axes:
+        rings.append(next(each for each in range(most, 0, -1) if not rest % each))
+        rest //= rings[-1]
+    if rest > 1:
+        raise InfeasibleError(
+            "so many replicas are no grid on these rows",
+            where="replicas",
+            found=replicas,
+            allowed="a product of " + ", ".join(f"1 to {most}" for most in axes),
+            fix="use other numbers of devices and replicas",
+        )
+    return tuple(rings)

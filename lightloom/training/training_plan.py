@@ -1,0 +1,150 @@
+"""Plans of trainings: what is asked, what was tried, and what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lightloom.core.units import PS_PER_S
+from lightloom.training.iteration_traffic import most_partners
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lightloom.core.iteration import Iteration
+    from lightloom.core.task import Demand
+    from lightloom.replay.workload import IterationTimeline, Launch
+    from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.node_layout import Layout
+    from lightloom.training.replica import Replica
+    from lightloom.training.strategy import Strategy
+
+__all__ = ["TrainingPlan", "TrainingRequest", "Tried"]
+
+_REPLAYED = 2
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """What is asked of a training's plan, beside the model and the fabric.
+
+    Attributes
+    ----------
+    iterations
+        Iterations that a batch size needs to the accuracy wanted, by batch size; where
+        it is given all these batches are tried, and the time to accuracy counts.
+    model_parallel, replicas
+        Kept where they are given.
+    most_model_parallel
+        Devices of a replica, at most, where their number is not given.
+    circuits, period_ps
+        See `network_for`.
+    nodes
+        Nodes of the training; by default all.
+    whole
+        Whether every replica is replayed even where a few stand for all.
+    replayed
+        How many strategies of the best estimates are replayed, 1 or more.
+    launch
+        What operations cost beside their durations; see `replay_iteration`.
+    """
+
+    iterations: Mapping[int, int] | None = None
+    model_parallel: int | None = None
+    replicas: int | None = None
+    most_model_parallel: int | None = None
+    circuits: CircuitMode = "one-shot"
+    period_ps: int | None = None
+    nodes: tuple[int, ...] | None = None
+    whole: bool = False
+    replayed: int = _REPLAYED
+    launch: Launch | None = None
+
+    def cost(self, tried: Tried) -> int:
+        """Return what counts: iterations, where they are known, times their time.
+
+        The time is the replayed one where there is one, else the estimate.
+        """
+        needed = 1
+        if self.iterations is not None:
+            needed = self.iterations[tried.strategy.batch_size]
+        return needed * (tried.iteration_ps or tried.estimate_ps or 0)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A strategy that was looked at.
+
+    Attributes
+    ----------
+    strategy
+        The strategy.
+    estimate_ps
+        Estimated time of an iteration; ``None`` where it cannot be run.
+    iteration_ps
+        Replayed time of an iteration; ``None`` where it was not replayed.
+    why
+        Why it cannot be run; empty where it can.
+    """
+
+    strategy: Strategy
+    estimate_ps: int | None
+    iteration_ps: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPlan:
+    """The best strategy found, and its iteration.
+
+    Attributes
+    ----------
+    strategy
+        How the training is shared out.
+    replica, layout, iteration, timeline
+        The model in parts, where its replicas are, what was replayed, and when
+        everything happens.
+    demand
+        Bytes of each pair of nodes in an iteration.
+    iterations
+        Iterations to the accuracy, where they are known.
+    tried
+        Every strategy that was looked at, sorted.
+    """
+
+    strategy: Strategy
+    replica: Replica
+    layout: Layout
+    iteration: Iteration
+    timeline: IterationTimeline
+    demand: Demand
+    iterations: int | None
+    tried: tuple[Tried, ...] = ()
+
+    @property
+    def iteration_ps(self) -> int:
+        """Time of an iteration."""
+        return self.timeline.iteration_ps
+
+    @property
+    def time_to_accuracy_ps(self) -> int | None:
+        """Iterations times their time; ``None`` where they are not known."""
+        if self.iterations is None:
+            return None
+        return self.iterations * self.iteration_ps
+
+    @property
+    def communication_share(self) -> Fraction:
+        """Part of the devices' time that is communication not hidden by computing."""
+        return self.timeline.communication_share
+
+    @property
+    def samples_per_s(self) -> Fraction:
+        """Samples of all replicas a second."""
+        return Fraction(self.strategy.batch_size * PS_PER_S, self.iteration_ps)
+
+    @property
+    def partners(self) -> int:
+        """Most nodes that one node sends to, or receives from."""
+        return most_partners(self.demand)

@@ -1,0 +1,1 @@
+"""Certificates: what a bound claims, and the arithmetic that proves it."""

@@ -1,0 +1,76 @@
+"""Narrow questions: a collective on one plane, whose circuits have one destination.
+
+Portions do not overlap there, and a node sends to at most ``ports_per_node`` others in
+a portion. Bounds about that need no witness: fabric and task say it all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.fabric import CircuitFabric
+from lightloom.core.task import Collective
+from lightloom.validate.certificates.completion_time.kind import (
+    BoundKind,
+    Witness,
+    WitnessError,
+    no_keys,
+)
+from lightloom.validate.certificates.completion_time.step_costs import (
+    can_carry,
+    require_carrier,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+
+def narrow_bound(
+    name: str,
+    about: str,
+    serves: Callable[[Collective], bool],
+    least_ps: Callable[[CircuitFabric, Collective], int],
+) -> BoundKind:
+    """Return a kind of bound on narrow questions.
+
+    Parameters
+    ----------
+    name
+        Of the kind.
+    about
+        The collectives that it is about, in words.
+    serves
+        Whether it is about a collective.
+    least_ps
+        The bound, of two ranks or more.
+    """
+
+    def asked(fabric: AnyFabric, task: Task) -> tuple[CircuitFabric, Collective] | None:
+        if not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
+            return None
+        if "multicast" in fabric.circuit_columns or not isinstance(task, Collective):
+            return None
+        return (fabric, task) if serves(task) else None
+
+    def find(fabric: AnyFabric, task: Task) -> Witness | None:
+        question = asked(fabric, task)
+        if question is None or not can_carry(fabric):
+            return None
+        _, collective = question
+        moves = collective.rank_count > 1 and collective.buffer_bytes > 0
+        return {} if moves else None
+
+    def prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+        require_carrier(fabric)
+        no_keys(witness)
+        question = asked(fabric, task)
+        if question is None:
+            message = f"the kind {name} is about {about} on one plane"
+            raise WitnessError(message)
+        _, collective = question
+        return 0 if collective.rank_count == 1 else least_ps(*question)
+
+    return BoundKind(name, find, prove)

@@ -1,0 +1,176 @@
+"""Stream: what leaves the root takes portions to get around, and so does the rest.
+
+For broadcast and reduce of B bytes among n ranks on one plane; no witness is needed.
+Let a node have at most k circuits in and k out, q = k + 1, r the rate of a node,
+N = n - 1, and consider a broadcast in P portions, whose busiest nodes spend t_1, ...,
+t_P on data; T(s) is the sum of the first s of them, all of them B / r + e.
+
+A rank that is not the root receives at most r (T(P) - T(s)) bytes after portion s, so
+it holds at least r (T(s) - e) of the B bytes by then. On the other hand a message
+from the root in portion u is the origin of at most q^(s - u) copies by the end of
+portion s, since holders multiply by q at most, and of no more than N copies that
+matter; and the root sends at most r t_u bytes in portion u. Hence for every s
+
+    N (T(s) - e)  <=  sum over u <= s of  t_u min(q^(s - u), N).
+
+(1) With s = P: N B / r <= sum of t_u min(q^(P - u), N) <= T(P) min(q^(P - 1), N).
+
+(2) Let w be the number of powers q^0, q^1, ... that are N or less, and D the sum of
+1 - q^j / N over them. Taking t_u N for all u <= s - w leaves, for s = 1 .. P + w - 1
+(nothing moves after P, and what is held stays),
+
+    sum over j < w of (1 - q^j / N) t_(s - j)  <=  e.
+
+Weigh them with y(s) >= 0 such that every t_u counts at least once, that is, the sum
+over j < w of (1 - q^j / N) y(u + j) is 1 or more for u = 1 .. P. Then T(P) <= Y e for
+the sum Y of the weights, and T(P) >= (B / r) Y / (Y - 1). Two choices: all y(s) are
+1 / D, which sum to (P + w - 1) / D; or y(s) = 0 after P, the others as small as that
+allows, last first.
+
+A reduce is the same backwards: each rank's contribution to a byte leaves that rank
+once for all; a message to the root in portion u brings the contributions of at most
+q^(u - s) ranks that they left in portion s or later.
+
+The bound is the least, over P and the least number of segments with which P portions
+reach n ranks (see `step_costs`), of what these cost and of the largest of (1) and (2).
+With equal weights alone, which do nearly as well for many portions, it is convex in P,
+so the search is short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.instances.collectives import op_of
+from lightloom.validate.certificates.completion_time.one_plane import narrow_bound
+from lightloom.validate.certificates.completion_time.step_costs import (
+    fixed_ps,
+    least_portions,
+)
+
+if TYPE_CHECKING:
+    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.task import Collective
+
+_FEW = 33
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """The data time as a function of the number of portions, in picoseconds.
+
+    `others` is N, `fold` is q, `size_ps` is B / r, `window` is w and `delay` is D;
+    ``sums[P]`` is Y of the second choice, for few portions.
+    """
+
+    others: int
+    fold: int
+    size_ps: Fraction
+    window: int
+    delay: Fraction
+    sums: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, ranks: int, ports: int, size_ps: Fraction) -> _Stream:
+        others, fold = ranks - 1, ports + 1
+        parts: list[Fraction] = []
+        while fold ** len(parts) <= others:
+            parts.append(1 - Fraction(fold ** len(parts), others))
+        return cls(
+            others, fold, size_ps, len(parts), sum(parts, Fraction(0)), _sums(parts)
+        )
+
+    def data_ps(self, portions: int) -> Fraction:
+        """Return the largest of (1) and (2)."""
+        reached = self.others
+        if portions <= self.window:
+            reached = min(reached, self.fold ** (portions - 1))
+        length = portions + self.window - 1
+        times = [Fraction(self.others, reached), length / (length - self.delay)]
+        if portions < len(self.sums):
+            weight = self.sums[portions]
+            times.append(weight / (weight - 1))
+        return self.size_ps * max(times)
+
+
+def _sums(parts: list[Fraction]) -> tuple[Fraction, ...]:
+    """Return Y for 0, 1, ... portions, the weights being chosen last to first."""
+    if not parts[0]:
+        return ()
+    weights: list[Fraction] = []
+    sums = [Fraction(0)]
+    while len(sums) < _FEW:
+        later = zip(parts[1:], reversed(weights), strict=False)
+        covered = sum((part * weight for part, weight in later), Fraction(0))
+        weights.append(max(Fraction(0), (1 - covered) / parts[0]))
+        sums.append(sums[-1] + weights[-1])
+    return tuple(sums)
+
+
+def _serves(collective: Collective) -> bool:
+    """Tell whether all of the buffer goes from, or to, one root."""
+    op = op_of(collective)
+    return op.rooted and not op.uses_blocks
+
+
+def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
+    """Return the least over all numbers of portions and segments."""
+    ports, ranks = fabric.ports_per_node, collective.rank_count
+    size_ps = Fraction(
+        collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S, fabric.node_bits_per_s
+    )
+    stream = _Stream.of(ranks, ports, size_ps)
+    first = least_portions(ports, 1, ranks)
+    best = _least_in(fabric, stream, 1, first, None)
+    segments = 1
+    while segments < first:
+        segments += 1
+        # So many segments are only needed for fewer portions than before.
+        before, first = first, least_portions(ports, segments, ranks)
+        if first < before:
+            best = min(best, _least_in(fabric, stream, segments, first, before - 1))
+    return best
+
+
+def _least_in(
+    fabric: CircuitFabric, stream: _Stream, segments: int, first: int, last: int | None
+) -> int:
+    """Return the least for `first` to `last` portions, ``None`` for any number."""
+    if not fabric.alpha_ps and last is None:
+        return fixed_ps(fabric, 0, segments) + _up(stream.size_ps)
+
+    def time_ps(portions: int) -> int:
+        data_ps = stream.data_ps(portions)
+        return fixed_ps(fabric, portions, segments) + _up(data_ps)
+
+    def rises(portions: int) -> bool:
+        gain = stream.data_ps(portions) - stream.data_ps(portions + 1)
+        return gain <= fabric.alpha_ps
+
+    # Past the first few the time is convex: find where it begins to rise.
+    low = max(first, stream.window + 1, len(stream.sums))
+    few = range(first, low if last is None else min(low, last + 1))
+    times = [time_ps(portions) for portions in few]
+    if last is None or low <= last:
+        high = low if last is None else last
+        while last is None and not rises(high):
+            low, high = high + 1, 2 * high
+        while low < high:
+            middle = (low + high) // 2
+            if rises(middle):
+                high = middle
+            else:
+                low = middle + 1
+        times.append(time_ps(low))
+    return min(times)
+
+
+def _up(value: Fraction) -> int:
+    """Return the value rounded up."""
+    return -(-value.numerator // value.denominator)
+
+
+BOUND = narrow_bound("stream", "broadcast and reduce", _serves, _least_ps)

@@ -1,0 +1,1 @@
+"""Proofs: what a witness shows, one argument a file."""

@@ -1,0 +1,110 @@
+"""Witnesses as files hold them: read strictly, refused in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.validate.certificates.completion_time.kind import WitnessError
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import Number, StoredWitness
+    from lightloom.core.columns import IntArray
+    from lightloom.validate.certificates.completion_time.requirements import Mask
+
+__all__ = [
+    "NotProvenError",
+    "keys",
+    "node_mask",
+    "number",
+    "require",
+    "rows",
+    "word",
+]
+
+
+class NotProvenError(InputError):
+    """A witness of the right form that does not prove the bound it is given for."""
+
+
+def require(bound: Number, proven: int) -> None:
+    """Raise unless a whole lower bound is no more than what is proven.
+
+    Raises
+    ------
+    NotProvenError
+        If it is more, or no whole number.
+    """
+    if not isinstance(bound, int):
+        what, allowed = "the bound is no whole number", "an integer"
+        raise NotProvenError(what, found=str(bound), allowed=allowed)
+    if bound > proven:
+        what = f"the bound is {bound}, the witness proves {proven}"
+        raise NotProvenError(what)
+
+
+def keys(witness: StoredWitness, *names: str) -> None:
+    """Raise `WitnessError` unless these are the keys of a witness."""
+    if sorted(witness) != sorted(names):
+        allowed = ", ".join(sorted(names)) or "none"
+        message = f"the witness has keys {sorted(witness)}, allowed: {allowed}"
+        raise WitnessError(message)
+
+
+def number(witness: StoredWitness, key: str, count: int) -> int:
+    """Return an integer of a witness, 0 to ``count - 1``, or raise `WitnessError`."""
+    value = witness[key]
+    if not isinstance(value, int) or not 0 <= value < count:
+        message = f"{key} {value} is not among 0 to {count - 1}"
+        raise WitnessError(message)
+    return value
+
+
+def word(witness: StoredWitness, key: str, *allowed: str) -> str:
+    """Return a word of a witness, one of those allowed, or raise `WitnessError`."""
+    value = witness[key]
+    if not isinstance(value, str) or value not in allowed:
+        message = f"{key} {value} is none of {', '.join(allowed)}"
+        raise WitnessError(message)
+    return value
+
+
+def rows(witness: StoredWitness, key: str, width: int) -> IntArray:
+    """Return rows of integers, shape (rows, width), or raise `WitnessError`.
+
+    Width 0 stands for a plain list, shape (rows,).
+    """
+    value = witness[key]
+    shape = f"rows of {width} integers" if width else "a list of integers"
+    message = f"{key} is not {shape}"
+    if not isinstance(value, list):
+        raise WitnessError(message)
+    if width:
+        sizes = {len(row) if isinstance(row, list) else 0 for row in value}
+        if sizes - {width}:
+            raise WitnessError(message)
+        return _integers(value, message).reshape(-1, width)
+    if any(isinstance(entry, list) for entry in value):
+        raise WitnessError(message)
+    return _integers(value, message)
+
+
+def _integers(value: list[int | list[int]], message: str) -> IntArray:
+    try:
+        return np.array(value, dtype=np.int64)
+    except OverflowError:
+        raise WitnessError(message) from None
+
+
+def node_mask(witness: StoredWitness, key: str, node_count: int) -> Mask:
+    """Return a set of nodes, shape (nodes,), or raise `WitnessError`."""
+    nodes = rows(witness, key, 0)
+    inside = np.zeros(node_count, dtype=np.bool_)
+    for node in nodes.tolist():
+        if not 0 <= node < node_count or inside[node]:
+            message = f"node {node} is named twice, or not among 0 to {node_count - 1}"
+            raise WitnessError(message)
+        inside[node] = True
+    return inside

@@ -1,0 +1,179 @@
+"""Figures of the LUMORPH paper, at sizes that a test can afford."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from lightloom.core.errors import InputError
+from lightloom.core.units import KIB, MIB
+from lightloom.papers import catalogue, figure
+from lightloom.papers.claims import holds, near, percent_less
+from lightloom.papers.lumorph.authors import (
+    VALUES_US,
+    lumorph_2_ps,
+    racks,
+    ring_ps,
+)
+from lightloom.papers.lumorph.fig3 import Fig3
+from lightloom.papers.lumorph.fig5 import Fig5
+from lightloom.papers.lumorph.fig6 import Fig6
+from lightloom.papers.lumorph.fig7 import ALGORITHMS, Fig7
+from lightloom.papers.lumorph.fig8a import Fig8a
+from lightloom.papers.lumorph.fig8b import Fig8b
+from lightloom.papers.lumorph.fig10 import Fig10
+from lightloom.papers.lumorph.fig11 import TWO, Fig11, LineOfCalls
+from lightloom.papers.lumorph.models import MODELS
+from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
+from lightloom.papers.lumorph.round_requests import (
+    MIN_CONGESTION,
+    ROUTERS,
+    distinct,
+    joined,
+    overlap,
+    pieces,
+    rounds,
+)
+from lightloom.papers.reproduction import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lightloom.papers import Figure
+
+SMALL = (
+    Fig3(sizes=(8, 16), repeats=1),
+    Fig5(sizes=(8, 16)),
+    Fig6(gpus=16, buffer_bytes=MIB, waveguides=(1, 4)),
+    Fig7(sizes=(8, 16), buffers=(KIB, MIB)),
+    Fig8a(gpus=8, delays_ns=(0, 3_700, 25_000)),
+    Fig8b(gpus=8, rates=(100, 200), buffers=(16 * KIB, MIB)),
+    Fig10(),
+    Fig11(sizes=(8, 16), models=MODELS[1:]),
+)
+
+
+def silent(_: str) -> None:
+    """Say nothing."""
+
+
+def test_the_catalogue_has_every_computable_figure() -> None:
+    """Eight figures of the paper by their names; unknown names suggest one."""
+    assert [name for name in catalogue() if name.startswith("lumorph")] == [
+        *("lumorph-fig10", "lumorph-fig11"),
+        *("lumorph-fig3", "lumorph-fig5", "lumorph-fig6"),
+        *("lumorph-fig7", "lumorph-fig8a", "lumorph-fig8b"),
+    ]
+    with pytest.raises(InputError, match="lumorph-fig7"):
+        figure("lumorph-fig77")
+
+
+@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
+def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
+    """Rows under their columns, a verdict for every claim, four files."""
+    reproduction = small.run(silent)
+    assert reproduction.name == small.name
+    assert reproduction.rows
+    for row in reproduction.rows:
+        assert len(row) == len(reproduction.columns)
+    for comparison in reproduction.comparisons:
+        assert comparison.ours
+        if comparison.verdict != Verdict.MATCHES:
+            assert comparison.why
+    paths = reproduction.save(tmp_path / "out")
+    assert [path.name for path in paths] == [
+        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
+    ]
+    with paths[0].open(newline="") as file:
+        assert len(list(csv.reader(file))) == 1 + len(reproduction.rows)
+    assert reproduction.data_table().row_count == len(reproduction.rows)
+    claims = reproduction.comparison_table()
+    assert claims.row_count == len(reproduction.comparisons)
+
+
+def test_fig7_agrees_with_the_closed_forms() -> None:
+    """Ring, and LUMORPH-2 under the paper's rule, to the picosecond."""
+    found = Fig7(sizes=(8,), buffers=(KIB, MIB)).run(silent)
+    verdicts = {entry.claim: entry.verdict for entry in found.comparisons}
+    claim = next(claim for claim in verdicts if claim.startswith("closed forms"))
+    assert verdicts[claim] == Verdict.MATCHES
+    assert len(found.rows) == 2 * len(ALGORITHMS)
+
+
+@pytest.mark.parametrize("gpus", [4, 16])
+def test_measurements_equal_the_closed_forms(gpus: int) -> None:
+    """The formulas and the replays are made apart and agree exactly."""
+    size = 64 * KIB
+    assert measure(ideal_switch(gpus), size, "ring").completion_time_ps == ring_ps(
+        gpus, size
+    )
+    two = measure(lightpath(gpus), size, "lumorph-2")
+    assert two.every_round_ps == lumorph_2_ps(gpus, size)
+    assert two.completion_time_ps <= two.every_round_ps
+    assert two.reconfigurations < two.steps
+
+
+@pytest.mark.parametrize("size", [4 * KIB, 4 * MIB, 256 * MIB])
+def test_all_reduces_are_lines_in_their_size(size: int) -> None:
+    """Between the two sizes that were replayed, and outside, within 0.1 %."""
+    line = LineOfCalls(16, TWO).collective_ps("all-reduce", np.arange(2), size)
+    exact = measure(lightpath(16), size, TWO).every_round_ps
+    assert line == pytest.approx(exact, rel=0.001)
+
+
+@pytest.mark.slow
+def test_the_authors_values_follow_from_their_constants() -> None:
+    """All nine values, from replays of schedules on 256 GPUs."""
+    for algorithm, fabric in racks().items():
+        for size, values in VALUES_US.items():
+            ours = measure(fabric, size, algorithm).every_round_us
+            assert ours == pytest.approx(values[algorithm], rel=0.001)
+
+
+def test_rounds_are_partial_permutations_of_all_ranks() -> None:
+    """Two rounds of four on 16 GPUs and back, three peers each."""
+    found = rounds("lumorph-4", 16)
+    assert [len(lanes) for lanes in found] == [3, 3, 3, 3]
+    for lanes in found:
+        for src, dst in lanes:
+            assert sorted(src.tolist()) == list(range(16))
+            assert sorted(dst.tolist()) == list(range(16))
+    assert len(distinct([joined(lanes) for lanes in found])) == 2
+
+
+def test_overlaps_are_those_of_the_grid() -> None:
+    """Recursive doubling on 16 x 16 tiles: 1 2 4 8 1 2 4 8 routes an edge."""
+    fabric = lightpath(256)
+    found = [
+        overlap(fabric, joined(lanes), MIN_CONGESTION)
+        for lanes in rounds("lumorph-2", 256)[8:]
+    ]
+    assert sorted(found) == [1, 1, 2, 2, 4, 4, 8, 8]
+
+
+@pytest.mark.parametrize("router", ROUTERS)
+def test_rounds_split_until_they_fit(router: str) -> None:
+    """With one waveguide a crowded round falls apart; with many it does not."""
+    fabric = lightpath(16)
+    src = np.arange(16, dtype=np.int64)
+    requests = (src, (src + 8) % 16)
+    assert pieces(fabric, requests, router, 16) == 1
+    assert pieces(fabric, requests, router, 1) >= 2
+
+
+def test_near_takes_two_per_cent() -> None:
+    """One per cent off matches, three do not, and both say by how much."""
+    assert near("a", 100.0, 101.0, "us").verdict == Verdict.MATCHES
+    off = near("a", 100.0, 103.0, "us")
+    assert off.verdict == Verdict.DIFFERS
+    assert off.why == "+3.0 %"
+
+
+def test_claims_that_hold_need_no_reason() -> None:
+    """The reason is said only where a claim fails."""
+    assert holds("a", "b", "c", holds=True, why="d").why == ""
+    assert holds("a", "b", "c", holds=False, why="d").why == "d"
+    assert percent_less(25.0, 100.0) == 75.0

@@ -1,0 +1,113 @@
+"""Figures of the SiPAC paper, at sizes that a test can afford."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.task import Collective
+from lightloom.instances.sipac_clusters import clusters
+from lightloom.papers import catalogue
+from lightloom.papers.reproduction import Verdict
+from lightloom.papers.sipac.clusters import (
+    CLUSTERS,
+    measure,
+    replayed_on,
+    usual,
+)
+from lightloom.papers.sipac.fig4a import OPS, Fig4a
+from lightloom.papers.sipac.fig4b import FIXED_PORT, Fig4b
+from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lightloom.papers import Figure
+    from lightloom.papers.reproduction import Reproduction
+
+MB = 10**6
+SMALL = (Fig4a(nodes=16), Fig4b(sizes=(16,), rates=(128, 512, 4096)))
+
+
+def silent(_: str) -> None:
+    """Say nothing."""
+
+
+def verdicts(found: Reproduction) -> dict[str, Verdict]:
+    """Return the verdict on each claim."""
+    return {entry.claim: entry.verdict for entry in found.comparisons}
+
+
+def test_both_figures_are_in_the_catalogue() -> None:
+    """They are found by walking the folder, under their names."""
+    names = [name for name in catalogue() if name.startswith("sipac")]
+    assert names == ["sipac-fig4a", "sipac-fig4b"]
+
+
+@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
+def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
+    """Rows under their columns, reasons where claims fail, packet effects named."""
+    found = small.run(silent)
+    assert found.name == small.name
+    for row in found.rows:
+        assert len(row) == len(found.columns)
+    for comparison in found.comparisons:
+        assert comparison.ours
+        assert comparison.why or comparison.verdict == Verdict.MATCHES
+    assert any("DCTCP" in note and "not modelled" in note for note in found.notes)
+    paths = found.save(tmp_path / "out")
+    assert [path.name for path in paths] == [
+        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
+    ]
+    with paths[0].open(newline="") as file:
+        assert len(list(csv.reader(file))) == 1 + len(found.rows)
+
+
+def test_orderings_of_fig4a_at_sixteen_units() -> None:
+    """What a fluid replay can show holds; what only queues explain does not."""
+    found = Fig4a(nodes=16).run(silent)
+    assert len(found.rows) == len(OPS) * len(CLUSTERS)
+    said = verdicts(found)
+    assert said["order of all-to-all on 16 units"] == Verdict.DIFFERS
+    ordered = next(claim for claim in said if claim.startswith("SuperPod is slowest"))
+    assert said[ordered] == Verdict.MATCHES
+    times = {(row[1], row[2]): row[4] for row in found.rows}
+    for pattern in OPS:
+        slower = [times[pattern, cluster] for cluster in ("torus", "superpod")]
+        assert times[pattern, "sipac"] < min(slower)  # type: ignore[type-var]
+
+
+def test_fig4b_ports_that_stay_slow_stop_superpod() -> None:
+    """SiPAC gains with the rate; SuperPod does not where only NVLink grows."""
+    found = Fig4b(sizes=(16,), rates=(128, 512, 4096)).run(silent)
+    said = verdicts(found)
+    assert said["SiPAC gets faster with every rate (16 units)"] == Verdict.MATCHES
+    waits = "SuperPod ends up waiting for its inter-server links (16 units)"
+    assert said[waits] == Verdict.MATCHES
+    little = "the others gain little more at high rates (16 units)"
+    assert said[little] == Verdict.DIFFERS
+    both = {(row[1], row[2]): row[5] for row in found.rows}
+    assert both[4096, FIXED_PORT] > both[4096, "superpod"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_a_schedule_at_another_rate_is_still_one(cluster: str) -> None:
+    """Replayed elsewhere it still verifies, and takes as long as one made there."""
+    slow, fast = clusters(16, 128 * 10**9)[cluster], clusters(16)[cluster]
+    for op in ("all-reduce", "all-to-all"):
+        moved = replayed_on(usual(slow, op, 16 * MB), fast)
+        there = usual(fast, op, 16 * MB)
+        assert moved.completion_time_ps == there.completion_time_ps
+        broken = {one.rule for one in verify(moved.schedule).violations}
+        assert broken <= {"footer-time", "certificate-bound", "certificate-value"}
+
+
+def test_buffers_are_rounded_up_to_whole_blocks() -> None:
+    """16 nodes of an odd buffer: what the schedule moves is the next multiple."""
+    found = measure(clusters(16)["bcube"], "all-to-all", 16 * MB + 1, "direct")
+    task = found.schedule.task
+    assert isinstance(task, Collective)
+    assert task.buffer_bytes == 16 * MB + 16
+    assert (found.algorithm, found.steps) == ("direct", 1)

@@ -1,0 +1,68 @@
+"""Bounds on rounds: each kind where it is the best, with its witness."""
+
+from __future__ import annotations
+
+import pytest
+
+from lightloom.core.task import Collective
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.rounds.round_bounds import round_bound, round_bounds
+
+
+def _collective(op: str, ranks: int, chunks: int) -> Collective:
+    return Collective(op, tuple(range(ranks)), chunks * 8, chunks)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "lasers", "op", "chunks", "kind", "rounds", "nodes"),
+    [
+        # Fifteen chunks arrive two at a time.
+        (4, 4, 2, "all-gather", 16, "receive", 8, (0,)),
+        # The root alone has what five others wait for.
+        (2, 3, 1, "scatter", 6, "send", 5, (0,)),
+        # Twice as many know it after every round.
+        (2, 4, 1, "broadcast", 1, "growth", 3, (0,)),
+        # Ten deliveries, of which the first round makes one, the second two.
+        (2, 3, 1, "broadcast", 2, "volume", 4, (0, 1, 2, 3, 4, 5)),
+        # Four pairs cross the middle of a line, one at a time.
+        (1, 4, 1, "all-to-all", 4, "cut", 4, (0, 1)),
+    ],
+)
+def test_each_kind_is_the_best_somewhere(
+    rows: int,
+    cols: int,
+    lasers: int,
+    op: str,
+    chunks: int,
+    kind: str,
+    rounds: int,
+    nodes: tuple[int, ...],
+) -> None:
+    """The best bound, its kind and its witness, worked out by hand."""
+    fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=1)
+    best = round_bound(fabric, _collective(op, rows * cols, chunks))
+    assert (best.kind, best.rounds, best.nodes) == (kind, rounds, nodes)
+    assert best.reason
+
+
+def test_nothing_to_do_takes_no_rounds() -> None:
+    """One rank has everything from the start."""
+    fabric = Lightpath(rows=2, cols=2, lasers=1)
+    bounds = round_bounds(fabric, _collective("all-gather", 1, 1))
+    assert [bound.rounds for bound in bounds] == [0] * len(bounds)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 6])
+def test_reversal_keeps_receive_and_send(ranks: int) -> None:
+    """What an all-gather receives its reversal sends, and the other way round."""
+    fabric = Lightpath(rows=2, cols=3, lasers=1)
+    gather, scatter = (
+        {bound.kind: bound.rounds for bound in round_bounds(fabric, task)}
+        for task in (
+            _collective("all-gather", ranks, ranks),
+            _collective("reduce-scatter", ranks, ranks),
+        )
+    )
+    assert gather["receive"] == scatter["send"] == ranks - 1
+    assert gather["send"] == scatter["receive"] == 1
+    assert gather["growth"] == scatter["growth"]

@@ -1,0 +1,199 @@
+"""The conformance suite passes the honest and catches the others, for their fault."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective, Demand
+from lightloom.instances.fabrics import load_fabric
+from lightloom.instances.instance import Instance
+from lightloom.instances.instance_file import parse_instance
+from lightloom.testing import check_synthesiser
+from lightloom.testing.conformance import check
+from lightloom.testing.conformance.invalid_tasks import nonsense
+from lightloom.testing.conformance.report import PROPERTIES
+from tests.validate import subjects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.validate import ConformanceReport
+
+
+def _failed(report: ConformanceReport) -> set[str]:
+    return {result.name for result in report.properties if result.failed}
+
+
+def _message(report: ConformanceReport, name: str) -> str:
+    example = report.of(name).example
+    assert example is not None
+    assert "\n" not in example.message
+    assert "Traceback" not in example.message
+    return example.message
+
+
+@pytest.mark.parametrize("subject", [subjects.honest, subjects.talkative])
+def test_an_honest_synthesiser_conforms(subject: Callable[..., object]) -> None:
+    """Everything is asked, and everything holds."""
+    report = check_synthesiser(subject, examples=60)  # type: ignore[arg-type]
+    assert report.conforms
+    assert _failed(report) == set()
+    assert report.examples > 40
+    assert [result.name for result in report.properties] == list(PROPERTIES)
+    assert {result.passed for result in report.properties} == {report.examples}
+    assert not report.cut_short
+
+
+CAUGHT = (
+    (subjects.careless, "valid", "[post-condition-missing]"),
+    (subjects.modest, "footer", "[footer-time]"),
+    (subjects.bare, "footer", "it has none"),
+    (subjects.fickle, "repeatable", "the second time, line 1 differs"),
+    (subjects.evasive, "task", "it serves another task"),
+    (subjects.gullible, "refuses", ": "),
+    (subjects.crashing, "answers", "raised IndexError: list index out of range"),
+    (subjects.silent, "answers", "raised ValueError"),
+    (subjects.despairing, "answers", "there is (InfeasibleError: no light"),
+    (subjects.dying, "answers", "ended its process, exit code 3"),
+    (subjects.leaving, "answers", "raised SystemExit: bye"),
+    (subjects.rubbish, "answers", "returned a value of type dict"),
+    (subjects.hollow, "answers", "its schedule makes no sense: AttributeError"),
+)
+
+
+@pytest.mark.parametrize(
+    ("subject", "name", "words"), CAUGHT, ids=[case[0].__name__ for case in CAUGHT]
+)
+def test_faults_are_caught(
+    subject: Callable[..., object], name: str, words: str
+) -> None:
+    """A fault shows under its property, as one line, on a small example."""
+    kinds = ["ideal-switch", "lightpath"]
+    report = check_synthesiser(subject, kinds=kinds, examples=25, limit_s=2)  # type: ignore[arg-type]
+    assert not report.conforms
+    assert name in _failed(report)
+    assert _failed(report) <= {name, "refuses"}
+    assert words in _message(report, name)
+
+
+def test_failing_examples_are_small() -> None:
+    """Of all collectives of three ranks, the suite shows a smallest one."""
+    report = check_synthesiser(subjects.careless, examples=40)
+    example = report.of("valid").example
+    assert example is not None
+    assert example.instance["fabric"]["kind"] == "ideal-switch"
+    assert len(example.instance["collective"]["nodes"]) == 3  # type: ignore[arg-type]
+    assert example.seed == 0
+    made = subjects.careless(parse_instance(dict(example.instance), name="again"), 0)
+    assert isinstance(made.task, Collective)
+
+
+def test_a_synthesiser_that_hangs_is_ended() -> None:
+    """It is given up after a few time-outs, and nothing is left running."""
+    start = time.perf_counter()
+    report = check_synthesiser(subjects.hanging, examples=50, limit_s=0.3)
+    assert time.perf_counter() - start < 30
+    assert report.cut_short
+    assert report.examples < 50
+    assert _message(report, "answers") == "no answer within 0.3 s"
+    assert not multiprocessing.active_children()
+
+
+def test_refusing_everything_is_no_success() -> None:
+    """Refusals are no faults, but somebody has to do something."""
+    report = check_synthesiser(subjects.idle, kinds=["ring"], examples=10)
+    assert _failed(report) == set()
+    assert report.refused == report.examples
+    assert not report.conforms
+
+
+def test_reports_follow_from_the_seed() -> None:
+    """The same seed gives the same report, another one other examples."""
+    first, again, other = (
+        check_synthesiser(subjects.careless, kinds=["ring"], examples=8, seed=seed)
+        for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first.of("valid") != other.of("valid")
+
+
+def test_a_bound_that_is_beaten_is_our_own_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Should a bound ever exceed a valid schedule's time, that is said plainly."""
+    from lightloom.testing.conformance import judge
+
+    true = judge.all_bounds
+
+    def too_high(fabric: object, task: object) -> object:
+        return {
+            name: type(bound)(bound.kind, 2**60, bound.value, bound.witness)
+            for name, bound in true(fabric, task).items()  # type: ignore[arg-type]
+        }
+
+    monkeypatch.setattr(judge, "all_bounds", too_high)
+    report = check_synthesiser(subjects.honest, kinds=["ocs"], examples=10)
+    assert _failed(report) == {"bound"}
+    assert "beats the bound" in _message(report, "bound")
+
+
+def test_closures_can_be_checked() -> None:
+    """A function needs no name of its own."""
+    offset = 5
+    report = check_synthesiser(
+        lambda instance, seed: subjects.honest(instance, seed + offset),
+        kinds=["torus"],
+        examples=8,
+    )
+    assert report.conforms
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"fn": "tests.validate.subjects:nobody"}, "no attribute 'nobody'"),
+        ({"fn": "tests.validate.subjects"}, "no module or no function"),
+        ({"fn": "no_such_module:run"}, "No module named"),
+        ({"fn": "sys:path"}, "path is not callable"),
+        ({"fn": subjects.honest, "kinds": ["rings"]}, "did you mean ring"),
+        ({"fn": subjects.honest, "tasks": ["all-sum"]}, "unknown task"),
+        ({"fn": subjects.honest, "examples": 0}, "at least one example"),
+        ({"fn": subjects.honest, "limit_s": 0}, "more than 0 s"),
+    ],
+)
+def test_questions_that_make_no_sense(arguments: dict[str, object], words: str) -> None:
+    """What cannot be checked is refused by a message, and no process is left."""
+    with pytest.raises(InputError, match=words):
+        check_synthesiser(**arguments)  # type: ignore[arg-type]
+    assert not multiprocessing.active_children()
+
+
+TASKS = (
+    Collective("all-gather", (0, 1, 2), 12),
+    Collective("broadcast", (2, 0), 5, root=0),
+    Demand.from_rows([(0, 1, 5), (2, 3, 7)]),
+)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_nonsense_is_refused_when_it_is_read(task: Collective | Demand) -> None:
+    """What the suite calls nonsense, an instance file may not say either."""
+    fabric = load_fabric({"kind": "ideal-switch", "nodes": 4})
+    spoilt = dict(nonsense(Instance("odd", fabric, task), way) for way in range(12))
+    assert len(spoilt) >= 5
+    spoilt.pop("no bytes", None)  # a row of no bytes may be read, and is left out
+    for what, odd in spoilt.items():
+        with pytest.raises(InputError):
+            parse_instance(dict(odd.table()), name=what)
+
+
+def test_limits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making an example smaller has its own limit of calls."""
+    monkeypatch.setattr(check, "MOST_SHRINKING", 0)
+    report = check_synthesiser(subjects.careless, kinds=["ring"], examples=10)
+    assert report.of("valid").example is not None

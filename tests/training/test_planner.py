@@ -1,0 +1,254 @@
+"""Plans of trainings: replays of a few replicas, choices, and what cannot be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.task import Demand
+from lightloom.core.training import Training
+from lightloom.instances.computation_table import computation_graph
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.training.circuit_controllers import TrafficController
+from lightloom.training.circuits import catalogue
+from lightloom.training.placement.graph_split import split_graph
+from lightloom.training.planner import Planner
+from lightloom.training.replica import smallest_fit
+from lightloom.training.strategy import Strategy, strategies
+from lightloom.training.training_plan import TrainingPlan, TrainingRequest
+from tests.training.small_trainings import fabrics, training
+
+if TYPE_CHECKING:
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.fabric import CircuitFabric
+
+
+def held_for(
+    fabric: CircuitFabric, known: Demand, measured: Demand
+) -> dict[int, Circuits]:
+    """Return what planes hold after a period."""
+    setter = catalogue()[fabric.kind]
+    controller = TrafficController(lambda rows: setter.following(fabric, rows), known)
+    return controller.circuits(measured)
+
+
+def planned(
+    fabric_name: str, request: TrainingRequest, nodes: int = 32
+) -> TrainingPlan:
+    """Return the plan of the small training."""
+    return Planner(training(64)).plan(fabrics(nodes)[fabric_name], request)
+
+
+@pytest.mark.parametrize("name", ["ideal-switch", "electrical-cluster", "ocs"])
+@pytest.mark.parametrize(("k", "replicas"), [(1, 32), (2, 16), (4, 8)])
+def test_a_few_replicas_take_as_long_as_all(name: str, k: int, replicas: int) -> None:
+    """To the picosecond: on these fabrics no choice tells replicas apart."""
+    request = TrainingRequest(model_parallel=k, replicas=replicas, replayed=1)
+    few = planned(name, request)
+    all_of_them = planned(
+        name,
+        TrainingRequest(model_parallel=k, replicas=replicas, replayed=1, whole=True),
+    )
+    assert not few.layout.is_whole
+    assert all_of_them.layout.is_whole
+    assert few.iteration_ps == all_of_them.iteration_ps
+    assert few.communication_share == all_of_them.communication_share
+
+
+def test_ring_replicas_are_alike_where_twins_alone_talk() -> None:
+    """Data parallelism on a ring: every node has the same circuits."""
+    few, all_of_them = (
+        planned("ring", TrainingRequest(model_parallel=1, replayed=1, whole=whole), 16)
+        for whole in (False, True)
+    )
+    assert (len(few.layout.nodes), len(all_of_them.layout.nodes)) == (13, 16)
+    assert few.partners == all_of_them.partners == 1
+    assert few.iteration_ps == all_of_them.iteration_ps
+
+
+def test_more_rate_never_hurts_the_best_plan_of_an_ideal_switch() -> None:
+    """The same strategies, all of them replayed."""
+    import msgspec
+
+    fabric = fabrics(8)["ideal-switch"]
+    planner, before = Planner(training(16)), None
+    for rate in (10**10, 10**11, 10**12):
+        faster = msgspec.structs.replace(fabric, bits_per_second_per_node=rate)
+        plan = planner.plan(faster, TrainingRequest(replayed=10))
+        assert before is None or plan.iteration_ps <= before
+        before = plan.iteration_ps
+
+
+def test_the_fastest_of_the_replayed_is_chosen() -> None:
+    """And every strategy is listed with what is known of it."""
+    plan = planned("ocs", TrainingRequest(replayed=3), 8)
+    times = [each.iteration_ps for each in plan.tried if each.iteration_ps]
+    assert len(times) == 3
+    assert plan.iteration_ps == min(times)
+    assert {each.strategy.model_parallel for each in plan.tried} == {1, 2, 4, 8}
+
+
+def test_a_curve_makes_the_time_to_accuracy_count() -> None:
+    """Where large batches save nothing the smallest one wins, and the other way."""
+    flat = {8: 1000, 64: 1000}
+    steep = {8: 10**6, 64: 1000}
+    for curve, batch in ((flat, 8), (steep, 64)):
+        plan = planned("ideal-switch", TrainingRequest(iterations=curve, replayed=9), 8)
+        assert plan.strategy.batch_size == batch
+        assert plan.iterations == curve[batch]
+        assert plan.time_to_accuracy_ps == curve[batch] * plan.iteration_ps
+
+
+def test_plans_are_reproducible() -> None:
+    """Same arguments, same plan."""
+    first, second = (planned("ring", TrainingRequest(), 8) for _ in range(2))
+    assert first.iteration_ps == second.iteration_ps
+    assert first.tried == second.tried
+
+
+@pytest.mark.parametrize("name", ["ocs", "ring"])
+def test_controlled_circuits_end_too(name: str) -> None:
+    """Circuits that follow traffic carry everything, in whatever time."""
+    plan = planned(
+        name, TrainingRequest(model_parallel=4, replayed=1, circuits="controlled"), 8
+    )
+    once = planned(name, TrainingRequest(model_parallel=4, replayed=1), 8)
+    assert plan.iteration_ps > 0
+    assert plan.demand == once.demand
+
+
+def test_more_partners_than_switches_are_refused() -> None:
+    """Two switches do not do for four devices that share a model, and twins."""
+    fabric = Ocs(
+        nodes=8,
+        switches=2,
+        bits_per_second_per_node=10**11,
+        reconfiguration_ps=10**6,
+    )
+    planner = Planner(training(16))
+    request = TrainingRequest(model_parallel=4, replicas=2, replayed=1)
+    with pytest.raises(InfeasibleError):
+        planner.plan(fabric, request)
+
+
+def test_nodes_of_a_job_are_those_that_work() -> None:
+    """A training on part of a fabric leaves the rest idle."""
+    request = TrainingRequest(nodes=(4, 5, 6, 7), model_parallel=2, replayed=1)
+    plan = planned("ocs", request, 8)
+    assert set(plan.iteration.operations.device.tolist()) == {4, 5, 6, 7}
+    assert set(plan.demand.src) == {4, 5, 6, 7}
+
+
+def test_strategies_fill_the_devices() -> None:
+    """Powers of two for k, batches that divide, what is given kept."""
+    assert strategies(4, (8,)) == (
+        Strategy(1, 4, 8),
+        Strategy(2, 2, 8),
+        Strategy(4, 1, 8),
+    )
+    assert strategies(6, (6, 7), model_parallel=3) == (Strategy(3, 2, 6),)
+    assert strategies(8, (8,), replicas=2, most=2) == (
+        Strategy(1, 2, 8),
+        Strategy(2, 2, 8),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"model_parallel": 4, "replicas": 3}, r"4 \* 3 = 12.*at most 8"),
+        ({"model_parallel": 0}, "too few"),
+        ({"replicas": 3}, "no batch divides"),
+    ],
+)
+def test_strategies_that_make_no_sense(arguments: dict[str, int], words: str) -> None:
+    """More devices than there are (k * l > N), none, and batches that do not divide."""
+    with pytest.raises(InputError, match=words):
+        strategies(8, (8,), **arguments)
+
+
+def test_too_large_models_say_how_many_devices_would_do() -> None:
+    """And with so many it is the memory no more."""
+    huge = Training(
+        batch_size=4,
+        gpu="v100",
+        precision="fp16",
+        optimiser="adam",
+        model="transformer-350m",
+        parameters={"layers": 8, "hidden": 8192, "heads": 64},
+    )
+    fewest = smallest_fit(huge, 1, None)
+    assert fewest is not None
+    assert fewest > 2
+    with pytest.raises(InfeasibleError, match=f"{fewest} devices or more"):
+        Planner(huge).plan(
+            fabrics(4)["ideal-switch"], TrainingRequest(model_parallel=1, replicas=4)
+        )
+
+
+def test_too_many_samples_say_how_many_devices_would_do() -> None:
+    """So many share the model already, but then a replica has all samples."""
+    wide = Training(
+        batch_size=32,
+        gpu="v100",
+        precision="fp16",
+        optimiser="adam",
+        model="transformer-350m",
+        parameters={"layers": 4, "hidden": 8192, "heads": 64},
+    )
+    fewest = smallest_fit(wide, 8, None)
+    assert fewest is not None
+    assert 1 < fewest <= 4
+    says = f"1 x 4 devices: .*memory.*; {fewest} devices hold a replica of 8 samples"
+    with pytest.raises(InfeasibleError, match=says):
+        Planner(wide).plan(fabrics(4)["ideal-switch"])
+
+
+def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
+    """With the kinds that there are."""
+    fabric = Ramp(groups=2, racks=2, nodes_per_rack=2)
+    with pytest.raises(InputError) as caught:
+        Planner(training()).plan(fabric)
+    for kind in (*catalogue(), "without circuits"):
+        assert kind in str(caught.value)
+
+
+def test_cuts_spare_memory_where_it_is_short() -> None:
+    """Copies of parameters give way to slices of them, and the parts then fit."""
+    graph = computation_graph(training(8, hidden=1024))
+    plenty = split_graph(graph, devices=8, distance=7, backward="in-place")
+    needed = sum(plenty.workload.memory_bytes)
+    short = split_graph(
+        graph,
+        devices=8,
+        distance=7,
+        backward="in-place",
+        device_memory_bytes=needed // 8 - 1,
+    )
+    assert sum(short.workload.memory_bytes) < needed
+
+
+def test_controllers_keep_a_circuit_for_every_known_pair() -> None:
+    """What was measured gets the rest; what finds no port waits."""
+    ocs = Ocs(nodes=4, switches=3, bits_per_second_per_node=3 * 10**9)
+    known = Demand.from_rows([(0, 1, 5), (0, 2, 5), (1, 2, 5)])
+    held = held_for(ocs, known, Demand.from_rows([(0, 1, 1000)]))
+    lit = sorted(
+        pair
+        for circuits in held.values()
+        for pair in zip(circuits.src.tolist(), circuits.dst.tolist(), strict=True)
+    )
+    assert set(lit) == {(0, 1), (0, 2), (1, 2)}
+    assert lit.count((0, 1)) == 2
+    crowd = Demand.from_rows([(0, 1, 9), (0, 2, 8), (0, 3, 1)])
+    two = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
+    held = held_for(two, Demand.from_rows([]), crowd)
+    assert sorted(int(circuits.dst[0]) for circuits in held.values()) == [1, 2]
+    ring = Ring(nodes=8, wavelengths=2, reach=4)
+    many = Demand.from_rows([(0, dst, dst) for dst in range(1, 5)])
+    lit_ring = held_for(ring, Demand.from_rows([]), many)[0]
+    assert sorted(lit_ring.dst.tolist()) == [3, 4]
