@@ -21,7 +21,7 @@ from rich.table import Table
 
 from lightloom.core.task import Collective
 from lightloom.core.units import KIB, format_bytes
-from lightloom.instances.collectives import catalogue
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.synthesise import synthesise
@@ -140,7 +140,7 @@ def main() -> None:
     """Synthesise every cell and print a table for each rack, or one for all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tiles", nargs="*", type=int, default=[16, 64, 256])
-    parser.add_argument("--only", default=",".join(catalogue()))
+    parser.add_argument("--only", default=",".join(COLLECTIVES))
     parser.add_argument("--sizes", default=",".join(str(s // KIB) for s in SIZES))
     parser.add_argument("--cells", type=Path)
     parser.add_argument("--widest", action="store_true")

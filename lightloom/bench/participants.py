@@ -121,11 +121,10 @@ def _solver(
     unit: str,
 ) -> Entrant:
     from lightloom.models import problem_of
-    from lightloom.solvers import catalogue
+    from lightloom.solvers import SOLVERS
 
-    adapters = catalogue()
-    if name not in adapters:
-        known = [OWN, *adapters]
+    if name not in SOLVERS:
+        known = [OWN, *SOLVERS]
         raise InputError(
             "unknown solver",
             where=where,
@@ -142,13 +141,13 @@ def _solver(
                 allowed=", ".join(variants) or "none",
                 fix=nearest(key, variants),
             )
-    return Entrant(name, parameters, adapters[name].status().version, sense, unit)
+    return Entrant(name, parameters, SOLVERS[name].status().version, sense, unit)
 
 
 def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
-    from lightloom.synth.algorithms import catalogue
+    from lightloom.synth.algorithms import ALGORITHMS
 
-    known = [AUTO, *catalogue()]
+    known = [AUTO, *ALGORITHMS]
     if name not in known and not is_callable(name):
         raise InputError(
             "unknown algorithm",

@@ -29,9 +29,9 @@ def code_version() -> str:
 
 def solver_versions() -> dict[str, str | None]:
     """Return the version of every solver, ``None`` where it is not installed."""
-    from lightloom.solvers import catalogue
+    from lightloom.solvers import SOLVERS
 
-    return {name: adapter.status().version for name, adapter in catalogue().items()}
+    return {name: adapter.status().version for name, adapter in SOLVERS.items()}
 
 
 def worker_versions() -> dict[str, str | None]:

@@ -47,11 +47,11 @@ def command(
         fabrics,
         named_instances,
     )
-    from lightloom.instances.collectives import catalogue
-    from lightloom.instances.workloads import catalogue as models
+    from lightloom.instances.collectives import COLLECTIVES
+    from lightloom.instances.workloads import MODELS
 
     _check("--fabric", fabric, [*fabrics(), *demand_fabrics()])
-    _check("--op", op, [*catalogue(), *models()])
+    _check("--op", op, [*COLLECTIVES, *MODELS])
     chosen = [
         instance
         for instance in named_instances()

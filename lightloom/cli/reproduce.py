@@ -27,12 +27,12 @@ from lightloom.cli.progress import progress
 )
 def command(name: str | None, out: str | None) -> None:
     """Compute a figure, print it beside the paper, and save it."""
-    from lightloom.papers import catalogue, figure
+    from lightloom.papers import FIGURES, figure
 
     if name is None:
         from lightloom.report.tables import Column, terminal_table
 
-        rows = [(entry.name, entry.title) for entry in catalogue().values()]
+        rows = [(entry.name, entry.title) for entry in FIGURES.values()]
         write_table(terminal_table((Column("name"), Column("figure")), rows))
         return
     chosen = figure(name)

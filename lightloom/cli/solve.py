@@ -215,9 +215,9 @@ def default_solver(problem: str, *, for_model: bool) -> str:
 
 def _check_known(solver: str) -> None:
     """Raise `InputError` unless a solver has such a name."""
-    from lightloom.solvers import catalogue
+    from lightloom.solvers import SOLVERS
 
-    names = [OWN, *catalogue()]
+    names = [OWN, *SOLVERS]
     if solver not in names:
         raise InputError(
             "unknown solver",

@@ -12,9 +12,9 @@ from lightloom.cli.main import SUMMARIES
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, as_json: bool) -> None:
     """List the solvers, installed or not."""
-    from lightloom.solvers import catalogue
+    from lightloom.solvers import SOLVERS
 
-    rows = [(adapter, adapter.status()) for adapter in catalogue().values()]
+    rows = [(adapter, adapter.status()) for adapter in SOLVERS.values()]
     if as_json:
         write_json(
             {

@@ -117,11 +117,11 @@ def command(
 
 def _list_parameters() -> set[str]:
     from lightloom.report.algorithm_table import parameters_of
-    from lightloom.synth.algorithms import catalogue
+    from lightloom.synth.algorithms import ALGORITHMS
 
     return {
         parameter.name
-        for entry in catalogue().values()
+        for entry in ALGORITHMS.values()
         for parameter in parameters_of(entry)
         if parameter.is_list
     }

@@ -121,3 +121,29 @@ def nearest(name: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(name.casefold(), alike, n=3, cutoff=0.5)
     close = [other for folded in found for other in alike[folded]]
     return f"did you mean {' or '.join(close)}?" if close else ""
+
+
+def unknown_name(
+    noun: str, name: object, known: Iterable[str], *, where: str
+) -> InputError:
+    """Return the error of a name that is not among the known ones.
+
+    Parameters
+    ----------
+    noun
+        What is named, for example ``algorithm``.
+    name
+        What was given; ``None`` if nothing was.
+    known
+        The names that there are, in the order to list them in.
+    where
+        Where it stands.
+    """
+    names = tuple(known)
+    return InputError(
+        f"{'missing' if name is None else 'unknown'} {noun}",
+        where=where,
+        found=name,
+        allowed=", ".join(names),
+        fix=nearest(name, names) if isinstance(name, str) else "",
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import GIB, KIB, MIB
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -22,8 +22,7 @@ from lightloom.instances.hybrid_parallel import hybrid_parallel
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.instances.instance_file import read_instance
 from lightloom.instances.sipac_clusters import cluster_sizes, clusters
-from lightloom.instances.workloads import catalogue as model_catalogue
-from lightloom.instances.workloads import default_training
+from lightloom.instances.workloads import MODELS, default_training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +87,7 @@ def _collective_instances() -> Iterator[Instance]:
     """Yield collectives; a size that an operation cannot cut in blocks is left out."""
     for fabric_name, fabric in fabrics().items():
         nodes = tuple(range(fabric.node_count))
-        for op in collectives().values():
+        for op in COLLECTIVES.values():
             for size_name, size_bytes in _SIZES.items():
                 if op.uses_blocks and size_bytes % fabric.node_count:
                     continue
@@ -146,7 +145,7 @@ def _computation_instances() -> Iterator[Instance]:
     """Yield models to train on fabrics of each kind, each at its own batch."""
     for fabric_name in _TRAINED_ON:
         fabric = {**fabrics(), **demand_fabrics()}[fabric_name]
-        for model in model_catalogue().values():
+        for model in MODELS.values():
             task = default_training(model)
             name = f"{fabric_name}/{model.name}-batch{task.batch_size}"
             yield Instance(name, fabric, task)

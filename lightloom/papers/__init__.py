@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Protocol
 
-from lightloom.core.catalogue import walk
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.papers.reproduction import Reproduction
 
-__all__ = ["PAPERS", "Figure", "catalogue", "figure"]
+__all__ = ["FIGURES", "PAPERS", "Figure", "figure"]
 
 PAPERS = ("lumorph", "ramp", "sipac", "sipml")
 """Folders here; names of figures begin with theirs."""
@@ -34,14 +32,10 @@ class Figure(Protocol):
         """Compute the figure from schedules; `progress` is told what is being done."""
 
 
-@functools.cache
-def catalogue() -> dict[str, Figure]:
-    """Return every figure that can be computed, by name."""
-    figures: dict[str, Figure] = {}
-    for paper in PAPERS:
-        package = f"{__name__}.{paper}"
-        figures |= walk(package, "FIGURE")
-    return figures
+FIGURES: Catalogue[Figure] = Catalogue(
+    *(f"{__name__}.{paper}" for paper in PAPERS), attribute="FIGURE", noun="figure"
+)
+"""Every figure that can be computed, by name."""
 
 
 def figure(name: str) -> Figure:
@@ -52,12 +46,4 @@ def figure(name: str) -> Figure:
     InputError
         If there is no such figure; the nearest names are suggested.
     """
-    figures = catalogue()
-    if name not in figures:
-        raise InputError(
-            "unknown figure",
-            found=name,
-            allowed=", ".join(figures),
-            fix=nearest(name, figures),
-        )
-    return figures[name]
+    return FIGURES.get(name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lightloom.report.tables import Column, terminal_table
-from lightloom.synth.algorithms import catalogue
+from lightloom.synth.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +77,7 @@ def algorithm_rows() -> list[AlgorithmRow]:
             entry.ops,
             tuple(parameter.text() for parameter in parameters_of(entry)),
         )
-        for entry in catalogue().values()
+        for entry in ALGORITHMS.values()
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.instances.collectives import catalogue
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def instance_table(instances: Iterable[Instance]) -> Table:
     A name is ``FABRIC/OPERATION-SIZE`` of one row. Of many sizes the first two and the
     last are shown; all collectives together are named so.
     """
-    collectives = set(catalogue())
+    collectives = set(COLLECTIVES)
     nodes: dict[str, int] = {}
     sizes: dict[tuple[str, str], list[str]] = {}
     for instance in instances:

@@ -18,10 +18,11 @@ from lightloom.solvers.availability import (
 )
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.progress import Progress, relative_gap
-from lightloom.solvers.registry import catalogue
+from lightloom.solvers.registry import SOLVERS
 from lightloom.solvers.solve import Model, build_and_run, built, run, usable
 
 __all__ = [
+    "SOLVERS",
     "Adapter",
     "Availability",
     "Capabilities",
@@ -33,7 +34,6 @@ __all__ = [
     "UnknownStatusError",
     "build_and_run",
     "built",
-    "catalogue",
     "relative_gap",
     "run",
     "usable",

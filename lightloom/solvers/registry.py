@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
-from lightloom.core.catalogue import walk
+from lightloom.core.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Adapter
 
-
-@functools.cache
-def catalogue() -> dict[str, Adapter]:
-    """Return every solver, installed or not, by name. Imports no solver."""
-    return walk("lightloom.solvers", "ADAPTER")
+SOLVERS: Catalogue[Adapter] = Catalogue(
+    "lightloom.solvers", attribute="ADAPTER", noun="solver", group="lightloom.solvers"
+)
+"""Every solver, installed or not, by name. Imports no solver."""

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from lightloom.core.errors import nearest
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.solvers.adapter import Answer, Verdict
 from lightloom.solvers.availability import SolverUnavailableError
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.deadline import TimeIsOverError, deadline
 from lightloom.solvers.options import SolveOptions
-from lightloom.solvers.registry import catalogue
+from lightloom.solvers.registry import SOLVERS
 from lightloom.solvers.solution_point import load, rounded, violation
 from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
 
@@ -140,16 +139,12 @@ def usable(name: str) -> Adapter:
     SolverUnavailableError
         Unknown solver (nearest names suggested), or one that cannot be used.
     """
-    adapters = catalogue()
-    if name not in adapters:
-        allowed, fix = ", ".join(adapters), nearest(name, adapters)
-        what = "unknown solver"
-        raise SolverUnavailableError(what, found=name, allowed=allowed, fix=fix)
-    status = adapters[name].status()
+    adapter = SOLVERS.get(name)
+    status = adapter.status()
     if not status.availability:
         what = f"solver {name}: {status.availability}; {status.reason}"
         raise SolverUnavailableError(what)
-    return adapters[name]
+    return adapter
 
 
 def run_adapter(

@@ -12,8 +12,8 @@ from lightloom.core.errors import InputError
 from lightloom.core.outcome import Reason
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue as collectives
-from lightloom.synth.algorithms import catalogue
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.rounds.exact_rounds import fewest_rounds
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
 
 ALL_REDUCE = "all-reduce"
-WITH_MODEL = tuple(name for name in sorted(collectives()) if name != ALL_REDUCE)
+WITH_MODEL = tuple(name for name in sorted(COLLECTIVES) if name != ALL_REDUCE)
 PARTS_OF_ALL_REDUCE = ("reduce", "reduce-scatter")
 """What an all-reduce has done as well: it needs no fewer rounds than either."""
 SHAPES = (
@@ -45,7 +45,7 @@ def _ranks(shape: int) -> int:
 def _instance(shape: int, op: str, chunks: int | None = None) -> Instance:
     keys = SHAPES[shape]
     if chunks is None:
-        chunks = _ranks(shape) if collectives()[op].uses_blocks else 2
+        chunks = _ranks(shape) if COLLECTIVES[op].uses_blocks else 2
     return grid(
         keys["rows"],
         keys["cols"],
@@ -98,7 +98,7 @@ def _check_all(instance: Instance, fewest: int) -> None:
     task = instance.task
     assert isinstance(task, Collective)
     tried = []
-    for name, entry in catalogue().items():
+    for name, entry in ALGORITHMS.items():
         if task.op not in entry.ops:
             continue
         try:

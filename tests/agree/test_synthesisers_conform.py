@@ -8,11 +8,10 @@ import pytest
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue as collectives
-from lightloom.instances.collectives import check_collective
+from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.instances.instance_file import check_demand_rows
 from lightloom.problems import own_algorithm
-from lightloom.synth.algorithms import catalogue
+from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.certify import signed
 from lightloom.synth.synthesise import synthesise
@@ -74,10 +73,10 @@ def test_auto_conforms(kind: str) -> None:
     assert report.refused == 0
 
 
-@pytest.mark.parametrize("name", sorted(catalogue()))
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_conforms(name: str) -> None:
     """It answers what it offers to do, and refuses numbers of ranks that do not fit."""
-    assert _check(name, WOVEN, 20, catalogue()[name].ops).conforms
+    assert _check(name, WOVEN, 20, ALGORITHMS[name].ops).conforms
 
 
 @pytest.mark.parametrize("kind", ["ramp", "ring-2d", "sipac"])
@@ -89,7 +88,7 @@ def test_synthesisers_of_fabrics_conform(kind: str) -> None:
 OWN = {
     "ocs": ("ocs", ("demand",)),
     "ring": ("ring", ("demand",)),
-    "rounds": ("lightpath", tuple(sorted(collectives()))),
+    "rounds": ("lightpath", tuple(sorted(COLLECTIVES))),
 }
 """Problem -> kind of fabric and tasks, where answers are schedules."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.units import MIB
 from lightloom.instances.catalogue import load_instance, named_instances
 from lightloom.instances.instance_file import parse_instance
-from lightloom.synth.algorithms import catalogue
+from lightloom.synth.algorithms import ALGORITHMS
 from tests.cli.program import run, run_json
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def test_show_lists_the_nodes_where_only_some_take_part(tmp_path: Path) -> None:
 def test_algorithms_lists_the_catalogue_with_parameters() -> None:
     """Every algorithm is there, with what it serves and takes."""
     listed = {entry["name"]: entry for entry in run_json("algorithms")["algorithms"]}
-    assert set(listed) == set(catalogue())
+    assert set(listed) == set(ALGORITHMS)
     assert "radices=..." in listed["radices"]["parameters"]
-    assert listed["ring"]["ops"] == list(catalogue()["ring"].ops)
+    assert listed["ring"]["ops"] == list(ALGORITHMS["ring"].ops)
     assert all(name in run("algorithms").stdout for name in listed)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from lightloom.solvers import catalogue
+from lightloom.solvers import SOLVERS
 
 
 def _parameters(*, integer: bool) -> list[object]:
     found = []
-    for name, adapter in catalogue().items():
+    for name, adapter in SOLVERS.items():
         can = adapter.capabilities
         if can.integer if integer else can.continuous:
             status = adapter.status()

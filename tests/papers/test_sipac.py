@@ -9,7 +9,7 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.sipac_clusters import clusters
-from lightloom.papers import catalogue
+from lightloom.papers import FIGURES
 from lightloom.papers.reproduction import Verdict
 from lightloom.papers.sipac.clusters import (
     CLUSTERS,
@@ -42,7 +42,7 @@ def verdicts(found: Reproduction) -> dict[str, Verdict]:
 
 def test_both_figures_are_in_the_catalogue() -> None:
     """They are found by walking the folder, under their names."""
-    names = [name for name in catalogue() if name.startswith("sipac")]
+    names = [name for name in FIGURES if name.startswith("sipac")]
     assert names == ["sipac-fig4a", "sipac-fig4b"]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lightloom.papers import catalogue
+from lightloom.papers import FIGURES
 from lightloom.papers.reproduction import Verdict
 from lightloom.papers.sipml.fig5 import Fig5Sip
 from lightloom.papers.sipml.fig6 import Fig6Sip
@@ -61,7 +61,7 @@ def silent(_: str) -> None:
 
 def test_the_catalogue_has_every_computable_figure() -> None:
     """Six figures and a table."""
-    assert sorted(name for name in catalogue() if name.startswith("sipml")) == [
+    assert sorted(name for name in FIGURES if name.startswith("sipml")) == [
         *("sipml-fig10", "sipml-fig5", "sipml-fig6", "sipml-fig7"),
         *("sipml-fig8", "sipml-fig9", "sipml-table1"),
     ]

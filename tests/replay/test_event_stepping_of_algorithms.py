@@ -9,12 +9,11 @@ import pytest
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective, Demand
-from lightloom.instances.collectives import catalogue as collectives
-from lightloom.instances.fabrics import catalogue as fabrics
-from lightloom.instances.fabrics import load_fabric
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.problems import catalogue as own_algorithms
-from lightloom.synth.algorithms import catalogue as algorithms
+from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics import catalogue as own_synthesisers
 from lightloom.synth.synthesise import synthesise
@@ -82,7 +81,7 @@ def _agree(made: Schedule) -> None:
 
 def _made(name: str) -> Iterator[Schedule]:
     """Yield what an algorithm makes of every collective that it does, everywhere."""
-    entry = algorithms()[name]
+    entry = ALGORITHMS[name]
     cases: list[tuple[dict[str, Any], dict[str, object]]] = [
         ({"kind": kind, **TABLES[kind]}, {}) for kind in COLLECTIVE
     ]
@@ -98,12 +97,12 @@ def _made(name: str) -> Iterator[Schedule]:
 
 def test_every_fabric_is_listed() -> None:
     """A new fabric belongs in `TABLES`; those with collectives have a synthesiser."""
-    assert set(TABLES) == set(fabrics())
+    assert set(TABLES) == set(FABRICS)
     woven = {*PACKETS, "lightpath", *own_synthesisers()}
     assert woven == set(COLLECTIVE)
 
 
-@pytest.mark.parametrize("name", algorithms())
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_collectives_of_an_algorithm(name: str) -> None:
     """On whichever fabrics it makes a schedule, both replays time it alike."""
     made = list(_made(name))
@@ -112,7 +111,7 @@ def test_collectives_of_an_algorithm(name: str) -> None:
     assert made
 
 
-@pytest.mark.parametrize("op", collectives())
+@pytest.mark.parametrize("op", COLLECTIVES)
 @pytest.mark.parametrize("kind", CHOICE_OF_ITS_OWN)
 def test_fabrics_with_ways_of_their_own(kind: str, op: str) -> None:
     """So they do what a fabric's own synthesiser takes for the best."""
@@ -142,7 +141,7 @@ def _answers(name: str) -> Iterator[Schedule]:
     """Yield the schedules of a problem's answers, wherever it is one."""
     tables = [{"kind": kind, **keys} for kind, keys in TABLES.items()]
     instances = [_demand(table) for table in tables]
-    instances += [_collective(table, op) for table in tables for op in collectives()]
+    instances += [_collective(table, op) for table in tables for op in COLLECTIVES]
     for instance in instances:
         try:
             answer = own_algorithms()[name].solve(instance, 0)

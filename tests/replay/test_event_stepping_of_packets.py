@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.instances.fabrics import catalogue, load_fabric
+from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.replay import completion_time_ps, replay
 from lightloom.testing.strategies import schedules
 from tests.replay.naive_links import PACKETS
@@ -84,7 +84,7 @@ def test_every_packet_fabric_is_simulated() -> None:
     """A new one belongs in `naive_links`."""
     without_circuits = {
         name
-        for name, kind in catalogue().items()
+        for name, kind in FABRICS.items()
         if not hasattr(kind.record, "circuit_columns")
     }
     assert without_circuits == set(PACKETS) == {table["kind"] for table in LARGE}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.fabric import CircuitFabric
-from lightloom.instances.fabrics import catalogue, load_fabric
+from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.testing.strategies import schedules
 from tests.replay.circuit_agreement import agree_on_circuits
 
@@ -18,7 +18,7 @@ def test_every_fabric_with_circuits_is_simulated() -> None:
     """A new one belongs in `CIRCUITS`, and its rate in `naive_rates`."""
     with_circuits = {
         name
-        for name, kind in catalogue().items()
+        for name, kind in FABRICS.items()
         if hasattr(kind.record, "circuit_columns")
     }
     assert with_circuits == set(CIRCUITS)

@@ -8,14 +8,14 @@ import random
 import pyomo.environ as pyo
 import pytest
 
-from lightloom.solvers import catalogue
+from lightloom.solvers import SOLVERS
 
-NAMES = tuple(catalogue())
+NAMES = tuple(SOLVERS)
 
 
 def require(name: str, kind: str) -> None:
     """Skip the test if a solver is not there, or is not for this kind of model."""
-    adapter = catalogue()[name]
+    adapter = SOLVERS[name]
     status = adapter.status()
     if not status.availability:
         pytest.skip(f"{name}: {status.reason}")

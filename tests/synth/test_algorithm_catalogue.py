@@ -7,15 +7,15 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue as collectives
-from lightloom.synth.algorithms import catalogue, make_algorithm
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.synth.algorithms import ALGORITHMS, make_algorithm
 
 
 def test_every_collective_has_an_algorithm() -> None:
     """Each operation can be done, and every entry's presets make a record."""
-    offered = {op for entry in catalogue().values() for op in entry.ops}
-    assert offered == set(collectives())
-    for name, entry in catalogue().items():
+    offered = {op for entry in ALGORITHMS.values() for op in entry.ops}
+    assert offered == set(COLLECTIVES)
+    for name, entry in ALGORITHMS.items():
         made = make_algorithm(name, {})
         assert isinstance(made, msgspec.Struct)
         assert set(made.ops) == set(entry.ops)

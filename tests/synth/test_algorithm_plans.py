@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue as collectives
-from lightloom.synth.algorithms import catalogue, make_algorithm
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.synth.algorithms import ALGORITHMS, make_algorithm
 from lightloom.synth.chunking import choose_chunks
 from tests.oracle.rank_buffers import execute, port_chunks
 
 _OFFERED = [
-    (entry.name, op) for entry in catalogue().values() for op in sorted(entry.ops)
+    (entry.name, op) for entry in ALGORITHMS.values() for op in sorted(entry.ops)
 ]
 _TREES = ("disjoint-trees", "spanning-tree")
 
@@ -42,7 +42,7 @@ def test_plan_does_its_collective(name: str, op: str, data: st.DataObject) -> No
     """For any n, k, chunks and root the buffers end as numpy would have them."""
     ranks, ports = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 16))
     made = make_algorithm(name, _parameters(data, name, op), op=op)
-    kind = collectives()[op]
+    kind = COLLECTIVES[op]
     wanted = made.granularity(ranks, ports)
     chunks = data.draw(st.integers(1, 60) | st.just(wanted), label="chunks")
     if kind.uses_blocks:
@@ -67,7 +67,7 @@ def test_plan_with_chosen_chunks(
     """Chunk counts as they are chosen for small odd buffers work too."""
     name, op = offered
     made = make_algorithm(name, {}, op=op)
-    size = elements * ranks if collectives()[op].uses_blocks else elements
+    size = elements * ranks if COLLECTIVES[op].uses_blocks else elements
     task = Collective(op, tuple(range(ranks)), size)
     chunked = choose_chunks(task, made.granularity(ranks, ports))
     execute(made.plan(chunked, ports))

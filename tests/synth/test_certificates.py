@@ -16,7 +16,7 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.task import Collective, Demand
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lightloom.validate import ObjectiveReport
 
 NODES = 6
-OPS = sorted(collectives())
+OPS = sorted(COLLECTIVES)
 pairs = st.integers(0, NODES**2 - 1).filter(lambda pair: pair // NODES != pair % NODES)
 demands = st.dictionaries(pairs, st.integers(1, 1000), min_size=1, max_size=8).map(
     lambda sizes: Demand.from_rows(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue, check_collective
+from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.synth.chunking import choose_chunks
 
 
@@ -19,14 +19,14 @@ def _chunks(op: str, ranks: int, size: int, wanted: int) -> int:
 
 @settings(deadline=None)
 @given(
-    st.sampled_from(sorted(catalogue())),
+    st.sampled_from(sorted(COLLECTIVES)),
     st.integers(1, 64),
     st.integers(1, 2**50),
     st.integers(1, 5000),
 )
 def test_chunks_are_admissible(op: str, ranks: int, size: int, wanted: int) -> None:
     """The choice passes the collective's own check and keeps elements whole."""
-    blocks = ranks if catalogue()[op].uses_blocks else 1
+    blocks = ranks if COLLECTIVES[op].uses_blocks else 1
     size *= blocks
     chosen = choose_chunks(Collective(op, tuple(range(ranks)), size), wanted)
     check_collective(chosen, ranks)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.algorithms.dimensions import Dimensions
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
@@ -25,12 +25,12 @@ RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 def task_of(op: str, ranks: int, per_block: int, root: int | None = None) -> Collective:
     """Return a collective of so many chunks a block."""
     chunks = ranks * per_block
-    root = root if collectives()[op].rooted else None
+    root = root if COLLECTIVES[op].rooted else None
     return Collective(op, tuple(range(ranks)), 4 * chunks, chunks, root)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(sorted(collectives())), shapes, st.data())
+@given(st.sampled_from(sorted(COLLECTIVES)), shapes, st.data())
 def test_levels_do_their_collective(
     op: str, shape: list[int], data: st.DataObject
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
@@ -35,7 +35,7 @@ def test_snake_and_morton_orders_of_a_square() -> None:
     assert found["morton"][:8] == (0, 1, 4, 5, 2, 3, 6, 7)
 
 
-@pytest.mark.parametrize("op", list(collectives()))
+@pytest.mark.parametrize("op", list(COLLECTIVES))
 @pytest.mark.parametrize("name", ["morton", "row-major", "snake"])
 def test_every_operation_is_right_in_every_mapping(op: str, name: str) -> None:
     """Blocks are renumbered so that the post-condition is that of the task."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
@@ -50,7 +50,7 @@ def over_all(fabric: Ring2d, op: str, buffer_bytes: int) -> Collective:
     return Collective(op, tuple(range(fabric.node_count)), buffer_bytes)
 
 
-@pytest.mark.parametrize("op", sorted(collectives()))
+@pytest.mark.parametrize("op", sorted(COLLECTIVES))
 @pytest.mark.parametrize(
     "fabric", [PLENTY, SCARCE, BOTH_WAYS], ids=["plenty", "scarce", "both-ways"]
 )
@@ -96,7 +96,7 @@ def test_nodes_where_rows_and_columns_meet(data: st.DataObject) -> None:
     rows = data.draw(st.sets(st.integers(0, 2), min_size=1))
     cols = data.draw(st.sets(st.integers(0, 3), min_size=1))
     nodes = data.draw(st.permutations([4 * row + col for row in rows for col in cols]))
-    op = data.draw(st.sampled_from(sorted(collectives())))
+    op = data.draw(st.sampled_from(sorted(COLLECTIVES)))
     task = Collective(op, tuple(nodes), 72 * len(nodes))
     made(PLENTY, task)
 

@@ -14,7 +14,7 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.instances.sipac_clusters import clusters
@@ -60,7 +60,7 @@ def time_ps(schedule: Schedule) -> int:
     return replay(schedule).completion_time_ps
 
 
-@pytest.mark.parametrize("op", sorted(collectives()))
+@pytest.mark.parametrize("op", sorted(COLLECTIVES))
 @pytest.mark.parametrize(
     "fabric",
     [FIXED, TUNABLE, Sipac(radix=3, level=2, wavelengths_per_peer=2, loopback=True)],
@@ -151,7 +151,7 @@ def test_any_box_of_nodes_in_any_order(data: st.DataObject) -> None:
     ]
     nodes = [4 * high + low for high in spans[0] for low in spans[1]]
     order = data.draw(st.permutations(nodes))
-    op = data.draw(st.sampled_from(sorted(collectives())))
+    op = data.draw(st.sampled_from(sorted(COLLECTIVES)))
     task = Collective(op, tuple(order), 144 * 4)
     made(fabric, task)
 
@@ -254,7 +254,7 @@ def test_other_algorithms_of_one_hop_do_too() -> None:
     assert len(schedule.segments) == 1
 
 
-@pytest.mark.parametrize("op", sorted(collectives()))
+@pytest.mark.parametrize("op", sorted(COLLECTIVES))
 @pytest.mark.parametrize("kind", [kind for kind in clusters(16) if kind != "sipac"])
 def test_auto_works_on_every_packet_fabric(kind: str, op: str) -> None:
     """Verified, and no slower than what follows the links of the fabric."""

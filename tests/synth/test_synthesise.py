@@ -14,13 +14,12 @@ from lightloom.core.schedule import FluidTransfers, Op, Schedule, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB, transmission_ps
 from lightloom.instances.catalogue import load_instance
-from lightloom.instances.collectives import catalogue as collectives
-from lightloom.instances.collectives import op_of
+from lightloom.instances.collectives import COLLECTIVES, op_of
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.replay import replay
-from lightloom.synth.algorithms import catalogue as algorithms
+from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 
@@ -84,7 +83,7 @@ def _run_on_buffers(schedule: Schedule) -> None:
 
 _PAIRS = sorted(
     (entry.name, op)
-    for entry in algorithms().values()
+    for entry in ALGORITHMS.values()
     for op in entry.ops
     if entry.name not in ("bruck", "radices")
 )
@@ -95,7 +94,7 @@ _PAIRS = sorted(
 def test_random_fabrics_and_collectives(data: st.DataObject) -> None:
     """Whatever the grid, lasers, waveguides, nodes and algorithm: it verifies."""
     algorithm, op = data.draw(
-        st.sampled_from([*_PAIRS, *(("auto", op) for op in collectives())])
+        st.sampled_from([*_PAIRS, *(("auto", op) for op in COLLECTIVES)])
     )
     rows, cols = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     fabric = Lightpath(

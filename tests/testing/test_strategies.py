@@ -17,7 +17,7 @@ from lightloom.core.task import Collective
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.fabrics import catalogue, load_fabric
+from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.testing.strategies import (
     break_schedule,
     broken_schedules,
@@ -62,7 +62,7 @@ NOT_BROKEN_BY_ONE_CHANGE = {
 
 def test_every_kind_has_a_strategy() -> None:
     """A new kind of fabric needs keys in `lightloom/validate/strategies/fabrics.py`."""
-    assert set(known_kinds()) == set(catalogue())
+    assert set(known_kinds()) == set(FABRICS)
 
 
 @settings(max_examples=150, deadline=None)

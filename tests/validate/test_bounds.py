@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lightloom.core.certificate import Certificate
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB
-from lightloom.instances.collectives import catalogue as collectives
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.validate.certificates.completion_time.kind import Witness
 
-COPYING = sorted(name for name, op in collectives().items() if not op.reduces)
-REDUCING = sorted(name for name, op in collectives().items() if op.reduces)
+COPYING = sorted(name for name, op in COLLECTIVES.items() if not op.reduces)
+REDUCING = sorted(name for name, op in COLLECTIVES.items() if op.reduces)
 RACK = Lightpath(rows=16, cols=16)
 ALL = tuple(range(256))
 
@@ -81,7 +81,7 @@ def test_all_reduce_of_64_mib_on_the_rack() -> None:
 
 def test_chunks_do_not_matter() -> None:
     """A bound is the same before and after the chunks are chosen."""
-    for op in collectives().values():
+    for op in COLLECTIVES.values():
         task = Collective(op.name, (3, 1, 2), 3 * 64)
         fine = msgspec.structs.replace(task, chunks=12)
         grid = Lightpath(rows=2, cols=2, lasers=2, waveguides=1)
@@ -176,7 +176,7 @@ def _naive_entering(task: Collective | Demand, inside: np.ndarray) -> int:
     if isinstance(task, Demand):
         rows = zip(task.src, task.dst, task.bytes, strict=True)
         return sum(size for s, d, size in rows if not inside[s] and inside[d])
-    op = collectives()[task.op]
+    op = COLLECTIVES[task.op]
     first, last = op.initial(task), op.final(task)
     total = 0
     for chunk in range(op.chunk_total(task)):
@@ -213,7 +213,7 @@ def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
     )
     count = grid.node_count
     nodes = tuple(rng.sample(range(count), rng.randint(1, count)))
-    op = rng.choice(sorted(collectives()))
+    op = rng.choice(sorted(COLLECTIVES))
     task: Collective | Demand = Collective(op, nodes, len(nodes) * 12)
     if rng.random() < 0.3:
         rows = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Op, Schedule, StepPart, Transfers
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue, op_of
+from lightloom.instances.collectives import COLLECTIVES, op_of
 from lightloom.validate.data import all_to_all, contributions
 from lightloom.validate.data.values import Values
 
@@ -154,7 +154,7 @@ def _random_rows(rng: random.Random, task: Collective, total: int) -> list[Row]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.integers(0, 10**9), st.sampled_from(sorted(catalogue())))
+@given(st.integers(0, 10**9), st.sampled_from(sorted(COLLECTIVES)))
 def test_agrees_with_dictionaries_of_counters(seed: int, op: str) -> None:
     """Random transfers, sensible or not, break the same rules at the same places."""
     rng = random.Random(seed)  # noqa: S311  (no secret)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.rounds import few_rounds
@@ -72,7 +72,7 @@ def test_no_set_proves_more_than_the_optimum(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    op=st.sampled_from(tuple(catalogue())),
+    op=st.sampled_from(tuple(COLLECTIVES)),
     size=st.sampled_from([(1, 4), (2, 2), (2, 3), (2, 4), (3, 3)]),
     lasers=st.integers(1, 9),
     waveguides=st.integers(1, 2),

@@ -10,7 +10,7 @@ import pytest
 
 from lightloom.core.certificate import CertificateStatus
 from lightloom.core.fabric import CircuitFabric
-from lightloom.instances.fabrics import catalogue, load_fabric
+from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.validate import RULES, verify
 from lightloom.validate.certificates.completion_time import lower_bound
 from tests.validate.mutants import MUTANTS, certified
@@ -64,7 +64,7 @@ def test_ledger_names_modules() -> None:
 
 def test_resource_rules_are_in_the_ledger() -> None:
     """Every rule that a fabric of the catalogue limits resources by is a rule."""
-    assert "lightpath" in catalogue()
+    assert "lightpath" in FABRICS
     for make in FAMILIES:
         fabric = load_fabric(make().fabric)
         if not isinstance(fabric, CircuitFabric):

@@ -6,13 +6,12 @@ random is drawn from the parameter ``draw``.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.catalogue import walk
+from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import Instance
 
-__all__ = ["Family", "catalogue", "member"]
+__all__ = ["FAMILIES", "Family", "member"]
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,8 @@ twice."""
 _MOST_COUNTED = 2**18
 
 
-@functools.cache
-def catalogue() -> dict[str, Family]:
-    """Return every family, by name."""
-    return walk(__name__, "FAMILY")
+FAMILIES: Catalogue[Family] = Catalogue(__name__, attribute="FAMILY", noun="family")
+"""Every family of instances, by name."""
 
 
 def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:
@@ -64,12 +61,7 @@ def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:
         Unknown family or parameter (nearest names suggested), a missing one, one of
         the wrong type, or parameters that make no sense together.
     """
-    families = catalogue()
-    if name not in families:
-        what, allowed = "unknown family", ", ".join(families)
-        fix = nearest(name, families)
-        raise InputError(what, where=where, found=name, allowed=allowed, fix=fix)
-    family = families[name]
+    family = FAMILIES.get(name, where)
     takes = inspect.signature(family.make).parameters
     for key, value in parameters.items():
         if key not in takes:

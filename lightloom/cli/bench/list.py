@@ -19,13 +19,13 @@ from lightloom.cli.console import write_json, write_table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, as_json: bool) -> None:
     """List suites and families."""
-    from lightloom.bench.families import catalogue
+    from lightloom.bench.families import FAMILIES
     from lightloom.bench.suite import built_in_suites
 
     suites = built_in_suites()
     families = {
         family.name: (_parameters(family.make), family.summary)
-        for family in catalogue().values()
+        for family in FAMILIES.values()
     }
     if as_json:
         write_json(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.catalogue import walk
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.catalogue import Catalogue
+from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
 
-__all__ = ["CollectiveOp", "Holdings", "catalogue", "check_collective", "op_of"]
+__all__ = ["COLLECTIVES", "CollectiveOp", "Holdings", "check_collective", "op_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +66,10 @@ class CollectiveOp:
         return owners * collective.chunk_count
 
 
-@functools.cache
-def catalogue() -> dict[str, CollectiveOp]:
-    """Return every collective, by name."""
-    return walk(__name__, "OP")
+COLLECTIVES: Catalogue[CollectiveOp] = Catalogue(
+    __name__, attribute="OP", noun="collective", group="lightloom.collectives"
+)
+"""Every collective, by name."""
 
 
 def op_of(collective: Collective, where: str = "collective") -> CollectiveOp:
@@ -81,16 +80,7 @@ def op_of(collective: Collective, where: str = "collective") -> CollectiveOp:
     InputError
         If there is no such operation.
     """
-    ops = catalogue()
-    if collective.op not in ops:
-        raise InputError(
-            "unknown collective",
-            where=f"{where}.op",
-            found=collective.op,
-            allowed=", ".join(ops),
-            fix=nearest(collective.op, ops),
-        )
-    return ops[collective.op]
+    return COLLECTIVES.get(collective.op, f"{where}.op")
 
 
 def check_collective(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.catalogue import walk
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.catalogue import Catalogue
 from lightloom.formats.record_conversion import convert
 
 if TYPE_CHECKING:
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.fabric import CircuitFabric, PacketFabric
 
-__all__ = ["FabricKind", "catalogue", "load_fabric"]
+__all__ = ["FABRICS", "FabricKind", "load_fabric"]
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,10 @@ class FabricKind:
     record: type[CircuitFabric | PacketFabric]
 
 
-@functools.cache
-def catalogue() -> dict[str, FabricKind]:
-    """Return every kind of fabric, by name."""
-    return walk(__name__, "FABRIC")
+FABRICS: Catalogue[FabricKind] = Catalogue(
+    __name__, attribute="FABRIC", noun="kind of fabric", group="lightloom.fabrics"
+)
+"""Every kind of fabric, by name."""
 
 
 def load_fabric(
@@ -51,18 +49,8 @@ def load_fabric(
     InputError
         Missing or unknown kind, unknown key, value out of its domain.
     """
-    kinds = catalogue()
-    kind = table.get("kind")
-    if not isinstance(kind, str) or kind not in kinds:
-        what = "missing kind of fabric" if kind is None else "unknown kind of fabric"
-        raise InputError(
-            what,
-            where=f"{where}.kind",
-            found=kind,
-            allowed=", ".join(kinds),
-            fix=nearest(str(kind), kinds),
-        )
+    kind = FABRICS.get(table.get("kind"), f"{where}.kind")
     fabric: CircuitFabric | PacketFabric = convert(
-        dict(table), kinds[kind].record, where=where
+        dict(table), kind.record, where=where
     )
     return fabric

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.catalogue import walk
+from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.training import (
     DEFAULT_GPU,
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from lightloom.instances.workloads.network import Network
 
 __all__ = [
+    "MODELS",
     "WorkloadModel",
-    "catalogue",
     "default_training",
     "layer_graph",
     "model_named",
@@ -55,10 +54,10 @@ class WorkloadModel:
     build: Callable[[Network, Mapping[str, int]], None]
 
 
-@functools.cache
-def catalogue() -> dict[str, WorkloadModel]:
-    """Return every model, by name."""
-    return walk(__name__, "MODEL")
+MODELS: Catalogue[WorkloadModel] = Catalogue(
+    __name__, attribute="MODEL", noun="model", group="lightloom.models"
+)
+"""Every model to train, by name."""
 
 
 def model_named(name: str) -> WorkloadModel:
@@ -69,16 +68,7 @@ def model_named(name: str) -> WorkloadModel:
     InputError
         If there is none of that name.
     """
-    models = catalogue()
-    if name not in models:
-        raise InputError(
-            "unknown model",
-            where="model",
-            found=name,
-            allowed=", ".join(models),
-            fix=nearest(name, models),
-        )
-    return models[name]
+    return MODELS.get(name)
 
 
 def default_training(model: WorkloadModel) -> Training:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US
-from lightloom.instances.collectives import catalogue
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
@@ -85,7 +85,7 @@ def measure(
         If nothing was found, or what was found breaks a rule.
     """
     nodes = tuple(range(fabric.node_count))
-    if catalogue()[op].uses_blocks:
+    if COLLECTIVES[op].uses_blocks:
         buffer_bytes += -buffer_bytes % len(nodes)
     task = Collective(op, nodes, buffer_bytes)
     instance = Instance(f"{fabric.kind}-{len(nodes)}", fabric, task)

@@ -5,12 +5,11 @@ An algorithm knows ranks, chunks and ports; it never sees a fabric.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
-from lightloom.core.catalogue import walk
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.catalogue import Catalogue
+from lightloom.core.errors import InputError
 from lightloom.formats.record_conversion import convert
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.synth.plan import Plan
 
-__all__ = ["Algorithm", "Entry", "catalogue", "make_algorithm", "require_op"]
+__all__ = ["ALGORITHMS", "Algorithm", "Entry", "make_algorithm", "require_op"]
 
 
 class Algorithm(Protocol):
@@ -80,10 +79,10 @@ class Entry:
     preset: Mapping[str, object] = field(default_factory=dict)
 
 
-@functools.cache
-def catalogue() -> dict[str, Entry]:
-    """Return every algorithm, by name."""
-    return walk(__name__, "ALGORITHM")
+ALGORITHMS: Catalogue[Entry] = Catalogue(
+    __name__, attribute="ALGORITHM", noun="algorithm", group="lightloom.algorithms"
+)
+"""Every algorithm for collectives, by name."""
 
 
 def make_algorithm(
@@ -106,16 +105,7 @@ def make_algorithm(
         Unknown algorithm or parameter (nearest names suggested), a value of the
         wrong type or out of its domain, or an algorithm that cannot do `op`.
     """
-    entries = catalogue()
-    if name not in entries:
-        raise InputError(
-            "unknown algorithm",
-            where="algorithm",
-            found=name,
-            allowed=", ".join(entries),
-            fix=nearest(name, entries),
-        )
-    entry = entries[name]
+    entry = ALGORITHMS.get(name)
     if op is not None and op not in entry.ops:
         raise _unable(f"{name} does not do {op}", op, entry.ops)
     table = {**entry.preset, **parameters}
@@ -139,6 +129,6 @@ def require_op(algorithm: Algorithm, collective: Collective) -> None:
 
 
 def _unable(what: str, op: str, ops: tuple[str, ...]) -> InputError:
-    able = [entry.name for entry in catalogue().values() if op in entry.ops]
+    able = [entry.name for entry in ALGORITHMS.values() if op in entry.ops]
     fix = f"for {op} use {' or '.join(able)}" if able else ""
     return InputError(what, where="algorithm", allowed=", ".join(ops), fix=fix)

@@ -11,7 +11,7 @@ import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
-from lightloom.instances.collectives import catalogue, check_collective
+from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.blocks import Blocks
 from lightloom.synth.ramp.items import SomeItems
@@ -101,7 +101,7 @@ def operation(
     if name == BARRIER:
         return Operation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
     strategy = strategies(fabric, name)[0]
-    if not catalogue()[name].rooted:
+    if not COLLECTIVES[name].rooted:
         root = None
     elif root is None:
         root = nodes[0]

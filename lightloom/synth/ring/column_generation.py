@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.solvers import SolveOptions, catalogue
+from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.synth.ring.linear_program import linear_program
 from lightloom.synth.ring.pricing import PricedLaps
@@ -131,7 +131,7 @@ class PriceSearch:
         )
         limit = {"max_deterministic_time": _PACKING}
         options = SolveOptions(seed=seed, node_limit=_CONFLICTS, extra=limit)
-        answer = solve_in_child(catalogue()[_PACKER], form, options)
+        answer = solve_in_child(SOLVERS[_PACKER], form, options)
         if answer.values is None:
             return None
         return self._circuits(np.rint(answer.values).astype(np.int64), counts)
@@ -192,7 +192,7 @@ class PriceSearch:
             upper=np.append(np.ones(pairs), np.full(directions, np.inf)),
             rows=(np.full(len(laps), -np.inf), np.zeros(len(laps))),
         )
-        answer = solve_in_child(catalogue()[_SOLVER], form, SolveOptions())
+        answer = solve_in_child(SOLVERS[_SOLVER], form, SolveOptions())
         if answer.values is None:
             return None
         values = np.maximum(answer.values, 0.0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.solvers import SolveOptions, catalogue
+from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.synth.ring.arcs import crossings
 from lightloom.synth.ring.linear_program import linear_program
@@ -54,7 +54,7 @@ def solved_split(
         integral=True,
     )
     options = SolveOptions(seed=seed, extra={"max_deterministic_time": _WORK})
-    answer = solve_in_child(catalogue()[_SOLVER], form, options)
+    answer = solve_in_child(SOLVERS[_SOLVER], form, options)
     if answer.values is None:
         return None
     return np.rint(answer.values).astype(np.int64)

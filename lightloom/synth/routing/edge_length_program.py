@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.solvers import SolveOptions, catalogue
+from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
 from lightloom.synth.routing.path_search import Walks
@@ -81,7 +81,7 @@ class LengthProgram:
         """
         form = self._form()
         options = SolveOptions(seed=seed, extra=_OPTIONS)
-        adapter = catalogue()[_SOLVER]
+        adapter = SOLVERS[_SOLVER]
         answer = solve_in_child(adapter, form, options)
         if answer.values is None:
             return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError, nearest
-from lightloom.instances.fabrics import catalogue
+from lightloom.instances.fabrics import FABRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -204,5 +204,5 @@ def fabrics(kinds: Iterable[str] | None = None) -> st.SearchStrategy[AnyFabric]:
 
 
 def _fabrics_of(kind: str) -> st.SearchStrategy[AnyFabric]:
-    record = catalogue()[kind].record
+    record = FABRICS[kind].record
     return _TABLES[kind].map(lambda table: record(**table))

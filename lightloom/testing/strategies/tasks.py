@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
-from lightloom.instances.collectives import catalogue
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.instance import Instance
 from lightloom.testing.strategies.candidate_circuits import joined_pairs
 from lightloom.testing.strategies.fabrics import fabrics
@@ -49,7 +49,7 @@ def collectives(
     chunks_chosen
         Whether the number of chunks is always given; else it may be left open.
     """
-    op = catalogue()[draw(st.sampled_from(sorted(catalogue() if ops is None else ops)))]
+    op = COLLECTIVES[draw(st.sampled_from(sorted(COLLECTIVES if ops is None else ops)))]
     node = st.integers(0, fabric.node_count - 1)
     # A single rank has nothing to do: one in sixteen is enough.
     least = 1 if fabric.node_count == 1 or draw(st.integers(0, 15)) == 15 else 2
@@ -99,7 +99,7 @@ def tasks(
     InputError
         If there is no such task, or none is given.
     """
-    known = (*catalogue(), DEMAND)
+    known = (*COLLECTIVES, DEMAND)
     chosen = known if names is None else tuple(names)
     for name in chosen:
         if name not in known:

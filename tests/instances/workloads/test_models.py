@@ -9,7 +9,7 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.instances.gpus import gpu_named
 from lightloom.instances.roofline import Machine, roofline
-from lightloom.instances.workloads import catalogue, layer_graph, model_named
+from lightloom.instances.workloads import MODELS, layer_graph, model_named
 
 if TYPE_CHECKING:
     from lightloom.core.layer import LayerGraph
@@ -97,7 +97,7 @@ def test_a_batch_scales_the_work_and_not_the_parameters() -> None:
         assert four.parameters == one.parameters
 
 
-@pytest.mark.parametrize("name", sorted(catalogue()))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_is_a_computation(name: str) -> None:
     """Names are distinct, edges go forward, nothing stands alone, sources are named."""
     model = model_named(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lightloom.instances.workloads import catalogue, layer_graph
+from lightloom.instances.workloads import MODELS, layer_graph
 
 PAGE = Path(__file__).parents[3] / "docs" / "spec" / "workloads.md"
 
@@ -15,7 +15,7 @@ def test_the_page_lists_every_model() -> None:
         line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")
     ]
     expected = []
-    for name, model in catalogue().items():
+    for name, model in MODELS.items():
         graph = layer_graph(model, 1)
         products = graph.flops("attention", "convolution", "dense") // 2
         expected.append(

@@ -11,7 +11,7 @@ from hypothesis.strategies import DataObject  # noqa: TC002  (resolved when run)
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective, Demand
-from lightloom.instances.collectives import catalogue
+from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
@@ -21,7 +21,7 @@ from lightloom.synth.rounds.last_round import last_round
 from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.validate import verify
 
-OPS = tuple(catalogue())
+OPS = tuple(COLLECTIVES)
 
 
 def solved(
@@ -83,7 +83,7 @@ def test_any_collective(
     )
     tiles = st.integers(0, fabric.node_count - 1)
     nodes = tuple(data.draw(st.lists(tiles, min_size=1, unique=True)))
-    rooted, many = catalogue()[op].rooted, data.draw(st.booleans())
+    rooted, many = COLLECTIVES[op].rooted, data.draw(st.booleans())
     root = data.draw(st.sampled_from(nodes)) if rooted else None
     chunks = 2 * len(nodes) if many else None
     solved(fabric, op, nodes, tries=2, root=root, chunks=chunks)
