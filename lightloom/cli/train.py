@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric, Instance
-    from lightloom.instances.jobs import Blocks, Fragmentation
+    from lightloom.instances.jobs import Fragmentation
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingPlan, TrainingRequest
 
@@ -180,41 +180,38 @@ def _nodes(
     fabric: AnyFabric, gpus: int | None, jobs: str | None
 ) -> tuple[tuple[int, ...] | None, Fragmentation | None]:
     """Return the nodes of the training, and how broken up the rest is left."""
-    from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.instances.fabrics.ring import Ring
-    from lightloom.instances.fabrics.ring_2d import Ring2d
     from lightloom.instances.jobs import JobMap
+    from lightloom.synth.fabrics import plug_of
 
     if gpus is None and jobs is None:
         return None, None
-    ring = isinstance(fabric, Ring | Ring2d)
-    places = JobMap(fabric.node_count, ring=ring)
-    blocks: Blocks = "any" if isinstance(fabric, Ocs) else "preferred"
-    if ring:
-        blocks = "required"
+    placed = plug_of(fabric).layout
+    places = JobMap(fabric.node_count, ring=placed.ring)
     for entry in (jobs or "").split(",") if jobs else ():
         name, equals, count = entry.strip().partition("=")
         if name.startswith("-") and not equals:
             places.release(name[1:])
         elif name and count.isdecimal():
             _require_rows(fabric, int(count), "--jobs")
-            places.allocate(name, int(count), blocks)
+            places.allocate(name, int(count), placed.blocks)
         else:
             allowed = "NAME=NODES, or -NAME"
             raise InputError("no job", where="--jobs", found=entry, allowed=allowed)
     free = places.fragmentation()
-    wanted = gpus if gpus is not None else free.largest if ring else free.free
+    wanted = gpus if gpus is not None else free.largest if placed.ring else free.free
     _require_rows(fabric, wanted, "--gpus")
-    return places.allocate("", wanted, blocks), places.fragmentation()
+    return places.allocate("", wanted, placed.blocks), places.fragmentation()
 
 
 def _require_rows(fabric: AnyFabric, nodes: int, option: str) -> None:
-    """Raise if so many nodes of a 2D ring are no whole rows; blocks of them are."""
-    from lightloom.instances.fabrics.ring_2d import Ring2d
+    """Raise if so many nodes are no whole rows, where jobs have some of the rows."""
+    from lightloom.synth.fabrics import plug_of
 
-    if isinstance(fabric, Ring2d) and nodes % fabric.cols:
-        what = "a job has whole rows of a 2D ring"
-        allowed = f"multiples of {fabric.cols} nodes"
+    rows_of = plug_of(fabric).layout.rows
+    grid = None if rows_of is None else rows_of(fabric)
+    if grid is not None and grid.any_rows and nodes % grid.cols:
+        what = f"a job has whole rows of a fabric of kind {fabric.kind}"
+        allowed = f"multiples of {grid.cols} nodes"
         raise InputError(what, where=option, found=nodes, allowed=allowed)
 
 

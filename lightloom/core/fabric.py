@@ -137,3 +137,15 @@ class PacketFabric(Fabric, Protocol):
 
     def resource_name(self, resource: int) -> str:
         """Return the link in words, for example ``egress of node 7``."""
+
+
+def step_ps(fabric: Fabric) -> int:
+    """Return what a step costs on a fabric before any byte moves, in picoseconds.
+
+    Parameters
+    ----------
+    fabric
+        Any fabric: alpha, and without circuits the latency of its switches.
+    """
+    latency_ps = fabric.latency_ps if isinstance(fabric, PacketFabric) else 0
+    return fabric.alpha_ps + latency_ps

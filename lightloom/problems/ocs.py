@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
 from lightloom.synth.ocs.switch_circuits import (
-    SwitchPlan,
     ocs_schedule,
+    port_certificates,
     switch_circuits,
 )
 from lightloom.validate.certificates.objectives.circuits_per_byte import (
-    OBJECTIVE,
     PortsQuestion,
-    port_witness,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +33,11 @@ def solve(instance: Instance, seed: int) -> OwnAnswer:
         return OwnAnswer(0, 0, ("nothing to serve",), lambda: schedule)
     port = f"{plan.witness.side} of node {plan.witness.node} is saturated"
     return OwnAnswer(
-        plan.ratio, plan.witness.ratio, (port,), lambda: schedule, _certificates(plan)
+        plan.ratio,
+        plan.witness.ratio,
+        (port,),
+        lambda: schedule,
+        port_certificates(plan),
     )
 
 
@@ -47,7 +48,7 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
     # What circuits in one direction cannot do, bidirectional ones cannot either.
     one_way = msgspec.structs.replace(fabric, bidirectional=False)
     plan = switch_circuits(one_way, demand, spare=False)
-    return ProblemBounds(PortsQuestion(fabric, demand), _certificates(plan))
+    return ProblemBounds(PortsQuestion(fabric, demand), port_certificates(plan))
 
 
 def _question(instance: Instance) -> tuple[Ocs, Demand]:
@@ -56,15 +57,6 @@ def _question(instance: Instance) -> tuple[Ocs, Demand]:
         what = "circuits of switches serve a demand on a fabric of kind ocs"
         raise InputError(what, where=instance.name, found=asked_of(instance))
     return fabric, demand
-
-
-def _certificates(plan: SwitchPlan) -> tuple[ObjectiveCertificate, ...]:
-    port = plan.witness
-    if port is None:
-        return ()
-    bound, witness = stored(port.ratio), port_witness(port)
-    name = OBJECTIVE.name
-    return (ObjectiveCertificate(name, "saturated-port", bound, None, witness),)
 
 
 OWN = OwnAlgorithm(

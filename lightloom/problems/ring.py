@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
@@ -14,16 +13,18 @@ from lightloom.synth.ring.column_generation import PriceSearch
 from lightloom.synth.ring.gap_closing import MOST_PAIRS, priced_bound
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
-from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
+from lightloom.synth.ring.wavelengths import (
+    bound_certificate,
+    ring_certificates,
+    ring_schedule,
+    ring_wavelengths,
+)
 from lightloom.validate.certificates.objectives.circuits_per_byte import (
-    OBJECTIVE,
     WavelengthsQuestion,
-    ring_witness,
 )
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
-    from lightloom.validate.certificates.proofs.ring_lines import RingWitness
 
 
 def solve(instance: Instance, seed: int) -> OwnAnswer:
@@ -33,9 +34,10 @@ def solve(instance: Instance, seed: int) -> OwnAnswer:
     schedule = ring_schedule(fabric, plan)
     if plan.ratio is None:
         return OwnAnswer(0, 0, ("nothing to serve",), lambda: schedule)
-    certificates = () if plan.witness is None else (_certificate(plan.witness),)
     detail = (f"bound by {plan.witness}",)
-    return OwnAnswer(plan.ratio, plan.bound, detail, lambda: schedule, certificates)
+    return OwnAnswer(
+        plan.ratio, plan.bound, detail, lambda: schedule, ring_certificates(plan)
+    )
 
 
 def bounds(instance: Instance, seed: int) -> ProblemBounds:
@@ -53,7 +55,7 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
         ladder = Ladder(ways.size_bytes, lines.counts)
         best, _ = priced_bound(search, ladder, ladder.levels, lines)
         found = [best, lines] if best is not lines else found
-    certificates = tuple(_certificate(bound.witness) for bound in found)
+    certificates = tuple(bound_certificate(bound.witness) for bound in found)
     return ProblemBounds(question, certificates)
 
 
@@ -63,11 +65,6 @@ def _question(instance: Instance) -> tuple[Ring, Demand]:
         what = "wavelengths of a ring serve a demand on a fabric of kind ring"
         raise InputError(what, where=instance.name, found=asked_of(instance))
     return fabric, demand
-
-
-def _certificate(witness: RingWitness) -> ObjectiveCertificate:
-    kind, told = ring_witness(witness)
-    return ObjectiveCertificate(OBJECTIVE.name, kind, stored(witness.ratio), None, told)
 
 
 OWN = OwnAlgorithm(

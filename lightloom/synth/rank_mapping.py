@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.synth.plan import Plan
 
-GIVEN = "given"
+GIVEN_ORDER = "given"
+"""Name of the order in which nodes stand, which a schedule does not mention."""
 
 
 def _snake(row: IntArray, col: IntArray) -> IntArray:
@@ -56,7 +57,7 @@ def mappings(fabric: Lightpath, nodes: tuple[int, ...]) -> dict[str, tuple[int, 
     """Return the distinct orders of `nodes`, by name; ``given`` is as they stand."""
     node = np.array(nodes, dtype=np.int64)
     row, col = node // fabric.cols, node % fabric.cols
-    found = {GIVEN: nodes}
+    found = {GIVEN_ORDER: nodes}
     for name, key in _KEYS.items():
         order = tuple(node[np.argsort(key(row, col), kind="stable")].tolist())
         if order not in found.values():

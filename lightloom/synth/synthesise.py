@@ -1,4 +1,4 @@
-"""From an instance to a schedule: plan, choose, weave, replay, certify."""
+"""From an instance to a schedule: plan, choose, realise, replay, certify."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFabric
 from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
-from lightloom.synth.auto.search import AUTO, search, search_demand
+from lightloom.synth.auto.search import AUTO, Search
 from lightloom.synth.certify import signed
-from lightloom.synth.fabrics import catalogue
-from lightloom.synth.rank_mapping import GIVEN
+from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of
+from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.validate.certificates.completion_time import lower_bound
 from lightloom.validate.checks import task as task_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
+    from lightloom.synth.fabrics.plug import MadeSchedule
 
-ROUTERS = ("minimum-congestion", "random")
+__all__ = ["Synthesis", "synthesise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,23 @@ class Synthesis:
     schedule
         The best found, its footer filled in.
     compared
-        Every candidate that was woven or predicted, fastest first.
+        Every candidate that was realised or predicted, fastest first.
     """
 
     schedule: Schedule
     compared: tuple[Candidate, ...]
+
+    @property
+    def completion_time_ps(self) -> int:
+        """Completion time of the schedule, by replay."""
+        assert self.schedule.footer is not None
+        return self.schedule.footer.completion_time_ps
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What no schedule of the task can beat, if anything is proven."""
+        assert self.schedule.footer is not None
+        return self.schedule.footer.certificate
 
 
 def synthesise(
@@ -86,35 +98,25 @@ def synthesise(
     if router not in ROUTERS:
         allowed = ", ".join(ROUTERS)
         raise InputError("unknown router", found=router, allowed=allowed)
-    task, fabric = instance.communication, instance.fabric
     _refuse_unsound(instance)
-    own = catalogue().get(fabric.kind)
-    circuits = isinstance(fabric, CircuitFabric)
-    if own is None and circuits and not isinstance(fabric, Lightpath):
-        what = f"no algorithm weaves circuits for the fabric {fabric.kind!r}"
-        solved = fabric.kind in ("ocs", "ring")
-        fix = f"use `lightloom solve --problem {fabric.kind}`" if solved else ""
-        raise InputError(what, where=f"{instance.name}: fabric.kind", fix=fix)
-    pool = CandidatePool(instance, seed=seed, router=router, progress=progress)
-    if own is not None:
-        _enter_all(pool, own.schedules(instance, algorithm, parameters or {}, seed))
-    elif isinstance(task, Collective):
-        search(pool, algorithm, dict(parameters or {}))
+    plug = plug_of(instance.fabric)
+    pool = CandidatePool(progress)
+    keys = dict(parameters or {})
+    if plug.schedules is not None:
+        _enter_all(pool, instance, plug.schedules(instance, algorithm, keys, seed))
     else:
-        search_demand(pool, algorithm, dict(parameters or {}))
-    schedule = signed(pool.best(), instance)
-    assert schedule.footer is not None
-    value, certificate = (
-        schedule.footer.completion_time_ps,
-        schedule.footer.certificate,
-    )
-    proven = certificate is not None and certificate.bound == value
-    reason = Reason.PROVEN_OPTIMAL if proven else Reason.STOPPED_WITH_ANSWER
+        realiser = realiser_of(instance.fabric, seed, router)
+        Search(instance, realiser, pool).run(algorithm, keys)
+    best = pool.best()
+    schedule = signed(best.schedule, instance, best.certificates)
+    synthesis = Synthesis(schedule, pool.compared())
+    certificate = synthesis.certificate
     bound = None if certificate is None else certificate.bound
+    proven = bound == synthesis.completion_time_ps
     return Outcome(
-        reason=reason,
-        incumbent=Synthesis(schedule, pool.compared()),
-        objective=value,
+        reason=Reason.PROVEN_OPTIMAL if proven else Reason.STOPPED_WITH_ANSWER,
+        incumbent=synthesis,
+        objective=synthesis.completion_time_ps,
         bound=bound,
         limit=None,
         provenance=None,
@@ -131,13 +133,16 @@ def _refuse_unsound(instance: Instance) -> None:
         raise InputError(fault.message, where=f"{instance.name}: {fault.resource}")
 
 
-def _enter_all(pool: CandidatePool, schedules: Iterable[Schedule]) -> None:
-    """Enter schedules that a fabric's own synthesiser has made."""
-    instance = pool.instance
+def _enter_all(
+    pool: CandidatePool, instance: Instance, schedules: Iterable[MadeSchedule]
+) -> None:
+    """Enter schedules of a fabric's own algorithms."""
     bound = lower_bound(instance.fabric, instance.communication)
     least_ps = 0 if bound is None else bound.bound
-    for schedule in schedules:
-        made = schedule.algorithm
-        pool.say(f"replaying {made.name}")
-        candidate = Candidate(made.name, made.parameters, GIVEN, least_ps)
-        pool.enter_schedule(candidate, schedule)
+    for made in schedules:
+        algorithm = made.schedule.algorithm
+        pool.say(f"replaying {algorithm.name}")
+        candidate = Candidate(
+            algorithm.name, algorithm.parameters, GIVEN_ORDER, least_ps
+        )
+        pool.enter(candidate, made)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.task import Demand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.training.circuits import PlaneCircuits
+    from lightloom.synth.fabrics.plug import PlaneCircuits
 
-__all__ = ["TrafficController", "light_most"]
-
-CircuitsT = TypeVar("CircuitsT")
+__all__ = ["TrafficController"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +37,6 @@ class TrafficController:
         if demand not in self._set:
             self._set[demand] = self.following(_with_pairs(demand, self.known))
         return self._set[demand]
-
-
-def light_most(light: Callable[[Demand], CircuitsT], demand: Demand) -> CircuitsT:
-    """Return circuits for the pairs with most to send.
-
-    Where no circuits serve all pairs, the half of them with less to send waits.
-
-    Raises
-    ------
-    InfeasibleError, NoAnswerError
-        The pair with most to send has no circuit, whatever else is served.
-    """
-    rows = sorted(zip(demand.src, demand.dst, demand.bytes, strict=True))
-    while True:
-        try:
-            return light(Demand.from_rows(rows))
-        except (InfeasibleError, NoAnswerError):
-            if len(rows) == 1:
-                raise
-            rows.sort(key=lambda row: (-row[2], row))
-            rows = rows[: -(-len(rows) // 2)]
 
 
 def _with_pairs(demand: Demand, known: Demand) -> Demand:

@@ -12,8 +12,8 @@ from lightloom.replay.workload import (
     HeldCircuits,
     SharedLinks,
 )
+from lightloom.synth.fabrics import PLUGS, plug_of
 from lightloom.training.circuit_controllers import TrafficController
-from lightloom.training.circuits import catalogue
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
     from lightloom.replay.workload.network import NetworkKind
-    from lightloom.training.circuits import CircuitSetter, PlaneCircuits
+    from lightloom.synth.fabrics.plug import PlaneCircuits, TrainingCircuits
 
 __all__ = ["CircuitMode", "estimated_circuits", "network_for", "ports_of"]
 
@@ -32,18 +32,29 @@ CircuitMode: TypeAlias = Literal["one-shot", "controlled"]
 def ports_of(fabric: AnyFabric) -> int | None:
     """Return how many partners a node may have at once, ``None`` for any number.
 
+    Parameters
+    ----------
+    fabric
+        The fabric.
+
     Raises
     ------
     InputError
         A fabric whose circuits nobody here sets for a training.
     """
-    if isinstance(fabric, PacketFabric):
-        return None
-    return _setter(fabric).ports(fabric)
+    circuits = _circuits(fabric)
+    return None if circuits is None else circuits.ports(fabric)
 
 
 def estimated_circuits(fabric: AnyFabric, demand: Demand) -> PlaneCircuits | None:
     """Return circuits to estimate an iteration with; ``None`` where there are none.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    demand
+        Traffic of the iteration.
 
     Raises
     ------
@@ -52,9 +63,8 @@ def estimated_circuits(fabric: AnyFabric, demand: Demand) -> PlaneCircuits | Non
     InfeasibleError, NoAnswerError
         No circuits for this traffic.
     """
-    if isinstance(fabric, PacketFabric):
-        return None
-    return _setter(fabric).estimated(fabric, demand)
+    circuits = _circuits(fabric)
+    return None if circuits is None else circuits.estimated(fabric, demand)
 
 
 def network_for(
@@ -93,34 +103,38 @@ def network_for(
     """
     if isinstance(fabric, PacketFabric):
         return SharedLinks(fabric, collectives)
-    setter = _setter(fabric)
+    kept = _kept(fabric)
     if not demand.src:
         return HeldCircuits(fabric, (), collectives)
     if circuits == "one-shot":
-        held = setter.lasting(fabric, demand)
+        held = kept.lasting(fabric, demand)
         return HeldCircuits(
             fabric,
             tuple(Configuration(plane, held[plane]) for plane in sorted(held)),
             collectives,
             "refuse",
         )
-    controller = TrafficController(
-        lambda asked: setter.following(fabric, asked), demand
-    )
+    controller = TrafficController(lambda asked: kept.following(fabric, asked), demand)
     if period_ps is None:
-        period_ps = setter.period_ps(fabric)
+        period_ps = kept.period_ps(fabric)
     first = controller.circuits(demand)
     return ControlledCircuits(fabric, controller, period_ps, first, collectives)
 
 
-def _setter(fabric: CircuitFabric) -> CircuitSetter[Any]:
-    """Return who sets the circuits of a fabric."""
-    known = catalogue()
-    if fabric.kind not in known:
+def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:
+    """Return how circuits of a fabric are kept, ``None`` where there are none."""
+    return None if isinstance(fabric, PacketFabric) else _kept(fabric)
+
+
+def _kept(fabric: CircuitFabric) -> TrainingCircuits[Any]:
+    """Return how the circuits of a fabric are kept for a training."""
+    circuits = plug_of(fabric).circuits
+    if circuits is None:
+        known = [name for name, plug in PLUGS.items() if plug.circuits]
         what = "no circuits for trainings on this kind of fabric"
         allowed = f"{', '.join(known)}, or a fabric without circuits"
         fix = "train on one of these, or `lightloom synth` a collective on this one"
         raise InputError(
             what, where="fabric.kind", found=fabric.kind, allowed=allowed, fix=fix
         )
-    return known[fabric.kind]
+    return circuits

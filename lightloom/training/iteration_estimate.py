@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.fabric import PacketFabric
+from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.units import PS_PER_S
 from lightloom.replay.workload.devices import Launch
 from lightloom.training.gradient_rings import twin_sums
@@ -109,13 +109,11 @@ class LinkLoads:
         self, fabric: AnyFabric, circuits: Mapping[int, Circuits] | None
     ) -> None:
         self._fabric = fabric
+        self.latency_ps = step_ps(fabric)
         self._rate: dict[int, int] = {}
-        if isinstance(fabric, PacketFabric):
-            self.latency_ps = fabric.alpha_ps + fabric.latency_ps
-            return
-        self.latency_ps = fabric.alpha_ps
-        for held in (circuits or {}).values():
-            _add_rates(self._rate, fabric, held)
+        if not isinstance(fabric, PacketFabric):
+            for held in (circuits or {}).values():
+                _add_rates(self._rate, fabric, held)
 
     def longest_ps(
         self, level: IntArray, src: IntArray, dst: IntArray, size_bytes: IntArray

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.replay.workload.collective_flows import CollectiveModel
 
-__all__ = ["largest_pairs", "most_partners", "pair_demand", "traffic"]
+__all__ = ["pair_demand", "traffic"]
 
 
 def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
@@ -45,25 +45,3 @@ def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
         tuple((pairs % count).tolist()),
         tuple(total.tolist()),
     )
-
-
-def most_partners(demand: Demand) -> int:
-    """Return the most nodes that one node sends to, or receives from."""
-    ends = (np.array(end, dtype=np.int64) for end in (demand.src, demand.dst))
-    return max(int(np.bincount(end).max(initial=0)) for end in ends)
-
-
-def largest_pairs(demand: Demand, ports: int) -> Demand:
-    """Return the pairs of a demand that find ports, those with most bytes first."""
-    rows = sorted(
-        zip(demand.src, demand.dst, demand.bytes, strict=True),
-        key=lambda row: (-row[2], row),
-    )
-    out: dict[int, int] = {}
-    into: dict[int, int] = {}
-    kept = []
-    for src, dst, size in rows:
-        if out.get(src, 0) < ports and into.get(dst, 0) < ports:
-            out[src], into[dst] = out.get(src, 0) + 1, into.get(dst, 0) + 1
-            kept.append((src, dst, size))
-    return Demand.from_rows(kept)

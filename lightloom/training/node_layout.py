@@ -12,16 +12,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec.structs import replace
 
 from lightloom.core.errors import InputError
-from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
-from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.instances.fabrics.ring import Ring
-from lightloom.instances.fabrics.ring_2d import Ring2d
-from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.core.fabric import step_ps
 from lightloom.replay.workload.collective_flows import CollectiveFlows, RingCollectives
+from lightloom.synth.fabrics import plug_of
 from lightloom.training.replica_grid import replica_grid, there_and_back
 
 if TYPE_CHECKING:
@@ -71,7 +66,7 @@ class Layout:
 
     def collectives(self) -> RingCollectives | AlikeReplicas:
         """Return how collectives load the fabric."""
-        alpha_ps = self.fabric.alpha_ps + getattr(self.fabric, "latency_ps", 0)
+        alpha_ps = step_ps(self.fabric)
         if self.is_whole:
             return RingCollectives(alpha_ps)
         return AlikeReplicas(alpha_ps, self.replicas)
@@ -129,7 +124,8 @@ def layout(
     Raises
     ------
     InputError
-        Fewer nodes than devices, or nodes that are no whole rows of a grid.
+        Fewer nodes than devices, nodes that are no whole rows of a grid, or a kind of
+        fabric on which nothing is made.
     InfeasibleError
         Replicas that leave their row of a grid, or more than its rows have room for.
     """
@@ -142,38 +138,19 @@ def layout(
             found=strategy.devices,
             allowed=f"at most {len(taken)}",
         )
+    placed = plug_of(fabric).layout
     if nodes is None and not whole and strategy.devices == fabric.node_count:
-        small = _alike(fabric, k)
+        small = placed.alike(fabric, k)
         if small is not None and small.node_count < fabric.node_count:
             blocks = _blocks(range(small.node_count), k)
             return Layout(small, blocks, (replicas,))
-    if isinstance(fabric, Ring2d | Sipac):
-        return Layout(fabric, *replica_grid(fabric, strategy, taken))
+    if placed.rows is not None:
+        return Layout(fabric, *replica_grid(placed.rows(fabric), strategy, taken))
     blocks = _blocks(taken[: strategy.devices], k)
-    if isinstance(fabric, Ring) and strategy.devices < fabric.node_count:
+    if placed.ring and strategy.devices < fabric.node_count:
         blocks = there_and_back(blocks)
     return Layout(fabric, blocks, (replicas,))
 
 
 def _blocks(nodes: Sequence[int], k: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(nodes[first : first + k]) for first in range(0, len(nodes), k))
-
-
-def _alike(fabric: AnyFabric, k: int) -> AnyFabric | None:
-    """Return the fabric whose replicas of k devices stand for all, if there is one.
-
-    It may have more nodes than the fabric. Two replicas are a ring with two different
-    neighbours' links. On fibre there are enough of them for no circuit to come near the
-    other way round; of servers there are two.
-    """
-    if isinstance(fabric, IdealSwitch | Ocs):
-        return replace(fabric, nodes=2 * k)
-    if isinstance(fabric, Ring):
-        return replace(fabric, nodes=max(3, -(-(2 * fabric.reach + 1) // k)) * k)
-    if isinstance(fabric, Ring2d) and k == fabric.cols:
-        return replace(fabric, rows=max(3, 2 * fabric.reach + 1))
-    if isinstance(fabric, ElectricalCluster):
-        server = fabric.nodes_per_server
-        if not (fabric.nodes % server or (k % server and server % k)):
-            return replace(fabric, nodes=2 * max(k, server))
-    return None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.instances.fabrics.ring_2d import Ring2d
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.instances.fabrics.sipac import Sipac
+    from lightloom.synth.fabrics.plug import Rows
     from lightloom.training.strategy import Strategy
 
 __all__ = ["Nodes", "replica_grid", "there_and_back"]
@@ -23,31 +23,31 @@ T = TypeVar("T")
 
 
 def replica_grid(
-    fabric: Ring2d | Sipac, strategy: Strategy, taken: Sequence[int]
+    grid: Rows, strategy: Strategy, taken: Sequence[int]
 ) -> tuple[Nodes, tuple[int, ...]]:
     """Return the nodes of each replica, and the lengths of the rings of twins.
 
-    A row is a row of a 2D ring, or a switch of level 0. It has some replicas side by
-    side, as few as will do: sums go along all other axes before they go along rows.
+    A row has some replicas side by side, as few as will do: sums go along all other
+    axes before they go along rows.
 
     Parameters
     ----------
-    fabric
-        Nodes are joined where they differ along one axis.
+    grid
+        The rows of the fabric.
     strategy
         Replicas, and devices of each.
     taken
-        Nodes of the training: whole rows, all of SiPAC.
+        Nodes of the training: whole rows, all of them unless `grid` has any rows.
 
     Raises
     ------
     InputError
-        Nodes that are no whole rows, or some of SiPAC.
+        Nodes that are no whole rows, or some rows where all are needed.
     InfeasibleError
         Replicas that leave their row, or more of them than the rows have room for.
     """
     k = strategy.model_parallel
-    cols, whole = _axes(fabric)
+    cols, whole = grid.cols, grid.axes
     if k > cols:
         raise InfeasibleError(
             "a replica does not fit a row, and devices of one model send along rows",
@@ -56,9 +56,8 @@ def replica_grid(
             allowed=f"at most {cols} devices",
             fix="share the model between fewer devices, or use longer rows",
         )
-    rows = _whole_rows(fabric, taken, cols)
-    # Some rows of SiPAC are no grid; those of a 2D ring are one, whichever they are.
-    axes = (len(rows),) if isinstance(fabric, Ring2d) else whole
+    rows = _whole_rows(grid, taken)
+    axes = (len(rows),) if grid.any_rows else whole
     rings = _rings(strategy.replicas, (*axes, cols // k))
     lines = [
         tuple(range(used)) if used == most else there_and_back(range(used))
@@ -79,18 +78,10 @@ def there_and_back(places: Sequence[T]) -> tuple[T, ...]:
     return (*places[::2], *places[1::2][::-1])
 
 
-def _axes(fabric: Ring2d | Sipac) -> tuple[int, tuple[int, ...]]:
-    """Return the length of a row, and that of all other axes, the outermost first."""
-    if isinstance(fabric, Ring2d):
-        return fabric.cols, (fabric.rows,)
-    return fabric.radix, (fabric.radix,) * fabric.level
-
-
-def _whole_rows(
-    fabric: Ring2d | Sipac, taken: Sequence[int], cols: int
-) -> tuple[int, ...]:
+def _whole_rows(grid: Rows, taken: Sequence[int]) -> tuple[int, ...]:
     """Return the rows that are taken, in the order of their first nodes."""
     count: dict[int, int] = {}
+    cols, nodes_of_all = grid.cols, grid.cols * prod(grid.axes)
     for node in taken:
         count[node // cols] = count.get(node // cols, 0) + 1
     broken = [row for row, nodes in count.items() if nodes < cols]
@@ -101,12 +92,12 @@ def _whole_rows(
             found=f"{count[broken[0]]} nodes",
             allowed=f"multiples of {cols} nodes, row by row",
         )
-    if len(taken) < fabric.node_count and not isinstance(fabric, Ring2d):
+    if len(taken) < nodes_of_all and not grid.any_rows:
         raise InputError(
-            "a training has all nodes of SiPAC, or none",
+            "a training has all nodes of this fabric: some of its rows are no grid",
             where="nodes",
             found=len(taken),
-            allowed=str(fabric.node_count),
+            allowed=str(nodes_of_all),
         )
     return tuple(count)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import PS_PER_S
-from lightloom.training.iteration_traffic import most_partners
+from lightloom.synth.demand_subsets import most_partners
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

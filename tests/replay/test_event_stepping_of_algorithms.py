@@ -15,10 +15,9 @@ from lightloom.instances.instance import Instance
 from lightloom.problems import catalogue as own_algorithms
 from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
-from lightloom.synth.fabrics import catalogue as own_synthesisers
+from lightloom.synth.fabrics import plug_of
 from lightloom.synth.synthesise import synthesise
 from tests.replay.circuit_agreement import agree_on_circuits
-from tests.replay.naive_links import PACKETS
 from tests.replay.test_event_stepping_of_packets import agree
 
 if TYPE_CHECKING:
@@ -47,10 +46,10 @@ TABLES: dict[str, dict[str, Any]] = {
     "torus": {"rows": 2, "cols": 4, "hop_latency_ps": 5},
 }
 WITHOUT_COLLECTIVES = ("ocs", "ring")
-"""Nothing but our algorithms for their demands makes schedules for these."""
+"""Synthesis serves demands on these, and no collectives."""
 COLLECTIVE = tuple(kind for kind in TABLES if kind not in WITHOUT_COLLECTIVES)
 WITHOUT_DEMANDS = ("ramp",)
-CHOICE_OF_ITS_OWN = tuple(own_synthesisers())
+CHOICE_OF_ITS_OWN = ("ramp", "ring-2d", "sipac")
 """Where `auto` is more than the best of the algorithms."""
 LARGER: dict[str, tuple[dict[str, Any], dict[str, object]]] = {
     "hub-relays": ({"kind": "ideal-switch", "nodes": 72}, {"degree": 6}),
@@ -96,10 +95,11 @@ def _made(name: str) -> Iterator[Schedule]:
 
 
 def test_every_fabric_is_listed() -> None:
-    """A new fabric belongs in `TABLES`; those with collectives have a synthesiser."""
+    """A new fabric belongs in `TABLES`, and has a plug that makes schedules for it."""
     assert set(TABLES) == set(FABRICS)
-    woven = {*PACKETS, "lightpath", *own_synthesisers()}
-    assert woven == set(COLLECTIVE)
+    for kind, table in TABLES.items():
+        plug = plug_of(load_fabric({"kind": kind, **table}))
+        assert (plug.realiser is None) != (plug.schedules is None)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -120,7 +120,7 @@ def test_fabrics_with_ways_of_their_own(kind: str, op: str) -> None:
     _agree(outcome.incumbent.schedule)
 
 
-@pytest.mark.parametrize("kind", sorted({*COLLECTIVE} - {*WITHOUT_DEMANDS}))
+@pytest.mark.parametrize("kind", sorted({*TABLES} - {*WITHOUT_DEMANDS}))
 def test_demands(kind: str) -> None:
     """Bytes between pairs take the same time in both replays."""
     outcome = synthesise(_demand({"kind": kind, **TABLES[kind]}), AUTO)

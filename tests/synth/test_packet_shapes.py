@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from lightloom.core.task import Collective
@@ -12,8 +14,29 @@ from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
 from lightloom.instances.sipac_clusters import clusters
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.auto.packet_shapes import shape_of, shaped_proposals
+from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.synthesise import synthesise
+
+if TYPE_CHECKING:
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.synth.auto.search_space import Proposal
+
+_SHAPED = ("levels", "parallel-rings", "torus-rings")
+
+
+def shape_of(fabric: AnyFabric) -> tuple[int, ...]:
+    """Return the box of a collective of all nodes."""
+    task = Collective("all-reduce", tuple(range(fabric.node_count)), 64)
+    return realiser_of(fabric).arrange(task).shape
+
+
+def shaped_proposals(fabric: AnyFabric, task: Collective) -> list[Proposal]:
+    """Return the proposals that follow links; they come before all others."""
+    realiser = realiser_of(fabric)
+    found = list(realiser.proposals(task, realiser.arrange(task)))
+    shaped = [proposal for proposal in found if proposal[0] in _SHAPED]
+    assert found[: len(shaped)] == shaped
+    return shaped
 
 
 def test_shapes_follow_the_numbering_of_nodes() -> None:
@@ -33,7 +56,7 @@ def test_proposals_can_be_made(kind: str, op: str) -> None:
     """Each is an algorithm that does the operation on as many ranks; none twice."""
     fabric = clusters(16)[kind]
     task = Collective(op, tuple(range(16)), 4096)
-    found = list(shaped_proposals(fabric, task))
+    found = shaped_proposals(fabric, task)
     for name, parameters in found:
         made = make_algorithm(name, parameters, op=op)
         assert made.granularity(16, 15) >= 16
@@ -53,22 +76,23 @@ def test_some_nodes_or_another_order_have_no_shape() -> None:
     """Neighbours of ranks are then not neighbours of nodes."""
     fabric = Torus(rows=4, cols=4)
     for nodes in ((0, 1, 2, 3), tuple(reversed(range(16))), (5,)):
-        assert list(shaped_proposals(fabric, Collective("all-reduce", nodes, 64))) == []
+        task = Collective("all-reduce", nodes, 64)
+        assert shaped_proposals(fabric, task) == []
 
 
 def test_large_blocks_are_not_cut_in_parts() -> None:
     """Beyond two million rows whole blocks travel; all-reduce has ranges anyway."""
     fabric = Torus(rows=32, cols=64)
     nodes = tuple(range(2048))
-    gather = list(shaped_proposals(fabric, Collective("all-gather", nodes, 2**22)))
+    gather = shaped_proposals(fabric, Collective("all-gather", nodes, 2**22))
     assert {parameters["parts"] for _, parameters in gather} == {1}
-    reduce = list(shaped_proposals(fabric, Collective("all-reduce", nodes, 2**22)))
+    reduce = shaped_proposals(fabric, Collective("all-reduce", nodes, 2**22))
     assert {parameters["parts"] for _, parameters in reduce} == {1, 2}
 
 
 @pytest.mark.parametrize("kind", ["torus", "topoopt", "superpod", "fat-tree"])
-def test_auto_predicts_packets_exactly_before_it_weaves(kind: str) -> None:
-    """What was woven took the predicted time; no other is predicted to be faster."""
+def test_auto_predicts_packets_exactly_before_it_realises(kind: str) -> None:
+    """What was realised took the predicted time; no other is predicted to be faster."""
     fabric = clusters(16)[kind]
     task = Collective("all-reduce", tuple(range(16)), 2**20)
     found = synthesise(Instance("test", fabric, task)).incumbent

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
-from lightloom.synth.auto.search import search
+from lightloom.synth.auto.candidate_pool import CandidatePool
+from lightloom.synth.auto.search import Search
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.rank_mapping import GIVEN, mapped_traffic, mappings, reordered
+from lightloom.synth.fabrics import realiser_of
+from lightloom.synth.rank_mapping import (
+    GIVEN_ORDER,
+    mapped_traffic,
+    mappings,
+    reordered,
+)
 from lightloom.validate import verify
 
 FABRIC = Lightpath(rows=3, cols=4)
@@ -22,7 +29,7 @@ NODES = (7, 3, 11, 0, 8, 5)
 def test_the_given_order_comes_first() -> None:
     """Orders are named, distinct, and hold the same nodes."""
     found = mappings(FABRIC, NODES)
-    assert found[GIVEN] == NODES
+    assert found[GIVEN_ORDER] == NODES
     assert len(set(found.values())) == len(found)
     assert all(sorted(order) == sorted(NODES) for order in found.values())
     assert found["row-major"] == tuple(sorted(NODES))
@@ -46,13 +53,13 @@ def test_every_operation_is_right_in_every_mapping(op: str, name: str) -> None:
     )
     maker = make_algorithm(algorithm, {}, op=op)
     chunked = choose_chunks(task, maker.granularity(6, 4))
-    pool = CandidatePool(
-        Instance("test", FABRIC, task), seed=0, router="minimum-congestion"
-    )
     plan = maker.plan(reordered(chunked, mappings(FABRIC, NODES)[name]), 4)
     rounds = mapped_traffic(plan, chunked)
-    pool.enter(Candidate(algorithm, {}, name, 0), chunked, rounds)
-    verdict = verify(pool.best())
+    made = realiser_of(FABRIC).realise(rounds)
+    schedule = Schedule(
+        FABRIC.table(), chunked, Algorithm(algorithm), made.segments, made.parts
+    )
+    verdict = verify(schedule)
     assert verdict.violations == ()
 
 
@@ -60,8 +67,7 @@ def test_scarce_waveguides_make_the_search_try_other_orders() -> None:
     """Where a lane is cut in layers, mappings compete."""
     fabric = Lightpath(rows=4, cols=4, lasers=3, waveguides=1)
     task = Collective("all-reduce", tuple(range(16)), 2**20)
-    pool = CandidatePool(
-        Instance("test", fabric, task), seed=0, router="minimum-congestion"
-    )
-    search(pool, "lumorph-4", {})
-    assert {candidate.mapping for candidate in pool.compared()} > {GIVEN}
+    pool = CandidatePool()
+    search = Search(Instance("test", fabric, task), realiser_of(fabric), pool)
+    search.run("lumorph-4", {})
+    assert {candidate.mapping for candidate in pool.compared()} > {GIVEN_ORDER}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,11 +15,20 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.synth.fabrics import PLUGS
 from lightloom.synth.ocs.switch_circuits import switch_circuits
-from lightloom.training.circuits import catalogue
 from tests.training.lit import assert_lit, assert_serves
 
+if TYPE_CHECKING:
+    from lightloom.synth.fabrics.plug import TrainingCircuits
+
 SIDE = 4
+
+
+def _kept(kind: str) -> TrainingCircuits[Any]:
+    circuits = PLUGS[kind].circuits
+    assert circuits is not None
+    return circuits
 
 
 @st.composite
@@ -52,8 +62,8 @@ def test_rows_and_columns_of_a_2d_ring_are_lit(
         directions=directions,
         shared_transceivers=shared,
     )
-    setter = catalogue()["ring-2d"]
-    for made in (setter.lasting, setter.following):
+    kept = _kept("ring-2d")
+    for made in (kept.lasting, kept.following):
         held = made(fabric, demand)[0]
         assert_lit(fabric, held)
         assert_serves(held, demand)
@@ -64,7 +74,7 @@ def test_a_2d_ring_refuses_pairs_off_its_rings() -> None:
     fabric = Ring2d(rows=2, cols=3, row_wavelengths=2, column_wavelengths=2)
     demand = Demand.from_rows([(0, 4, 5)])
     with pytest.raises(InfeasibleError, match=r"neither.*\(0, 0\) to \(1, 1\)"):
-        catalogue()["ring-2d"].lasting(fabric, demand)
+        _kept("ring-2d").lasting(fabric, demand)
 
 
 @settings(max_examples=40)
@@ -74,14 +84,14 @@ def test_tiles_are_lit_on_routes_with_room(
 ) -> None:
     """All pairs or an error; where waveguides are plenty the slowest is at its best."""
     fabric = Lightpath(rows=SIDE, cols=SIDE, lasers=lasers, waveguides=waveguides)
-    setter = catalogue()["lightpath"]
+    kept = _kept("lightpath")
     try:
-        held = setter.lasting(fabric, demand)[0]
+        held = kept.lasting(fabric, demand)[0]
     except (InfeasibleError, NoAnswerError):
         return
     assert_lit(fabric, held)
     assert_serves(held, demand)
-    following = setter.following(fabric, demand)[0]
+    following = kept.following(fabric, demand)[0]
     assert_lit(fabric, following)
 
 
@@ -90,7 +100,7 @@ def test_tiles_are_lit_on_routes_with_room(
 def test_tiles_with_many_waveguides_are_switches(demand: Demand) -> None:
     """The slowest pair has as many wavelengths a byte as on switches."""
     fabric = Lightpath(rows=SIDE, cols=SIDE, lasers=24)
-    held = catalogue()["lightpath"].lasting(fabric, demand)[0]
+    held = _kept("lightpath").lasting(fabric, demand)[0]
     assert held.wavelengths is not None
     count: dict[tuple[int, int], int] = {}
     ends = zip(held.src.tolist(), held.dst.tolist(), strict=True)
@@ -108,7 +118,7 @@ def test_more_partners_than_lasers_are_refused() -> None:
     for lasers in (0, 2):
         fabric = Lightpath(rows=2, cols=2, lasers=lasers)
         with pytest.raises(InfeasibleError, match="more partners than lasers"):
-            catalogue()["lightpath"].lasting(fabric, demand)
+            _kept("lightpath").lasting(fabric, demand)
 
 
 def test_tiles_without_room_for_all_pairs_say_so() -> None:
@@ -116,8 +126,8 @@ def test_tiles_without_room_for_all_pairs_say_so() -> None:
     fabric = Lightpath(rows=1, cols=8, lasers=4, waveguides=1)
     demand = Demand.from_rows([(src, 7 - src % 3, 1) for src in (0, 1, 2, 3, 4)])
     with pytest.raises(NoAnswerError, match="all pairs at once"):
-        catalogue()["lightpath"].lasting(fabric, demand)
-    held = catalogue()["lightpath"].following(fabric, demand)[0]
+        _kept("lightpath").lasting(fabric, demand)
+    held = _kept("lightpath").following(fabric, demand)[0]
     assert 1 <= len(held) < 5
 
 
@@ -126,7 +136,7 @@ def test_tiles_without_room_for_all_pairs_say_so() -> None:
 def test_switches_of_sipac_are_lit(demand: Demand, switching: str) -> None:
     """By the shuffle where it is fixed."""
     fabric = Sipac(radix=SIDE, wavelengths_per_peer=2, switching=switching)  # type: ignore[arg-type]
-    held = catalogue()["sipac"].lasting(fabric, demand)[0]
+    held = _kept("sipac").lasting(fabric, demand)[0]
     assert_lit(fabric, held)
     assert_serves(held, demand)
 
@@ -134,4 +144,4 @@ def test_switches_of_sipac_are_lit(demand: Demand, switching: str) -> None:
 def test_sipac_refuses_pairs_without_a_switch() -> None:
     """Naming them."""
     with pytest.raises(InfeasibleError, match="no switch has both nodes 0 and 5"):
-        catalogue()["sipac"].lasting(Sipac(radix=4), Demand.from_rows([(0, 5, 1)]))
+        _kept("sipac").lasting(Sipac(radix=4), Demand.from_rows([(0, 5, 1)]))

@@ -212,5 +212,5 @@ def test_sipac_is_trained_on_as_a_whole() -> None:
     fabric = Sipac(radix=4)
     assert layout(fabric, Strategy(2, 8, 8)).rings == (4, 2)
     assert layout(Sipac(radix=2, level=3), Strategy(2, 8, 8)).rings == (2, 2, 2, 1)
-    with pytest.raises(InputError, match="all nodes of SiPAC"):
+    with pytest.raises(InputError, match="all nodes of this fabric"):
         layout(fabric, Strategy(2, 2, 2), range(4))

@@ -13,8 +13,8 @@ from lightloom.instances.computation_table import computation_graph
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.synth.fabrics import PLUGS
 from lightloom.training.circuit_controllers import TrafficController
-from lightloom.training.circuits import catalogue
 from lightloom.training.placement.graph_split import split_graph
 from lightloom.training.planner import Planner
 from lightloom.training.replica import smallest_fit
@@ -31,8 +31,9 @@ def held_for(
     fabric: CircuitFabric, known: Demand, measured: Demand
 ) -> dict[int, Circuits]:
     """Return what planes hold after a period."""
-    setter = catalogue()[fabric.kind]
-    controller = TrafficController(lambda rows: setter.following(fabric, rows), known)
+    kept = PLUGS[fabric.kind].circuits
+    assert kept is not None
+    controller = TrafficController(lambda rows: kept.following(fabric, rows), known)
     return controller.circuits(measured)
 
 
@@ -213,7 +214,8 @@ def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
     fabric = Ramp(groups=2, racks=2, nodes_per_rack=2)
     with pytest.raises(InputError) as caught:
         Planner(training()).plan(fabric)
-    for kind in (*catalogue(), "without circuits"):
+    kinds = [name for name, plug in PLUGS.items() if plug.circuits]
+    for kind in (*kinds, "without circuits"):
         assert kind in str(caught.value)
 
 

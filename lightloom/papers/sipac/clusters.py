@@ -10,9 +10,9 @@ from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
-from lightloom.synth.auto.packet_shapes import shape_of
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 
@@ -121,7 +121,6 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
     SiPAC, whose nodes forward, packets straight to their ends elsewhere. Broadcast:
     the fastest that `auto` finds.
     """
-    shape = list(shape_of(fabric))
     if op == "broadcast":
         return measure(fabric, op, buffer_bytes, "auto")
     if isinstance(fabric, Sipac):
@@ -129,6 +128,8 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
     if op != "all-reduce":
         return measure(fabric, op, buffer_bytes, "direct")
     if fabric.kind == "bcube":
-        return measure(fabric, op, buffer_bytes, "levels", shape=shape)
-    ways = {"parts": len(shape), "both_ways": 1} if fabric.kind == "torus" else {}
-    return measure(fabric, op, buffer_bytes, "torus-rings", shape=shape, **ways)
+        return measure(fabric, op, buffer_bytes, "levels")
+    ways = {}
+    if isinstance(fabric, Torus):
+        ways = {"parts": sum(size > 1 for size in fabric.sizes), "both_ways": 1}
+    return measure(fabric, op, buffer_bytes, "torus-rings", **ways)

@@ -11,8 +11,9 @@ from lightloom.papers.claims import holds
 from lightloom.papers.reproduction import Reproduction
 from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
 from lightloom.report.plots import Panel, Series
+from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.iteration import training_iteration
-from lightloom.training.iteration_traffic import most_partners, traffic
+from lightloom.training.iteration_traffic import traffic
 from lightloom.training.node_layout import AlikeReplicas
 from lightloom.training.strategy import Strategy
 

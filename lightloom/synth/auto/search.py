@@ -4,169 +4,235 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
-from lightloom.core.errors import InputError
-from lightloom.core.fabric import PacketFabric
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective, Demand
-from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.auto.candidate_pool import Candidate
-from lightloom.synth.auto.packet_shapes import shaped_proposals
-from lightloom.synth.auto.search_space import baselines, proposals
+from lightloom.synth.auto.search_space import baselines
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY, demand_traffic
-from lightloom.synth.rank_mapping import GIVEN, mapped_traffic, mappings, reordered
+from lightloom.synth.demand_rounds import demand_traffic
+from lightloom.synth.fabrics.plug import MadeSchedule
+from lightloom.synth.rank_mapping import GIVEN_ORDER, mapped_traffic, reordered
+from lightloom.validate.certificates.completion_time import lower_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import Instance
     from lightloom.synth.auto.candidate_pool import CandidatePool
     from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.fabrics.plug import Arrangement, Realiser
     from lightloom.synth.traffic import TrafficRound
+
+__all__ = ["AUTO", "Search"]
 
 AUTO = "auto"
 
 # Where waveguides are so few that bounds say little, the search ends after this many
-# woven candidates; the baselines are woven all the same.
-_MOST_WOVEN = 12
+# realised candidates; the baselines are realised all the same.
+_MOST_REALISED = 12
 
-# What these save, reconfigurations, costs nothing where there are no circuits; their
-# plans are the dearest of all.
-_ONE_CONFIGURATION = ("fixed-digraph", "hub-sums")
+_SHAPED = ("level-trees", "levels", "torus-rings")
+"""Algorithms that take the shape of the nodes where none is given."""
 
 
 @dataclass(frozen=True)
 class _Entrant:
-    """A proposal in one mapping, with what is known of its completion time."""
+    """A proposal in one order of nodes, with what is known of its completion time.
+
+    `tight` where no better prediction is to be had.
+    """
 
     proposal: Proposal
     mapping: str
     least_ps: int
-    cuts_counted: bool
+    tight: bool
 
 
-def search(pool: CandidatePool, algorithm: str, parameters: dict[str, object]) -> None:
-    """Enter the candidates for a collective into a pool.
+@dataclass(eq=False)
+class Search:
+    """Enters the candidates for a task into a pool.
 
-    For ``auto``, every proposal has a lower bound on its completion time. The one
-    with the least is taken: its bound is tightened by what the waveguides allow,
-    in every mapping; once tight, it is woven and replayed. When no bound left is
-    below the best replay, the best is the best of all. A named algorithm is
-    searched in the same way, with no rivals but its mappings.
-
-    Raises
-    ------
-    InputError
-        If parameters are given to ``auto``.
+    Parameters
+    ----------
+    instance
+        Fabric and task.
+    realiser
+        Puts rounds on the fabric.
+    pool
+        Where candidates are entered.
     """
-    task = pool.instance.task
-    assert isinstance(task, Collective)
-    proposed: Iterable[Proposal] = ((algorithm, parameters),)
-    if algorithm == AUTO:
+
+    instance: Instance
+    realiser: Realiser[Any]
+    pool: CandidatePool
+
+    def run(self, algorithm: str, parameters: dict[str, object]) -> None:
+        """Enter the candidates for the task.
+
+        For ``auto`` and a collective, every proposal has a lower bound on its
+        completion time. The one with the least is taken: its bound is tightened by
+        what the waveguides allow, in every order of nodes; once tight, it is realised
+        and replayed. When no bound left is below the best replay, the best is the best
+        of all. A named algorithm is searched in the same way, with no rivals but its
+        orders. Proposals that find no circuits are passed over if others do.
+
+        Parameters
+        ----------
+        algorithm
+            ``auto`` or a name.
+        parameters
+            Those of a named algorithm for collectives.
+
+        Raises
+        ------
+        InputError
+            Parameters that nobody takes; an algorithm that is unknown, does not do the
+            task, or sends what the fabric does not carry.
+        InfeasibleError, NoAnswerError
+            No candidate finds circuits.
+        """
+        if isinstance(self.instance.task, Demand):
+            self._demand(algorithm, parameters)
+        else:
+            self._collective(algorithm, parameters)
+
+    @property
+    def _task(self) -> Collective:
+        task = self.instance.task
+        assert isinstance(task, Collective)
+        return task
+
+    @cached_property
+    def _arrangement(self) -> Arrangement:
+        return self.realiser.arrange(self._task)
+
+    @cached_property
+    def _bound_ps(self) -> int:
+        """What no schedule for the task can beat."""
+        bound = lower_bound(self.instance.fabric, self.instance.communication)
+        return 0 if bound is None else int(bound.bound)
+
+    def _demand(self, algorithm: str, parameters: dict[str, object]) -> None:
+        demand = self.instance.task
+        assert isinstance(demand, Demand)
         if parameters:
+            what = "algorithms for demands take no parameters"
+            raise InputError(what, where="parameters", found=sorted(parameters))
+        names = self.realiser.demand_algorithms if algorithm == AUTO else (algorithm,)
+        ports, seed = self.realiser.demand_ports, self.realiser.seed
+        for name in names:
+            rounds = demand_traffic(name, demand, ports, seed)
+            least_ps = self._bound_ps
+            if self.realiser.predicts:
+                least_ps = self.realiser.least_ps(rounds, cuts=False)
+            self._enter(Candidate(name, {}, GIVEN_ORDER, least_ps), demand, rounds)
+
+    def _collective(self, algorithm: str, parameters: dict[str, object]) -> None:
+        if algorithm == AUTO and parameters:
             what = "auto takes no parameters"
             raise InputError(what, where="parameters", found=sorted(parameters))
-        proposed = (
-            *shaped_proposals(pool.instance.fabric, task),
-            *_family_proposals(pool, task),
+        proposed: Iterable[Proposal] = ((algorithm, parameters),)
+        if algorithm == AUTO:
+            proposed = self.realiser.proposals(self._task, self._arrangement)
+        entrants = list(self._entrants(proposed))
+        always = {(name, GIVEN_ORDER) for name in baselines(self._task.op)}
+        queue = [(entrant.least_ps, place) for place, entrant in enumerate(entrants)]
+        heapq.heapify(queue)
+        tried = 0
+        failed: InfeasibleError | NoAnswerError | None = None
+        while queue:
+            least_ps, place = heapq.heappop(queue)
+            entrant = entrants[place]
+            best_ps = self.pool.best_ps()
+            ruled_out = best_ps is not None and least_ps >= best_ps
+            if not ruled_out and not entrant.tight:
+                first, *others = self._tightened(entrant)
+                entrants[place] = first
+                heapq.heappush(queue, (first.least_ps, place))
+                for tighter in others:
+                    heapq.heappush(queue, (tighter.least_ps, len(entrants)))
+                    entrants.append(tighter)
+                continue
+            kept = (entrant.proposal[0], entrant.mapping) in always
+            if ruled_out or (tried >= _MOST_REALISED and not kept):
+                self.pool.pass_over(_candidate(entrant))
+                continue
+            tried += 1
+            chunked, rounds = self._traffic(entrant.proposal, entrant.mapping)
+            try:
+                self._enter(_candidate(entrant), chunked, rounds)
+            except (InfeasibleError, NoAnswerError) as problem:
+                self.pool.pass_over(_candidate(entrant))
+                failed = problem
+        if failed is not None and self.pool.best_ps() is None:
+            raise failed
+
+    def _entrants(self, proposed: Iterable[Proposal]) -> Iterator[_Entrant]:
+        """Yield the proposals, predicted as if waveguides were plenty.
+
+        Where the fabric predicts nothing, in every order of nodes, with the same bound.
+        """
+        for name, given in proposed:
+            proposal = name, dict(given)
+            if name in _SHAPED and self._arrangement.shape:
+                proposal[1].setdefault("shape", list(self._arrangement.shape))
+            if self.realiser.predicts:
+                self.pool.say(f"predicting {_label(*proposal)}")
+                _, rounds = self._traffic(proposal, GIVEN_ORDER)
+                least_ps = self.realiser.least_ps(rounds, cuts=False)
+                yield _Entrant(proposal, GIVEN_ORDER, least_ps, tight=False)
+                continue
+            for mapping in self._arrangement.orders:
+                yield _Entrant(proposal, mapping, self._bound_ps, tight=True)
+
+    def _tightened(self, entrant: _Entrant) -> Iterator[_Entrant]:
+        """Yield an entrant with waveguides counted, in every order that may help."""
+        for mapping in self._arrangement.orders:
+            _, rounds = self._traffic(entrant.proposal, mapping)
+            least_ps = self.realiser.least_ps(rounds, cuts=True)
+            yield _Entrant(entrant.proposal, mapping, least_ps, tight=True)
+            if mapping == GIVEN_ORDER and least_ps <= entrant.least_ps:
+                return
+
+    def _traffic(
+        self, proposal: Proposal, mapping: str
+    ) -> tuple[Collective, tuple[TrafficRound, ...]]:
+        """Return the task with its chunks chosen, and a proposal's rounds for it."""
+        name, parameters = proposal
+        task, ports = self._task, self.realiser.ports
+        maker = make_algorithm(name, parameters, op=task.op)
+        chunked = choose_chunks(task, maker.granularity(task.rank_count, ports))
+        order = self._arrangement.orders[mapping]
+        plan = maker.plan(reordered(chunked, order), ports)
+        rounds = mapped_traffic(plan, chunked)
+        self.realiser.check(rounds, name, self._arrangement)
+        return chunked, rounds
+
+    def _enter(
+        self, candidate: Candidate, task: Task, rounds: Sequence[TrafficRound]
+    ) -> None:
+        """Realise a candidate's rounds, and enter the schedule."""
+        self.pool.say(f"realising {_label(candidate.algorithm, candidate.parameters)}")
+        parameters = dict(candidate.parameters)
+        if candidate.mapping != GIVEN_ORDER:
+            parameters["mapping"] = candidate.mapping
+        parameters |= self.realiser.parameters
+        algorithm = Algorithm(candidate.algorithm, parameters, self.realiser.seed)
+        realised = self.realiser.realise(rounds)
+        table = self.instance.fabric.table()
+        self.pool.enter(
+            candidate,
+            MadeSchedule(
+                Schedule(table, task, algorithm, realised.segments, realised.parts)
+            ),
         )
-    entrants = list(_predicted(pool, task, proposed))
-    always = {(name, GIVEN) for name in baselines(task.op)}
-    queue = [(entrant.least_ps, place) for place, entrant in enumerate(entrants)]
-    heapq.heapify(queue)
-    woven = 0
-    while queue:
-        least_ps, place = heapq.heappop(queue)
-        entrant = entrants[place]
-        best_ps = pool.best_ps()
-        ruled_out = best_ps is not None and least_ps >= best_ps
-        if not ruled_out and not entrant.cuts_counted:
-            first, *others = _tightened(pool, task, entrant)
-            entrants[place] = first
-            heapq.heappush(queue, (first.least_ps, place))
-            for tighter in others:
-                heapq.heappush(queue, (tighter.least_ps, len(entrants)))
-                entrants.append(tighter)
-            continue
-        kept = (entrant.proposal[0], entrant.mapping) in always
-        if ruled_out or (woven >= _MOST_WOVEN and not kept):
-            pool.pass_over(_candidate(entrant))
-            continue
-        chunked, rounds = _traffic(pool, task, entrant.proposal, entrant.mapping)
-        pool.enter(_candidate(entrant), chunked, rounds)
-        woven += 1
-
-
-def search_demand(
-    pool: CandidatePool, algorithm: str, parameters: dict[str, object]
-) -> None:
-    """Enter the candidates for a demand into a pool.
-
-    Raises
-    ------
-    InputError
-        If there are parameters, or no such algorithm for demands.
-    """
-    demand = pool.instance.task
-    assert isinstance(demand, Demand)
-    if parameters:
-        what = "algorithms for demands take no parameters"
-        raise InputError(what, where="parameters", found=sorted(parameters))
-    names = (EDGE_COLOURING, GREEDY) if algorithm == AUTO else (algorithm,)
-    for name in names:
-        rounds = demand_traffic(name, demand, pool.ports, pool.seed)
-        predicted_ps = pool.predict(rounds)
-        pool.enter(Candidate(name, {}, GIVEN, predicted_ps), demand, rounds)
-
-
-def _family_proposals(pool: CandidatePool, task: Collective) -> Iterator[Proposal]:
-    """Yield the proposals of all families that make sense on the fabric."""
-    packets = isinstance(pool.instance.fabric, PacketFabric)
-    rounds_of_data = pool.rounds_of(task.buffer_bytes)
-    for proposal in proposals(task.op, task.rank_count, pool.ports, rounds_of_data):
-        if not (packets and proposal[0] in _ONE_CONFIGURATION):
-            yield proposal
-
-
-def _predicted(
-    pool: CandidatePool, task: Collective, proposed: Iterable[Proposal]
-) -> Iterator[_Entrant]:
-    """Yield the proposals with their times if waveguides were plenty."""
-    for proposal in proposed:
-        pool.say(f"predicting {_label(proposal)}")
-        _, rounds = _traffic(pool, task, proposal, GIVEN)
-        yield _Entrant(proposal, GIVEN, pool.predict(rounds), cuts_counted=False)
-
-
-def _tightened(
-    pool: CandidatePool, task: Collective, entrant: _Entrant
-) -> Iterator[_Entrant]:
-    """Yield an entrant with its waveguides counted, in every mapping that may help."""
-    fabric = pool.instance.fabric
-    names = mappings(fabric, task.nodes) if isinstance(fabric, Lightpath) else [GIVEN]
-    for mapping in names:
-        _, rounds = _traffic(pool, task, entrant.proposal, mapping)
-        least_ps = pool.predict(rounds, cuts=True)
-        yield _Entrant(entrant.proposal, mapping, least_ps, cuts_counted=True)
-        if mapping == GIVEN and least_ps <= entrant.least_ps:
-            return
-
-
-def _traffic(
-    pool: CandidatePool, task: Collective, proposal: Proposal, mapping: str
-) -> tuple[Collective, tuple[TrafficRound, ...]]:
-    """Return the task with its chunks chosen, and the rounds of a proposal for it."""
-    name, parameters = proposal
-    maker = make_algorithm(name, parameters, op=task.op)
-    chunked = choose_chunks(task, maker.granularity(task.rank_count, pool.ports))
-    order = task.nodes
-    fabric = pool.instance.fabric
-    if mapping != GIVEN and isinstance(fabric, Lightpath):
-        order = mappings(fabric, task.nodes)[mapping]
-    plan = maker.plan(reordered(chunked, order), pool.ports)
-    return chunked, mapped_traffic(plan, chunked)
 
 
 def _candidate(entrant: _Entrant) -> Candidate:
@@ -175,6 +241,5 @@ def _candidate(entrant: _Entrant) -> Candidate:
     return Candidate(name, plain, entrant.mapping, entrant.least_ps)
 
 
-def _label(proposal: Proposal) -> str:
-    name, parameters = proposal
+def _label(name: str, parameters: dict[str, Any]) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])

@@ -1,47 +1,93 @@
-"""Synthesisers of fabrics that have their own ways: one file each, found by walking.
+"""Plugs of fabrics: one file for each kind, found by walking.
 
-Where the light paths of a fabric follow from its algorithm, there is nothing to weave:
-a module of this folder makes whole schedules for one kind of fabric and offers that as
-``SYNTHESISER``.
+A module of this folder offers a `FabricPlug` as ``PLUG``, or a tuple of them: how
+schedules are made on one kind of fabric, which circuits are kept for a training on it,
+and where replicas stand. All kinds without circuits share the plug ``packet`` unless
+they have one of their own.
 """
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lightloom.core.catalogue import walk
+from lightloom.core.catalogue import Catalogue
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import PacketFabric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.synth.fabrics.plug import FabricPlug, Realiser
 
-    from lightloom.core.schedule import Schedule
-    from lightloom.instances.instance import Instance
+__all__ = ["PACKET", "PLUGS", "ROUTERS", "plug_of", "realiser_of"]
 
-__all__ = ["FabricSynthesiser", "catalogue"]
+PACKET = "packet"
+"""Name of the plug of all fabrics without circuits."""
+
+ROUTERS = ("minimum-congestion", "random")
+"""How circuits may be routed over waveguides: by the LUMORPH paper's Algorithm 2, or at
+random among shortest paths."""
 
 
-@dataclass(frozen=True)
-class FabricSynthesiser:
-    """How schedules are made for one kind of fabric.
+PLUGS: Catalogue[FabricPlug[Any]] = Catalogue(
+    __name__, attribute="PLUG", noun="plug of a fabric", group="lightloom.plugs"
+)
+"""Plugs by kind of fabric."""
 
-    Attributes
+
+def plug_of(fabric: AnyFabric) -> FabricPlug[Any]:
+    """Return the plug of a fabric.
+
+    Parameters
     ----------
-    name
-        The kind, as in ``[fabric] kind``.
-    schedules
-        ``schedules(instance, algorithm, parameters, seed)`` yields schedules without
-        footer, of which the fastest is taken. `algorithm` is ``auto`` or a name of the
-        synthesiser's own; it raises `InputError` on any other, on unknown parameters,
-        and on a task that it cannot do. Deterministic.
+    fabric
+        A fabric of any kind.
+
+    Raises
+    ------
+    InputError
+        A kind with circuits for which there is no plug.
     """
+    if fabric.kind in PLUGS:
+        return PLUGS.get(fabric.kind)
+    if isinstance(fabric, PacketFabric):
+        return PLUGS.get(PACKET)
+    circuits = ", ".join(sorted({*PLUGS} - {PACKET}))
+    raise InputError(
+        "no schedules are made for this kind of fabric",
+        where="fabric.kind",
+        found=fabric.kind,
+        allowed=f"{circuits}, or a kind without circuits",
+        fix="see docs/how-to/add-a-fabric.md; schedules from elsewhere can be verified"
+        " and replayed",
+    )
 
-    name: str
-    schedules: Callable[[Instance, str, Mapping[str, object], int], Iterator[Schedule]]
 
+def realiser_of(
+    fabric: AnyFabric, seed: int = 0, router: str = ROUTERS[0]
+) -> Realiser[Any]:
+    """Return what puts the rounds of algorithms on a fabric.
 
-@functools.cache
-def catalogue() -> dict[str, FabricSynthesiser]:
-    """Return the fabrics that have a synthesiser of their own, by kind."""
-    return walk(__name__, "SYNTHESISER")
+    Parameters
+    ----------
+    fabric
+        A fabric of any kind.
+    seed
+        Of everything random, 0 or more.
+    router
+        One of `ROUTERS`.
+
+    Raises
+    ------
+    InputError
+        An unknown router, or a kind on which no algorithm of the catalogue runs.
+    """
+    if router not in ROUTERS:
+        allowed = ", ".join(ROUTERS)
+        raise InputError(
+            "unknown router", where="router", found=router, allowed=allowed
+        )
+    plug = plug_of(fabric)
+    if plug.realiser is None:
+        what = "no algorithm of the catalogue runs on this kind of fabric"
+        raise InputError(what, where="fabric.kind", found=fabric.kind)
+    return plug.realiser(fabric, seed, router)

@@ -11,13 +11,13 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.formats.record_conversion import convert
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.synth.fabrics import FabricSynthesiser
+from lightloom.synth.auto.search import AUTO
+from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.ramp.ways import NAME, ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
 
 MOST_ROWS = 2**22
@@ -39,14 +39,14 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
-) -> Iterator[Schedule]:
-    """Yield a schedule for each way to do a collective: see `FabricSynthesiser`."""
+) -> Iterator[MadeSchedule]:
+    """Yield a schedule for each way to do a collective: see `FabricPlug`."""
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)
-    if algorithm not in ("auto", NAME):
-        what, allowed = "no such algorithm on RAMP", f"auto, {NAME}"
+    if algorithm not in (AUTO, NAME):
+        what, allowed = "no such algorithm on RAMP", f"{AUTO}, {NAME}"
         raise InputError(what, where="algorithm", found=algorithm, allowed=allowed)
-    if algorithm == "auto" and parameters:
+    if algorithm == AUTO and parameters:
         what = "auto takes no parameters"
         raise InputError(what, where="parameters", found=sorted(parameters))
     if not isinstance(task, Collective):
@@ -55,7 +55,7 @@ def schedules(
     _check_size(instance.name, fabric, task)
     wanted = convert(dict(parameters), Parameters, where=f"algorithm.{NAME}")
     for way in ways(fabric, task, wanted.strategy):
-        yield way.schedule(seed)
+        yield MadeSchedule(way.schedule(seed))
 
 
 def _check_size(name: str, fabric: Ramp, task: Collective) -> None:
@@ -74,4 +74,4 @@ def _check_size(name: str, fabric: Ramp, task: Collective) -> None:
         )
 
 
-SYNTHESISER = FabricSynthesiser("ramp", schedules)
+PLUG = FabricPlug[Ramp]("ramp", schedules=schedules)

@@ -2,149 +2,106 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
-from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
-from lightloom.core.schedule import Algorithm, Schedule
-from lightloom.core.task import Collective
+from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.ring_2d import Ring2d
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.auto.search import AUTO
-from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.demand_rounds import EDGE_COLOURING, demand_traffic
-from lightloom.synth.fabrics import FabricSynthesiser
-from lightloom.synth.rank_mapping import mapped_traffic, reordered
-from lightloom.synth.ring_2d.realisation import weave_grid
+from lightloom.synth.demand_rounds import EDGE_COLOURING
+from lightloom.synth.fabrics.plug import (
+    Arrangement,
+    FabricPlug,
+    Realiser,
+    Rows,
+    TrainingLayout,
+)
+from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.ring_2d.realisation import realise_ring_2d
+from lightloom.synth.ring_2d.training_circuits import CIRCUITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
-    from lightloom.core.schedule import ParameterValue
-    from lightloom.core.task import Task
-    from lightloom.instances.instance import Instance
+    from lightloom.core.task import Collective
+    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-Proposal: TypeAlias = tuple[str, dict[str, object]]
+__all__ = ["PLUG", "Ring2dRealiser"]
 
-_SHAPED = ("levels", "torus-rings")
 _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 
-def schedules(
-    instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
-) -> Iterator[Schedule]:
-    """Yield schedules for a collective or a demand on a 2D ring, without footers.
+class Ring2dRealiser(Realiser[Ring2d]):
+    """Lights rounds ring by ring.
 
     ``auto`` compares rings along rows and columns (`torus-rings`, where they do the
     task) with direct exchange along rows, then columns (`levels`); with one part, and
-    with one that begins with rows and one with columns. Any other algorithm of the
-    catalogue will do whose transfers all go along a row or a column; `levels` and
-    `torus-rings` get their shape from the nodes if none is given.
-
-    Raises
-    ------
-    InputError
-        An unknown algorithm or parameter, one that does not do the task, or nodes that
-        are not all places where some rows and columns meet.
-    InfeasibleError
-        Transfers between nodes that share no ring, or out of reach of light.
-    NoAnswerError
-        No wavelengths were found.
+    with one that begins with rows and one with columns. Any other algorithm will do
+    whose transfers all go along a row or a column.
     """
-    fabric, task = instance.fabric, instance.communication
-    assert isinstance(fabric, Ring2d)
-    if not isinstance(task, Collective):
-        if parameters:
-            what = "algorithms for demands take no parameters"
-            raise InputError(what, where="parameters", found=sorted(parameters))
-        name = EDGE_COLOURING if algorithm == AUTO else algorithm
-        ports = fabric.row_wavelengths + fabric.column_wavelengths
-        rounds = demand_traffic(name, task, ports, seed)
-        yield _woven(fabric, task, rounds, Algorithm(name, {}, seed))
-        return
-    if algorithm != AUTO:
-        yield _schedule(fabric, task, (algorithm, dict(parameters)), seed)
-        return
-    if parameters:
-        what = "auto takes no parameters"
-        raise InputError(what, where="parameters", found=sorted(parameters))
-    yield from _all_that_light_up(fabric, task, seed)
+
+    demand_algorithms = (EDGE_COLOURING,)
+
+    @property
+    def ports(self) -> int:
+        """A laser each."""
+        return self.fabric.ports_per_node
+
+    @property
+    def demand_ports(self) -> int:
+        """A wavelength each, whichever way round."""
+        return self.fabric.row_wavelengths + self.fabric.column_wavelengths
+
+    def arrange(self, task: Collective) -> Arrangement:
+        """Return the nodes row by row, with how many rows and columns they are on."""
+        node = np.sort(np.array(task.nodes, dtype=np.int64))
+        rows, cols = (np.unique(self.fabric.line(node, axis)) for axis in range(2))
+        if len(rows) * len(cols) != len(node):
+            raise InputError(
+                "no algorithm for these nodes: they are no grid of whole rows and"
+                " columns",
+                where="collective.nodes",
+                found=f"{len(node)} nodes on {len(rows)} rows and {len(cols)} columns",
+                allowed=f"all {len(rows) * len(cols)} nodes where these meet",
+            )
+        shape = (len(rows), len(cols))
+        return Arrangement({GIVEN_ORDER: tuple(node.tolist())}, shape)
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield `torus-rings` and `levels`, the shape left out."""
+        axes = sum(size > 1 for size in arrangement.shape)
+        for parts in sorted({1, max(1, axes)}, reverse=True):
+            if task.op in _RINGS:
+                for both_ways in range(self.fabric.directions):
+                    yield "torus-rings", {"parts": parts, "both_ways": both_ways}
+            yield "levels", {"parts": parts}
+            if task.op in ("broadcast", "reduce"):
+                yield "levels", {"parts": parts, "through_blocks": 1}
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds."""
+        return realise_ring_2d(self.fabric, rounds, self.seed)
 
 
-def _all_that_light_up(
-    fabric: Ring2d, task: Collective, seed: int
-) -> Iterator[Schedule]:
-    """Yield the schedules of all proposals that find circuits; raise if none does."""
-    problem: InfeasibleError | NoAnswerError | None = None
-    found = False
-    for proposal in _proposals(fabric, task):
-        try:
-            yield _schedule(fabric, task, proposal, seed)
-            found = True
-        except (InfeasibleError, NoAnswerError) as failed:
-            problem = failed
-    if not found and problem is not None:
-        raise problem
+def _alike(fabric: Ring2d, devices: int) -> Ring2d | None:
+    """Return as many rows as a column of them needs, where a row is a replica."""
+    if devices != fabric.cols:
+        return None
+    return replace(fabric, rows=max(3, 2 * fabric.reach + 1))
 
 
-def _proposals(fabric: Ring2d, task: Collective) -> Iterator[Proposal]:
-    """Yield algorithms with their parameters, the shape left out."""
-    _, shape = _box_of(fabric, task.nodes)
-    parts = sorted({1, max(1, sum(size > 1 for size in shape))}, reverse=True)
-    for number in parts:
-        if task.op in _RINGS:
-            for both_ways in range(fabric.directions):
-                yield "torus-rings", {"parts": number, "both_ways": both_ways}
-        yield "levels", {"parts": number}
-        if task.op in ("broadcast", "reduce"):
-            yield "levels", {"parts": number, "through_blocks": 1}
+def _rows(fabric: Ring2d) -> Rows:
+    return Rows(fabric.cols, (fabric.rows,), any_rows=True)
 
 
-def _schedule(
-    fabric: Ring2d, task: Collective, proposal: Proposal, seed: int
-) -> Schedule:
-    name, given = proposal
-    order, shape = _box_of(fabric, task.nodes)
-    if name in _SHAPED:
-        given.setdefault("shape", list(shape))
-    made = make_algorithm(name, given, op=task.op)
-    granularity = made.granularity(task.rank_count, fabric.ports_per_node)
-    chunked = choose_chunks(task, granularity)
-    plan = made.plan(reordered(chunked, order), fabric.ports_per_node)
-    rounds = mapped_traffic(plan, chunked)
-    parameters = cast("dict[str, ParameterValue]", dict(sorted(given.items())))
-    return _woven(fabric, chunked, rounds, Algorithm(name, parameters, seed))
-
-
-def _woven(
-    fabric: Ring2d, task: Task, rounds: tuple[TrafficRound, ...], made: Algorithm
-) -> Schedule:
-    woven = weave_grid(fabric, rounds, made.seed)
-    return Schedule(fabric.table(), task, made, woven.segments, woven.parts)
-
-
-def _box_of(
-    fabric: Ring2d, nodes: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return nodes row by row, and how many rows and columns they are on.
-
-    Raises
-    ------
-    InputError
-        They are not all places where those rows and columns meet.
-    """
-    node = np.sort(np.array(nodes, dtype=np.int64))
-    rows, cols = (np.unique(fabric.line(node, axis)) for axis in range(2))
-    if len(rows) * len(cols) != len(node):
-        raise InputError(
-            "no algorithm for these nodes: they are no grid of whole rows and columns",
-            where="collective.nodes",
-            found=f"{len(node)} nodes on {len(rows)} rows and {len(cols)} columns",
-            allowed=f"all {len(rows) * len(cols)} nodes where these meet",
-        )
-    return tuple(node.tolist()), (len(rows), len(cols))
-
-
-SYNTHESISER = FabricSynthesiser("ring-2d", schedules)
+PLUG = FabricPlug(
+    "ring-2d",
+    realiser=Ring2dRealiser,
+    circuits=CIRCUITS,
+    layout=TrainingLayout(alike=_alike, rows=_rows, ring=True, blocks="required"),
+)

@@ -1,16 +1,16 @@
-"""Weaving: traffic and configurations to the segments and steps of a schedule."""
+"""Rounds on a LIGHTPATH rack: lanes on wavelengths and routes, segment by segment."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
-from lightloom.core.schedule import FluidTransfers, Segment, StepPart, Transfers
+from lightloom.core.schedule import Segment, StepPart
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, predicted_ps, segment
+from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.traffic import lane_traffic
 
 if TYPE_CHECKING:
@@ -23,16 +23,8 @@ if TYPE_CHECKING:
     from lightloom.synth.traffic import Lane, LaneTraffic, TrafficRound
 
 
-@dataclass(frozen=True, eq=False)
-class Woven:
-    """Segments and steps of one plane, as in a schedule."""
-
-    segments: tuple[Segment, ...]
-    parts: tuple[StepPart, ...]
-
-
 def fabric_costs(fabric: Lightpath) -> Costs:
-    """Return what time costs on a LIGHTPATH rack."""
+    """Return what time costs on a LIGHTPATH rack, for `reconfiguration_dp`."""
     return Costs(
         fabric.alpha_ps,
         fabric.reconfiguration_ps,
@@ -47,11 +39,25 @@ def least_ps(
     rounds: Sequence[TrafficRound],
     light_paths: LightPaths | None = None,
 ) -> int:
-    """Return a lower bound on the completion time of `weave`, without weaving.
+    """Return a lower bound on the completion time of `realise_lightpath`.
 
     Exact, but for the rounding of single transfers, where every lane fits its
-    waveguides. Where `light_paths` is given, lanes that cuts show not to fit count
-    with the layers they need at least.
+    waveguides. Nothing is routed.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    rounds
+        Traffic in order, between nodes.
+    light_paths
+        If given, lanes that cuts show not to fit their waveguides count with the
+        layers they need at least; else waveguides are plenty.
+
+    Raises
+    ------
+    InfeasibleError
+        If there is something to send and no laser to send it.
     """
     traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
     weights = [
@@ -61,13 +67,22 @@ def least_ps(
     return predicted_ps(segment(traffic.rounds, weights, costs), costs)
 
 
-def weave(
+def realise_lightpath(
     fabric: Lightpath, rounds: Sequence[TrafficRound], light_paths: LightPaths
-) -> Woven:
+) -> Realisation:
     """Return segments and steps that carry the rounds, one step for each round.
 
     A round that does not fit is served by several segments within its step, so
     that transfers which must read the same state still do.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    rounds
+        Traffic in order, between nodes.
+    light_paths
+        Routes of lanes on this rack; what it finds is kept for the next call.
 
     Raises
     ------
@@ -82,15 +97,7 @@ def weave(
         for index, configuration in enumerate(configurations)
     )
     parts = tuple(_parts(rounds, traffic, configurations, light_paths))
-    return Woven(segments, parts)
-
-
-def weave_packets(rounds: Sequence[TrafficRound]) -> tuple[StepPart, ...]:
-    """Return the rounds as steps of a fabric without circuits."""
-    return tuple(
-        StepPart(index, None, None, round_.transfers)
-        for index, round_ in enumerate(rounds)
-    )
+    return Realisation(segments, parts)
 
 
 def _circuits(
@@ -151,17 +158,6 @@ def _parts(
                 chosen[mine] = True
             transfers = rounds[step].transfers
             if not chosen.all():
-                transfers = take(transfers, np.flatnonzero(chosen))
+                transfers = take_rows(transfers, np.flatnonzero(chosen))
             parts.append(StepPart(step, 0, index, transfers))
     return parts
-
-
-def take(
-    transfers: Transfers | FluidTransfers, rows: IntArray
-) -> Transfers | FluidTransfers:
-    """Return some rows of transfers."""
-    columns = {
-        column.name: getattr(transfers, column.name)[rows]
-        for column in fields(transfers)
-    }
-    return replace(transfers, **columns)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.fluid_schedule import fluid_schedule
@@ -22,6 +23,10 @@ from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.edge_colouring import edge_colours
 from lightloom.synth.ocs.ratio_threshold import best_threshold
 from lightloom.synth.ocs.spare_circuits import SpareCircuits
+from lightloom.validate.certificates.objectives.circuits_per_byte import (
+    OBJECTIVE,
+    port_witness,
+)
 from lightloom.validate.certificates.proofs.ocs_ports import SaturatedPort
 
 if TYPE_CHECKING:
@@ -32,7 +37,16 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["SwitchPlan", "ocs_schedule", "switch_circuits"]
+__all__ = [
+    "ALGORITHM",
+    "SwitchPlan",
+    "ocs_schedule",
+    "port_certificates",
+    "switch_circuits",
+]
+
+ALGORITHM = "saturated-port"
+"""Name of the algorithm in schedules, and of its kind of certificate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +163,23 @@ def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
             allowed=f"at most {fabric.switches}",
             fix="more switches, or configurations that take turns",
         )
-    algorithm = Algorithm("saturated-port")
+    algorithm = Algorithm(ALGORITHM)
     return fluid_schedule(fabric, plan.demand, algorithm, plan.switches, plan.pairs)
+
+
+def port_certificates(plan: SwitchPlan) -> tuple[ObjectiveCertificate, ...]:
+    """Return the proof of a plan's ratio, without value; none where there is no pair.
+
+    Parameters
+    ----------
+    plan
+        Circuits of all switches.
+    """
+    port = plan.witness
+    if port is None:
+        return ()
+    bound, witness = stored(port.ratio), port_witness(port)
+    return (ObjectiveCertificate(OBJECTIVE.name, ALGORITHM, bound, None, witness),)
 
 
 def _permutations(

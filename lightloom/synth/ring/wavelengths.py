@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightloom.core.certificate import ObjectiveCertificate, stored
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
@@ -29,6 +30,10 @@ from lightloom.synth.ring.gap_closing import (
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder, level_decided, lit_at
 from lightloom.synth.ring.wavelength_occupancy import LitRing
+from lightloom.validate.certificates.objectives.circuits_per_byte import (
+    OBJECTIVE,
+    ring_witness,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -41,7 +46,17 @@ if TYPE_CHECKING:
     from lightloom.synth.ring.load_bounds import RingBound
     from lightloom.validate.certificates.proofs.ring_lines import RingWitness
 
-__all__ = ["RingPlan", "ring_schedule", "ring_wavelengths"]
+__all__ = [
+    "ALGORITHM",
+    "RingPlan",
+    "bound_certificate",
+    "ring_certificates",
+    "ring_schedule",
+    "ring_wavelengths",
+]
+
+ALGORITHM = "ring-ladder"
+"""Name of the algorithm in schedules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,5 +206,30 @@ def _refuse_crowd(bound: RingBound) -> None:
 
 def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:
     """Return the demand of a plan served at once, without footer."""
-    algorithm = Algorithm("ring-ladder")
+    algorithm = Algorithm(ALGORITHM)
     return fluid_schedule(fabric, plan.demand, algorithm, [plan.circuits], [plan.pairs])
+
+
+def bound_certificate(witness: RingWitness) -> ObjectiveCertificate:
+    """Return a proven bound on the ratio of the slowest pair, without value.
+
+    Parameters
+    ----------
+    witness
+        What proves it.
+    """
+    kind, told = ring_witness(witness)
+    return ObjectiveCertificate(OBJECTIVE.name, kind, stored(witness.ratio), None, told)
+
+
+def ring_certificates(plan: RingPlan) -> tuple[ObjectiveCertificate, ...]:
+    """Return what bounds a plan's ratio, without value; none where nothing does.
+
+    Parameters
+    ----------
+    plan
+        Circuits of a ring.
+    """
+    if plan.ratio is None or plan.witness is None:
+        return ()
+    return (bound_certificate(plan.witness),)

@@ -1,4 +1,4 @@
-"""Weaving on 2D rings: rounds to segments of circuits along rows and columns."""
+"""Rounds on 2D rings: segments of circuits along rows and columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps_columns
-from lightloom.synth.lightpath.realisation import Woven, take
+from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.ring.quick_circuits import quick_ring_circuits
 from lightloom.synth.ring_2d.circuits import grid_circuits
 from lightloom.synth.shared_configurations import best_turns
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring_2d import Ring2d
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["weave_grid"]
+__all__ = ["realise_ring_2d"]
 
 
-def weave_grid(fabric: Ring2d, rounds: Sequence[TrafficRound], seed: int = 0) -> Woven:
+def realise_ring_2d(
+    fabric: Ring2d, rounds: Sequence[TrafficRound], seed: int = 0
+) -> Realisation:
     """Return segments and steps that carry rounds, one step for each round.
 
     Transfers go along a row or a column. A round whose pairs find no wavelengths at
@@ -38,6 +40,15 @@ def weave_grid(fabric: Ring2d, rounds: Sequence[TrafficRound], seed: int = 0) ->
     segment: circuits that stay save reconfigurations, and fewer pairs leave more
     wavelengths for each.
 
+    Parameters
+    ----------
+    fabric
+        The 2D ring.
+    rounds
+        Traffic in order, between nodes of one row or column.
+    seed
+        Of the orders in which circuits are coloured.
+
     Raises
     ------
     InfeasibleError
@@ -45,19 +56,21 @@ def weave_grid(fabric: Ring2d, rounds: Sequence[TrafficRound], seed: int = 0) ->
     NoAnswerError
         If a pair by itself finds no wavelength.
     """
-    weaver = _Weaver(fabric, rounds, seed)
-    if not weaver.runs:
-        return Woven((), ())
-    turns = best_turns(len(weaver.runs), weaver.serve, fabric.reconfiguration_ps)
+    pieces = _Pieces(fabric, rounds, seed)
+    if not pieces.runs:
+        return Realisation((), ())
+    turns = best_turns(len(pieces.runs), pieces.serve, fabric.reconfiguration_ps)
     segments = tuple(
         Segment(0, index, turn.circuits) for index, turn in enumerate(turns)
     )
     parts = tuple(
-        StepPart(piece.step, 0, index, take(rounds[piece.step].transfers, piece.rows))
+        StepPart(
+            piece.step, 0, index, take_rows(rounds[piece.step].transfers, piece.rows)
+        )
         for index, turn in enumerate(turns)
         for piece in turn.pieces
     )
-    return Woven(segments, parts)
+    return Realisation(segments, parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +108,7 @@ def _together(pieces: list[_Piece]) -> _Piece:
     )
 
 
-class _Weaver:
+class _Pieces:
     """Pieces of rounds, in runs of the same pairs."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Weaving on SiPAC: rounds to segments of one-hop circuits."""
+"""Rounds on SiPAC: segments of one-hop circuits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.schedule import Segment, StepPart
-from lightloom.synth.lightpath.realisation import Woven
+from lightloom.synth.realisation import Realisation
 from lightloom.synth.shared_configurations import best_turns
 from lightloom.synth.sipac.pairs import pairs_of
 from lightloom.synth.sipac.wavelengths import best_circuits
@@ -31,7 +31,7 @@ class _Served:
     duration_ps: int
 
 
-def weave_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Woven:
+def realise_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Realisation:
     """Return segments and steps that carry rounds, one step for each round.
 
     All pairs of the fabric can be lit at once by the shuffle, so one segment is always
@@ -41,9 +41,16 @@ def weave_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Woven:
 
     Deterministic. Consecutive rounds with the same pairs are never cut apart; where all
     cuts together would not save a reconfiguration, none is tried.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    rounds
+        Traffic in order, between nodes that share a switch.
     """
     if not rounds:
-        return Woven((), ())
+        return Realisation((), ())
     runs = _runs(rounds)
     whole = _serve(fabric, rounds, 0, len(rounds) - 1)
     served = [whole]
@@ -66,7 +73,7 @@ def weave_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Woven:
         for index, one in enumerate(served)
         for step in range(one.first, one.last + 1)
     )
-    return Woven(segments, parts)
+    return Realisation(segments, parts)
 
 
 def _serve(

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import PS_PER_US
 from lightloom.replay.workload import ocs_period_ps
+from lightloom.synth.demand_subsets import largest_pairs, most_partners
+from lightloom.synth.fabrics.plug import TrainingCircuits
 from lightloom.synth.ocs.switch_circuits import switch_circuits
-from lightloom.training.circuits import CircuitSetter
-from lightloom.training.iteration_traffic import largest_pairs, most_partners
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.training.circuits import PlaneCircuits
+    from lightloom.synth.fabrics.plug import PlaneCircuits
 
-__all__ = ["SETTER"]
+__all__ = ["CIRCUITS"]
 
 
 def _ports(fabric: Ocs) -> int:
@@ -44,4 +44,4 @@ def _period_ps(fabric: Ocs) -> int:
     return ocs_period_ps(fabric) or PS_PER_US
 
 
-SETTER = CircuitSetter("ocs", _ports, _lasting, _lasting, _following, _period_ps)
+CIRCUITS = TrainingCircuits(_ports, _lasting, _lasting, _following, _period_ps)

@@ -14,14 +14,14 @@ from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
 from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.fabrics.plug import TrainingCircuits
 from lightloom.synth.ocs.switch_circuits import switch_circuits
-from lightloom.training.circuits import CircuitSetter
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.sipac import Sipac
-    from lightloom.training.circuits import PlaneCircuits
+    from lightloom.synth.fabrics.plug import PlaneCircuits
 
-__all__ = ["SETTER"]
+__all__ = ["CIRCUITS"]
 
 
 def _ports(fabric: Sipac) -> int:
@@ -82,4 +82,4 @@ def _period_ps(fabric: Sipac) -> int:
     return ocs_period_ps(fabric) or PS_PER_US
 
 
-SETTER = CircuitSetter("sipac", _ports, _lasting, _lasting, _lasting, _period_ps)
+CIRCUITS = TrainingCircuits(_ports, _lasting, _lasting, _lasting, _period_ps)

@@ -13,19 +13,18 @@ from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
 from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.demand_subsets import largest_pairs, light_most, most_partners
+from lightloom.synth.fabrics.plug import TrainingCircuits
+from lightloom.synth.lightpath.tile_wavelengths import LitTiles
 from lightloom.synth.ocs.switch_circuits import switch_circuits
 from lightloom.synth.routing.minimum_congestion import minimum_congestion
-from lightloom.training.circuit_controllers import light_most
-from lightloom.training.circuits import CircuitSetter
-from lightloom.training.iteration_traffic import largest_pairs, most_partners
-from lightloom.training.tile_wavelengths import LitTiles
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.training.circuits import PlaneCircuits
+    from lightloom.synth.fabrics.plug import PlaneCircuits
 
-__all__ = ["SETTER"]
+__all__ = ["CIRCUITS"]
 
 
 def _ports(fabric: Lightpath) -> int:
@@ -125,6 +124,4 @@ def _one_each(fabric: Lightpath, demand: Demand, capacity: np.ndarray) -> Circui
     return tiles.circuits()
 
 
-SETTER = CircuitSetter(
-    "lightpath", _ports, _lasting, _estimated, _following, _period_ps
-)
+CIRCUITS = TrainingCircuits(_ports, _lasting, _estimated, _following, _period_ps)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.replay.workload import RING_PERIOD_PS
+from lightloom.synth.demand_subsets import light_most
+from lightloom.synth.fabrics.plug import TrainingCircuits
 from lightloom.synth.ring.quick_circuits import (
     bounded_ring_circuits,
     quick_ring_circuits,
 )
 from lightloom.synth.ring.wavelengths import ring_wavelengths
 from lightloom.synth.ring_2d.circuits import grid_circuits
-from lightloom.training.circuit_controllers import light_most
-from lightloom.training.circuits import CircuitSetter
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.instances.fabrics.ring_2d import Ring2d
-    from lightloom.training.circuits import PlaneCircuits
+    from lightloom.synth.fabrics.plug import PlaneCircuits
 
-__all__ = ["SETTER"]
+__all__ = ["CIRCUITS"]
 
 
 def _ports(fabric: Ring2d) -> int:
@@ -53,4 +53,4 @@ def _period_ps(fabric: Ring2d) -> int:
     return RING_PERIOD_PS
 
 
-SETTER = CircuitSetter("ring-2d", _ports, _lasting, _estimated, _following, _period_ps)
+CIRCUITS = TrainingCircuits(_ports, _lasting, _estimated, _following, _period_ps)

@@ -1,0 +1,62 @@
+"""LIGHTPATH racks: lanes are routed, wavelengths divided, reconfigurations placed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.fabrics.plug import Arrangement, FabricPlug, Realiser
+from lightloom.synth.lightpath.lane_router import LightPaths
+from lightloom.synth.lightpath.realisation import least_ps, realise_lightpath
+from lightloom.synth.lightpath.training_circuits import CIRCUITS
+from lightloom.synth.rank_mapping import mappings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Collective
+    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.traffic import TrafficRound
+
+__all__ = ["PLUG", "LightpathRealiser"]
+
+
+class LightpathRealiser(Realiser[Lightpath]):
+    """Puts rounds on a rack; all candidates share the routes of their lanes.
+
+    Where waveguides are few, the order in which tiles play ranks decides how many
+    wavelengths it takes: orders that follow the grid compete.
+    """
+
+    predicts = True
+
+    def __init__(self, fabric: Lightpath, seed: int, router: str) -> None:
+        super().__init__(fabric, seed, router)
+        self._light_paths = LightPaths(fabric, router, seed)
+
+    @property
+    def parameters(self) -> dict[str, ParameterValue]:
+        """The router."""
+        return {"router": self.router}
+
+    @property
+    def ports(self) -> int:
+        """A laser each."""
+        return max(1, self.fabric.lasers)
+
+    def arrange(self, task: Collective) -> Arrangement:
+        """Return the order of the task, and orders that follow the grid."""
+        return Arrangement(mappings(self.fabric, task.nodes))
+
+    def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
+        """Return a lower bound, by rectangle cuts of lanes with `cuts`."""
+        light_paths = self._light_paths if cuts else None
+        return least_ps(self.fabric, rounds, light_paths)
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds."""
+        return realise_lightpath(self.fabric, rounds, self._light_paths)
+
+
+PLUG = FabricPlug("lightpath", realiser=LightpathRealiser, circuits=CIRCUITS)

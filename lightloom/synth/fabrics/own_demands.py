@@ -1,0 +1,58 @@
+"""Demands on fabrics that serve them by one algorithm of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
+from lightloom.synth.auto.search import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lightloom.core.task import Demand
+    from lightloom.instances.instance import Instance
+
+__all__ = ["demand_of"]
+
+
+def demand_of(
+    instance: Instance, algorithm: str, parameters: Mapping[str, object], *, known: str
+) -> Demand:
+    """Return the demand of an instance, if the one algorithm of its fabric is meant.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    algorithm, parameters
+        As asked for.
+    known
+        Name of the algorithm.
+
+    Raises
+    ------
+    InputError
+        A collective, another algorithm, or parameters.
+    """
+    task, kind = instance.communication, instance.fabric.kind
+    if isinstance(task, Collective):
+        raise InputError(
+            f"no algorithm for collectives on the fabric {kind!r} yet",
+            where=f"{instance.name}: collective",
+            found=task.op,
+            allowed="a [demand]",
+            fix="state what each node sends to each other one as a demand",
+        )
+    if algorithm not in (AUTO, known):
+        raise InputError(
+            f"unknown algorithm for a demand on the fabric {kind!r}",
+            where="algorithm",
+            found=algorithm,
+            allowed=f"{AUTO}, {known}",
+        )
+    if parameters:
+        what = "algorithms for demands take no parameters"
+        raise InputError(what, where="parameters", found=sorted(parameters))
+    return task

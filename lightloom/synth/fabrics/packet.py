@@ -1,0 +1,227 @@
+"""Fabrics without circuits: rounds are steps, and boxes of nodes suggest algorithms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from msgspec.structs import replace
+
+from lightloom.core.fabric import PacketFabric, step_ps
+from lightloom.core.schedule import StepPart
+from lightloom.core.units import transmission_ps
+from lightloom.instances.fabrics.bcube import BCube
+from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.superpod import SuperPod
+from lightloom.instances.fabrics.topoopt import TopoOpt
+from lightloom.instances.fabrics.torus import Torus
+from lightloom.synth.fabrics.plug import (
+    Arrangement,
+    FabricPlug,
+    Realiser,
+    TrainingLayout,
+)
+from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.realisation import Realisation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.traffic import TrafficRound
+
+__all__ = ["PLUG", "PacketRealiser"]
+
+PacketT = TypeVar("PacketT", bound=PacketFabric)
+
+_RINGS = ("all-gather", "all-reduce", "reduce-scatter")
+_MOST_ROWS = 2**21
+"""Transfers of a plan beyond which whole blocks are preferred to parts of them."""
+_DENSE = 16
+"""Numbers of links for each loaded one up to which a table of all is kept."""
+
+# What these save, reconfigurations, costs nothing where there are no circuits; their
+# plans are the dearest of all.
+_ONE_CONFIGURATION = ("fixed-digraph", "hub-sums")
+
+
+class PacketRealiser(Realiser[PacketT]):
+    """Makes every round a step; links are shared as replay shares them.
+
+    A kind of fabric whose links suggest algorithms says so in `shape` or `strides`.
+    """
+
+    predicts = True
+
+    @property
+    def ports(self) -> int:
+        """All other nodes."""
+        return max(1, self.fabric.node_count - 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The box that the nodes form, the last digit fastest; empty for none."""
+        return ()
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Strides of the rings that links form; empty for none."""
+        return ()
+
+    def arrange(self, task: Collective) -> Arrangement:
+        """Return the order of the task, with the box where all nodes take part.
+
+        No box where they stand in another order than that of their numbers.
+        """
+        whole = task.nodes == tuple(range(self.fabric.node_count))
+        return Arrangement({GIVEN_ORDER: task.nodes}, self.shape if whole else ())
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield the algorithms whose peers are neighbours, then those of all fabrics.
+
+        Algorithms that save reconfigurations are left out.
+        """
+        yield from self._neighbours(task, arrangement.shape)
+        for proposal in super().proposals(task, arrangement):
+            if proposal[0] not in _ONE_CONFIGURATION:
+                yield proposal
+
+    def _neighbours(
+        self, task: Collective, shape: tuple[int, ...]
+    ) -> Iterator[Proposal]:
+        """Yield the algorithms whose peers are a fabric's neighbours."""
+        whole = task.nodes == tuple(range(self.fabric.node_count))
+        if not whole or task.rank_count < 2:
+            return
+        if self.strides and task.op in _RINGS:
+            yield "parallel-rings", {"strides": list(self.strides)}
+        if not shape:
+            return
+        blocks = task.op not in ("all-reduce", "broadcast", "reduce")
+        many = blocks and task.rank_count**2 * len(shape) > _MOST_ROWS
+        for parts in (1,) if many else sorted({1, len(shape)}, reverse=True):
+            box = {"shape": list(shape), "parts": parts}
+            if task.op in _RINGS:
+                yield "torus-rings", {**box, "both_ways": 1}
+                yield "torus-rings", {**box}
+            yield "levels", {**box}
+            if task.op in ("broadcast", "reduce"):
+                yield "levels", {**box, "through_blocks": 1}
+
+    def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
+        """Return the time by what nodes send and receive; with `cuts` the exact one."""
+        each_ps = _links_step_ps if cuts else _nodes_step_ps
+        return sum(each_ps(self.fabric, round_) for round_ in rounds)
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return the rounds as steps."""
+        parts = tuple(
+            StepPart(index, None, None, round_.transfers)
+            for index, round_ in enumerate(rounds)
+        )
+        return Realisation((), parts)
+
+
+class _BCubeRealiser(PacketRealiser[BCube]):
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The digits of a node."""
+        return (self.fabric.radix,) * self.fabric.levels
+
+
+class _SuperPodRealiser(PacketRealiser[SuperPod]):
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Servers and their GPUs, where all servers are full."""
+        gpus = self.fabric.gpus_per_server
+        servers, rest = divmod(self.fabric.nodes, gpus)
+        return (servers, gpus) if not rest and servers > 1 and gpus > 1 else ()
+
+
+class _TopoOptRealiser(PacketRealiser[TopoOpt]):
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Its rings."""
+        return self.fabric.strides
+
+
+class _TorusRealiser(PacketRealiser[Torus]):
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Layers, rows and columns, those of one node left out."""
+        return tuple(size for size in reversed(self.fabric.sizes) if size > 1)
+
+
+def _nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
+    """Return the least that a step lasts by what each node sends and receives."""
+    busiest = 0
+    for ends in (round_.transfers.src, round_.transfers.dst):
+        moved = np.zeros(fabric.node_count, dtype=np.int64)
+        np.add.at(moved, ends, round_.size_bytes)
+        busiest = max(busiest, int(moved.max()))
+    return step_ps(fabric) + transmission_ps(busiest, fabric.node_bits_per_s)
+
+
+def _links_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
+    """Return how long a step lasts on a fabric without circuits."""
+    usage = fabric.link_usage(round_.transfers.src, round_.transfers.dst)
+    links, moved = _loads(usage.resource, round_.size_bytes[usage.circuit])
+    rates, kind = np.unique(fabric.link_bits_per_s(links), return_inverse=True)
+    most = np.zeros(len(rates), dtype=np.int64)
+    np.maximum.at(most, kind, moved)
+    slowest = max(map(transmission_ps, most.tolist(), rates.tolist()))
+    return step_ps(fabric) + slowest
+
+
+def _loads(resource: IntArray, size_bytes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the links that appear in a column, and the bytes that each carries."""
+    span = int(resource.max()) + 1
+    if span > _DENSE * len(resource):
+        links, place = np.unique(resource, return_inverse=True)
+        moved = np.zeros(len(links), dtype=np.int64)
+        np.add.at(moved, place, size_bytes)
+        return links, moved
+    # A table of all numbers up to the last is faster than a sort where it is short.
+    table = np.zeros(span, dtype=np.int64)
+    used = np.zeros(span, dtype=np.bool_)
+    np.add.at(table, resource, size_bytes)
+    used[resource] = True
+    links = np.flatnonzero(used)
+    return links, table[links]
+
+
+def _alike_switch(fabric: IdealSwitch, devices: int) -> IdealSwitch:
+    """Return a switch for two replicas: a ring with two different neighbours' links."""
+    return replace(fabric, nodes=2 * devices)
+
+
+def _alike_cluster(fabric: ElectricalCluster, devices: int) -> ElectricalCluster | None:
+    """Return two servers, or two replicas, where neither is cut by the other."""
+    server = fabric.nodes_per_server
+    if fabric.nodes % server or (devices % server and server % devices):
+        return None
+    return replace(fabric, nodes=2 * max(devices, server))
+
+
+PLUG = (
+    FabricPlug("packet", realiser=PacketRealiser[PacketFabric]),
+    FabricPlug("bcube", realiser=_BCubeRealiser),
+    FabricPlug(
+        "electrical-cluster",
+        realiser=PacketRealiser[ElectricalCluster],
+        layout=TrainingLayout(alike=_alike_cluster),
+    ),
+    FabricPlug(
+        "ideal-switch",
+        realiser=PacketRealiser[IdealSwitch],
+        layout=TrainingLayout(alike=_alike_switch),
+    ),
+    FabricPlug("superpod", realiser=_SuperPodRealiser),
+    FabricPlug("topoopt", realiser=_TopoOptRealiser),
+    FabricPlug("torus", realiser=_TorusRealiser),
+)

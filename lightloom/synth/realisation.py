@@ -1,0 +1,48 @@
+"""Realisations: traffic rounds as the segments and steps of a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import FluidTransfers, Segment, StepPart, Transfers
+
+
+__all__ = ["Realisation", "take_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Realisation:
+    """Segments and steps that carry some rounds, as in a schedule.
+
+    Attributes
+    ----------
+    segments
+        What each plane holds, in the order of the file; none without circuits.
+    parts
+        The steps, one for each round, in order of (step, segment).
+    """
+
+    segments: tuple[Segment, ...]
+    parts: tuple[StepPart, ...]
+
+
+def take_rows(
+    transfers: Transfers | FluidTransfers, rows: IntArray
+) -> Transfers | FluidTransfers:
+    """Return some rows of transfers.
+
+    Parameters
+    ----------
+    transfers
+        The transfers of a step.
+    rows
+        Row numbers, shape (rows,), in the order wanted.
+    """
+    columns = {
+        column.name: getattr(transfers, column.name)[rows]
+        for column in fields(transfers)
+    }
+    return replace(transfers, **columns)
