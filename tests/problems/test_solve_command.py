@@ -166,3 +166,16 @@ def test_placements_are_no_schedule(tmp_path: Path) -> None:
     result = run("solve", path, "--problem", "placement", "-o", str(file))
     assert "no schedules" in one_error(result)
     assert not file.exists()
+
+
+@pytest.mark.parametrize("problem", ["ocs", "ring"])
+def test_synthesis_writes_the_answer_to_the_problem(
+    problem: str, tmp_path: Path
+) -> None:
+    """A demand on such a fabric has the same schedule either way, byte for byte."""
+    instance = asked(problem, tmp_path)
+    solved, synthesised = tmp_path / "solved.jsonl", tmp_path / "synthesised.jsonl"
+    answer = ("solve", instance, "--problem", problem, "--solver", "lightloom")
+    run_json(*answer, "-o", str(solved), "--json")
+    run_json("synth", instance, "-o", str(synthesised), "--json")
+    assert solved.read_bytes() == synthesised.read_bytes()

@@ -17,6 +17,9 @@ from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES, op_of
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.replay import replay
 from lightloom.synth.algorithms import ALGORITHMS
@@ -215,3 +218,30 @@ def test_few_waveguides_split_rounds_within_their_step() -> None:
     assert schedule.step_count == 1
     assert len(schedule.segments) >= 8
     _run_on_buffers(schedule)
+
+
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        Ocs(nodes=4, switches=3, bits_per_second_per_node=10**12),
+        Ring(nodes=4, wavelengths=4),
+    ],
+)
+def test_fabrics_with_an_algorithm_for_demands_only(fabric: AnyFabric) -> None:
+    """Collectives are refused, and so are algorithms and parameters of others."""
+    with pytest.raises(InputError, match=r"no algorithm for collectives.*\[demand\]"):
+        synthesise(_instance(fabric, "all-reduce", 64))
+    demand = Instance("demand", fabric, Demand.from_rows([(0, 1, 5), (2, 3, 7)]))
+    with pytest.raises(InputError, match=r"greedy.*auto, "):
+        synthesise(demand, "greedy")
+    with pytest.raises(InputError, match="take no parameters"):
+        synthesise(demand, parameters={"pieces": 1})
+    _checked(demand, "auto")
+
+
+def test_shapes_are_filled_in_where_nodes_form_a_box() -> None:
+    """As `auto` would state them."""
+    schedule = _checked(
+        _instance(Torus(rows=3, cols=4), "all-reduce", 12 * 64), "levels"
+    )
+    assert schedule.algorithm.parameters["shape"] == [3, 4]
