@@ -1,4 +1,4 @@
-"""Workers: processes of this machine, or a Dask cluster that is there already."""
+"""Workers: threads of this program with a fork server each, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import contextlib
 import logging
 import os
 import queue
-import signal
 import threading
-from multiprocessing import resource_tracker
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lightloom.bench.isolation import end_runs
 from lightloom.bench.versions import worker_versions
 from lightloom.core.errors import InputError
+from lightloom.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Executor
 
-__all__ = ["connected", "default_workers"]
+__all__ = ["Workers", "connected", "default_workers", "local_workers"]
 
 _ANSWER_S = 10.0
 """A scheduler that has not answered by then is not there."""
@@ -25,6 +28,24 @@ _SLACK_S = 2.0
 """How much longer than its own time-out a client may take to say so."""
 _WORKERS_S = 60.0
 """Workers that have not come by then do not come."""
+
+_PAUSE_S = 0.05
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who runs jobs.
+
+    Attributes
+    ----------
+    executor
+        Takes jobs.
+    count
+        How many runs go on at a time.
+    """
+
+    executor: Executor
+    count: int
 
 
 def default_workers() -> int:
@@ -36,87 +57,62 @@ def default_workers() -> int:
 
 
 @contextlib.contextmanager
-def connected(scheduler: str | None = None, workers: int = 1) -> Iterator[Any]:
-    """Yield a ``distributed.Client`` whose workers run this very code.
+def local_workers(count: int) -> Iterator[Workers]:
+    """Yield workers on this machine; what still runs ends with the block.
+
+    Parameters
+    ----------
+    count
+        Runs at a time, at least 1.
+    """
+    if count < 1:
+        what, allowed = "invalid number of workers", "at least 1"
+        raise InputError(what, where="--workers", found=count, allowed=allowed)
+    executor = ThreadPoolExecutor(count)
+    try:
+        yield Workers(executor, count)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        last = threading.Thread(target=executor.shutdown)
+        last.start()
+        while last.is_alive():  # a run may be about to begin
+            end_runs()
+            last.join(_PAUSE_S)
+
+
+@contextlib.contextmanager
+def connected(scheduler: str) -> Iterator[Workers]:
+    """Yield the workers of a Dask cluster, which run this very code.
 
     Parameters
     ----------
     scheduler
-        Address of a scheduler, for example ``tcp://10.0.0.1:8786``; ``None``: a
-        cluster of processes of this machine, which ends with the block.
-    workers
-        Processes of a local cluster, one run at a time each.
+        Address of a scheduler, for example ``tcp://10.0.0.1:8786``.
 
     Raises
     ------
     InputError
-        The scheduler does not answer within ten seconds, has no workers, or its
-        workers have another version of lightloom, Python or a solver.
+        Dask is not installed; the scheduler does not answer within ten seconds, has
+        no workers, or its workers have another version of lightloom, Python or a
+        solver.
     """
+    require("distributed", "dask", "runs on a cluster")
     # A worker that is lost and found again is told by rows, not by log lines.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with contextlib.ExitStack() as stack:
-        if scheduler is None:
-            client = _local(stack, workers)
-        else:
-            client = _remote(stack, scheduler)
-            _check_workers(client, scheduler)
-        yield client
+    with _remote(scheduler) as client:
+        _check_workers(client, scheduler)
+        count = sum(client.nthreads().values())
+        yield Workers(client.get_executor(pure=False), count)
 
 
-def _local(stack: contextlib.ExitStack, workers: int) -> Any:  # noqa: ANN401
-    from distributed import Client, LocalCluster
-    from distributed.utils import LoopRunner
-
-    if workers < 1:
-        allowed = "at least 1"
-        raise InputError(
-            "no workers", where="--workers", found=workers, allowed=allowed
-        )
-    with _deaf():
-        runner = LoopRunner(asynchronous=False)
-        runner.start()
-    stack.callback(runner.stop)
-    cluster = stack.enter_context(
-        LocalCluster(
-            loop=runner.loop,
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # any port; the default may be taken
-            scheduler_kwargs={"dashboard": False},
-            memory_limit=0,  # runs have limits of their own
-            silence_logs=logging.CRITICAL,
-        )
-    )
-    return stack.enter_context(Client(cluster))
-
-
-@contextlib.contextmanager
-def _deaf() -> Iterator[None]:
-    """Have threads that start in the block, and their processes, not hear Ctrl-C.
-
-    It is for this thread to end the workers; left to themselves each would end with a
-    traceback.
-    """
-    # Its start, which the first process brings about, would undo what is done here.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _remote(stack: contextlib.ExitStack, scheduler: str) -> Any:  # noqa: ANN401
+def _remote(scheduler: str) -> Any:  # noqa: ANN401
     what = f"the scheduler does not answer within {_ANSWER_S:.0f} s"
     try:
-        return stack.enter_context(_client_in_time(scheduler))
+        return _client_in_time(scheduler)
     except (OSError, queue.Empty):
         pass
     except (ValueError, TypeError):
-        what = "not the address of a scheduler"
+        what = "invalid address of a scheduler"
     allowed = "an address as `dask scheduler` prints it, tcp://HOST:PORT"
     raise InputError(what, where="--scheduler", found=scheduler, allowed=allowed)
 

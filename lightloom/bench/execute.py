@@ -16,7 +16,7 @@ from lightloom.core.outcome import Limit, Outcome, Reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.bench.events import Event
+    from lightloom.bench.clock import Event
     from lightloom.bench.job import Job
     from lightloom.problems import OwnAnswer
     from lightloom.solvers import SolveOptions

@@ -1,9 +1,9 @@
-"""The nursery: a process with everything imported, that forks one child for each run.
+"""The fork server: a process with everything imported, that forks one for each run.
 
-It reads pickled jobs from stdin and writes a pickled `Report` for each to stdout. A
-run's process starts in milliseconds, and what happens to it happens to it alone. The
-nursery itself computes nothing: it watches, and ends a run with all its processes
-when that is due, or when whoever started the nursery goes away.
+It is sent jobs and sends a `Report` for each. A run's process starts in milliseconds,
+and what happens to it happens to it alone. The server itself computes nothing: it
+watches, and ends a run with all its processes when that is due, or when whoever
+started the server goes away.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ import contextlib
 import gc
 import importlib
 import os
-import pickle
 import pkgutil
-import signal
 import sys
 import tempfile
-from typing import TYPE_CHECKING, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING
 
-from lightloom.bench import session
-from lightloom.bench.events import Found
+from lightloom.bench.job import Job
 from lightloom.bench.watch import Watch
+from lightloom.isolation import process_tree
+from lightloom.isolation.forked_process import ForkedProcess
 
 if TYPE_CHECKING:
-    from lightloom.bench.events import Event
-    from lightloom.bench.job import Job
-    from lightloom.bench.watch import Report
+    from multiprocessing.connection import Connection
 
-_STDIN = 0
+    from lightloom.isolation.parent_channel import ParentChannel
+
 _ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
 _LIBRARIES = (
     "lightloom.bench.execute",
@@ -41,57 +40,35 @@ _LIBRARIES = (
 """What rooms and their libraries import where they use it."""
 
 
-def main() -> None:
-    """Serve jobs until stdin ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is not ours
-    channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    session.adopt_orphans()
+def serve(parent: ParentChannel) -> None:
+    """Serve jobs until nobody is left who asks.
+
+    Parameters
+    ----------
+    parent
+        Sends a `Job` at a time, and is sent its `Report`.
+    """
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109  (sys.path has strings)
+    process_tree.adopt_orphans()
     _preload()
     while True:
         try:
-            job = pickle.load(sys.stdin.buffer)  # noqa: S301  (who started us)
+            job = parent.receive()
         except EOFError:
             return
-        pickle.dump(run(job, alarm=_STDIN), channel)
-        channel.flush()
+        assert isinstance(job, Job)
+        with tempfile.TemporaryFile() as words:
+            run = ForkedProcess(partial(_live, job), words.fileno())
+            parent.send(Watch(job, run, words, parent).report())
 
 
-def run(job: Job, alarm: int) -> Report:
-    """Run a job in a child of this process; see `Watch.report`."""
-    with tempfile.TemporaryFile() as words:
-        events, told = os.pipe()
-        pid = os.fork()
-        if not pid:
-            os.close(events)
-            _live(job, told, words.fileno())
-        os.close(told)
-        return Watch(job, pid, events, words).report(alarm)
+def _live(job: Job, told: Connection) -> None:
+    """Be the run."""
+    process_tree.end_with_parent()
+    process_tree.die_first()
+    from lightloom.bench.execute import execute
 
-
-def _live(job: Job, told: int, words: int) -> NoReturn:
-    """Be the run: alone in a session, heard by the nursery, gone at the end."""
-    try:
-        os.setsid()
-        session.end_with_parent()
-        session.die_first()
-        with open(os.devnull, "rb") as nothing:  # noqa: PTH123
-            os.dup2(nothing.fileno(), 0)
-        os.dup2(words, 1)
-        os.dup2(words, 2)
-
-        def tell(event: Event) -> None:
-            packed = pickle.dumps(event)
-            message = len(packed).to_bytes(8, "big") + packed
-            while message:
-                message = message[os.write(told, message) :]
-
-        from lightloom.bench.execute import execute
-
-        tell(Found(execute(job, tell)))
-        os._exit(0)
-    finally:
-        os._exit(1)
+    told.send(execute(job, told.send))
 
 
 def _preload() -> None:
@@ -108,7 +85,3 @@ def _preload() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
-
-
-if __name__ == "__main__":
-    main()

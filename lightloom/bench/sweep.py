@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightloom.bench.isolation import run_isolated
 from lightloom.core.errors import NoAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Future
 
+    from lightloom.bench.cluster import Workers
     from lightloom.bench.job import Job
     from lightloom.bench.results import ResultsFile
     from lightloom.bench.row import Row
@@ -37,13 +39,13 @@ def pending(jobs: Iterable[Job], rows: Iterable[Row]) -> tuple[Job, ...]:
 def sweep(
     jobs: Sequence[Job],
     results: ResultsFile,
-    client: Any,  # noqa: ANN401  (distributed is loaded by those who run)
+    workers: Workers,
     tell: Callable[[Row], None] | None = None,
 ) -> tuple[Row, ...]:
-    """Run jobs on the workers of a cluster; each row is on disk before the next.
+    """Run jobs by workers; each row is on disk before the next.
 
-    A run whose worker is lost is given to another one, up to four times; then its row
-    says so.
+    A run whose worker on a cluster is lost is given to another one, up to four times;
+    then its row says so.
 
     Parameters
     ----------
@@ -51,8 +53,8 @@ def sweep(
         What is to be run; handed out in this order.
     results
         Where rows are appended, in the order they come in.
-    client
-        A ``distributed.Client``.
+    workers
+        Of this machine or of a cluster.
     tell
         Told of every row.
 
@@ -65,66 +67,49 @@ def sweep(
     NoAnswerError
         The scheduler went away. The rows so far are kept.
     """
-    return _Sweep(list(jobs), results, client, tell or (lambda _: None)).run()
+    queue = iter(jobs)
+    waiting: dict[Future[Row], tuple[Job, float, str]] = {}
+    rows: list[Row] = []
+
+    def submit(count: int) -> None:
+        for job in itertools.islice(queue, count):
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            future = workers.executor.submit(run_isolated, job)
+            waiting[future] = job, time.perf_counter(), now
+
+    submit(_AHEAD * max(1, workers.count))
+    try:
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                row = _row(future, *waiting.pop(future))
+                results.append(row)
+                rows.append(row)
+                if tell is not None:
+                    tell(row)
+                submit(1)
+    except CancelledError:
+        what = f"the scheduler went away; {len(rows)} new rows are kept"
+        fix = "the same command runs the rest"
+        raise NoAnswerError(what, where=results.path, fix=fix) from None
+    finally:
+        for future in waiting:
+            future.cancel()
+    return tuple(rows)
 
 
-@dataclass
-class _Sweep:
-    jobs: list[Job]
-    results: ResultsFile
-    client: Any
-    tell: Callable[[Row], None]
-    waiting: dict[str, tuple[Job, float, str]] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
-
-    def run(self) -> tuple[Row, ...]:
-        """Hand out jobs as rows come in, a few ahead of the workers."""
-        from distributed import as_completed
-
-        jobs = iter(self.jobs)
-        slots = max(1, sum(self.client.nthreads().values()))
-        window = itertools.islice(jobs, _AHEAD * slots)
-        futures = as_completed([self._submitted(job) for job in window])
-        try:
-            for future in futures:
-                self._take(future)
-                for job in itertools.islice(jobs, 1):
-                    futures.add(self._submitted(job))
-        except BaseException:
-            self._cancel(futures)
+def _row(future: Future[Row], job: Job, start: float, started: str) -> Row:
+    """Return the row of a run that is over, also of one that was lost."""
+    try:
+        return future.result()
+    except CancelledError:
+        raise
+    except Exception as problem:
+        # The name is enough: Dask is there if it has raised, and only then.
+        if type(problem).__name__ != "KilledWorker":
             raise
-        return tuple(self.rows)
-
-    def _submitted(self, job: Job) -> Any:  # noqa: ANN401
-        future = self.client.submit(run_isolated, job, pure=False)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.waiting[future.key] = (job, time.perf_counter(), now)
-        return future
-
-    def _take(self, future: Any) -> None:  # noqa: ANN401
-        from distributed.scheduler import KilledWorker
-
-        job, start, started = self.waiting.pop(future.key)
-        if future.cancelled():
-            what = f"the scheduler went away; {len(self.rows)} new rows are kept"
-            fix = "the same command runs the rest"
-            raise NoAnswerError(what, where=self.results.path, fix=fix)
-        problem = future.exception()
-        if isinstance(problem, KilledWorker):
-            wall_s = time.perf_counter() - start
-            row = job.lost("every worker that had the run was lost", wall_s, started)
-        elif problem is not None:
-            raise problem
-        else:
-            row = future.result()
-        self.results.append(row)
-        self.rows.append(row)
-        self.tell(row)
-
-    def _cancel(self, futures: Any) -> None:  # noqa: ANN401
-        """Take back what is not done, where somebody is left to be told."""
-        if self.client.status == "running":
-            self.client.cancel([future for future, _ in futures.queue.queue])
+        wall_s = time.perf_counter() - start
+        return job.lost("every worker that had the run was lost", wall_s, started)
 
 
 def tally(rows: Iterable[Row]) -> str:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import pickle
-import select
 import signal
 import time
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from lightloom.bench import session
-from lightloom.bench.events import Answered, Found, Progressed, Started
+from lightloom.bench.clock import Phase
 from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.row import Ending, Finding
+from lightloom.isolation import process_tree
 
 if TYPE_CHECKING:
+    from lightloom.bench.clock import Event
     from lightloom.bench.job import Job
     from lightloom.bench.row import Point
+    from lightloom.isolation.forked_process import ForkedProcess
+    from lightloom.isolation.parent_channel import ParentChannel
 
 __all__ = ["Report", "Watch"]
 
@@ -34,7 +37,6 @@ _VERIFY_S = 600.0
 """Verification is not in the time limit, but it ends too."""
 _TAIL_BYTES = 400
 """How much of a dead run's last words is quoted."""
-_READ_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -61,66 +63,55 @@ class Watch:
     ----------
     job
         What it is doing.
-    pid
-        Its process: leader of a session, or about to be.
-    events
-        Where it tells its events; closed here.
+    run
+        Its process.
     words
         What it writes to stdout and stderr.
+    parent
+        Where the report goes. If nobody is left there, the run is ended, and this
+        process with it.
     """
 
     job: Job
-    pid: int
-    events: int
+    run: ForkedProcess
     words: BinaryIO
+    parent: ParentChannel
     _finding: Finding | None = None
     _trace: list[Point] = field(default_factory=list)
-    _heard: bytes = b""
     _peak_bytes: int = 0
     _due: float = 0.0
-    _phase: str = "start-up"
+    _phase: Phase = Phase.START_UP
 
-    def report(self, alarm: int) -> Report:
-        """Return what became of the run, when all its processes are gone.
-
-        Parameters
-        ----------
-        alarm
-            A file that becomes readable when nobody waits for the report any more:
-            the run is then ended, and this process with it.
-        """
+    def report(self) -> Report:
+        """Return what became of the run, when all its processes are gone."""
         self._due = time.monotonic() + _START_UP_S
         kills = _out_of_memory_kills()
-        handle = os.pidfd_open(self.pid)
         try:
-            why = self._watch(handle, alarm)
+            why = self._watch()
         finally:
-            session.kill(self.pid)
-        _, status, usage = os.wait4(self.pid, 0)
+            process_tree.end_descendants(os.getpid())
+            code, peak_bytes = self.run.end()
         self._hear()
-        os.close(handle)
-        os.close(self.events)
-        session.reap()
-        peak_bytes = max(self._peak_bytes, usage.ru_maxrss * 1024)
+        self.run.messages.close()
+        _reap()
         if self._finding is None:
             if why is None:
-                why = self._died(status, memory=_out_of_memory_kills() > kills)
+                why = self._died(code, memory=_out_of_memory_kills() > kills)
             self._finding = msgspec.structs.replace(why, trace=tuple(self._trace))
-        return Report(self._finding, peak_bytes)
+        return Report(self._finding, max(self._peak_bytes, peak_bytes))
 
-    def _watch(self, handle: int, alarm: int) -> Finding | None:
+    def _watch(self) -> Finding | None:
         """Wait until the run ends; return why it has to be ended, if it has."""
         limit, pause_s = self.job.memory_limit_bytes, _SOON_S
+        parent = self.parent.fileno()
         while True:
-            ready, _, _ = select.select([self.events, handle, alarm], [], [], pause_s)
-            if alarm in ready:
-                session.kill(self.pid)
+            if parent in wait([self.run.messages, parent], pause_s):
+                process_tree.end_descendants(os.getpid())
                 os._exit(1)
-            if self.events in ready:
-                self._hear()
-            held = session.resident_bytes(session.members(self.pid))
+            gone = not self._hear() or self.run.ended
+            held = process_tree.resident_bytes(os.getpid())
             self._peak_bytes = max(self._peak_bytes, held)
-            if self._finding is not None or handle in ready:
+            if self._finding is not None or gone:
                 return None
             if limit is not None and held > limit:
                 detail = f"held {held:,} bytes, allowed {limit:,}; killed"
@@ -130,38 +121,31 @@ class Watch:
                 return Finding(ending=Ending.TIMED_OUT, detail=detail)
             pause_s = min(_LATE_S, pause_s * 1.2)
 
-    def _hear(self) -> None:
-        """Take in the events that have been told, as far as they are complete."""
-        while select.select([self.events], [], [], 0)[0]:
-            told = os.read(self.events, _READ_BYTES)
-            if not told:
-                break
-            self._heard += told
-        while len(self._heard) >= 8:
-            end = 8 + int.from_bytes(self._heard[:8], "big")
-            if len(self._heard) < end:
-                return
-            event = pickle.loads(self._heard[8:end])  # noqa: S301  (our own child)
-            self._heard = self._heard[end:]
-            self._take(event)
+    def _hear(self) -> bool:
+        """Take in what has been told; return whether more may come."""
+        try:
+            while self.run.messages.poll():
+                self._take(self.run.messages.recv())
+        except (EOFError, OSError):
+            return False
+        return True
 
-    def _take(self, event: object) -> None:
-        if isinstance(event, Started):
-            told = self.job.solver != OWN and not is_callable(self.job.solver)
-            grace_s = _GRACE_S if told and self.job.problem != COMPLETION_TIME else 0.0
-            self._due = time.monotonic() + self.job.time_limit_s + grace_s
-            self._phase = "the search"
-        elif isinstance(event, Progressed):
-            self._trace.append(event.point)
-        elif isinstance(event, Answered):
-            self._due = time.monotonic() + _VERIFY_S
-            self._phase = "verification"
-        elif isinstance(event, Found):
-            self._finding = event.finding
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Finding):
+            self._finding = event
+        elif not isinstance(event, Phase):
+            self._trace.append(event)
+        else:
+            self._phase = event
+            limit_s = _VERIFY_S
+            if event is Phase.SEARCH:
+                told = self.job.solver != OWN and not is_callable(self.job.solver)
+                told = told and self.job.problem != COMPLETION_TIME
+                limit_s = self.job.time_limit_s + (_GRACE_S if told else 0.0)
+            self._due = time.monotonic() + limit_s
 
-    def _died(self, status: int, *, memory: bool) -> Finding:
+    def _died(self, code: int, *, memory: bool) -> Finding:
         """Return the finding of a process that ended by itself."""
-        code = os.waitstatus_to_exitcode(status)
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         self.words.seek(0, os.SEEK_END)
         self.words.seek(max(0, self.words.tell() - _TAIL_BYTES))
@@ -170,6 +154,13 @@ class Watch:
         if memory and code == -signal.SIGKILL:
             return Finding(ending=Ending.OUT_OF_MEMORY, detail=f"{detail}, by Linux")
         return Finding(ending=Ending.CRASHED, detail=detail)
+
+
+def _reap() -> None:
+    """Take leave of the orphans of a run."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _out_of_memory_kills() -> int:

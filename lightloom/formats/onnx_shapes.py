@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.core.extras import require
 from lightloom.formats.compression import open_reading
 
 if TYPE_CHECKING:
@@ -65,21 +66,28 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
 
     Weights are not loaded, only their shapes.
 
+    Parameters
+    ----------
+    path
+        The file, perhaps compressed.
+    batch_size
+        Samples in a batch, at least 1.
+
     Raises
     ------
+    MissingExtraError
+        The package onnx is not installed.
     InputError
-        The package onnx is missing, or the file cannot be read.
+        The file does not exist, or cannot be read.
     FormatError
         It is too long or no ONNX file; an input has an axis of unknown length beside
         the batch; shapes contradict each other.
     """
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError
-        from onnx.shape_inference import InferenceError
-    except ImportError:
-        what, fix = "ONNX files need the package onnx", "install lightloom[onnx]"
-        raise InputError(what, where=str(path), fix=fix) from None
+    require("onnx", "onnx", "ONNX files", where=str(path))
+    import onnx
+    from google.protobuf.message import DecodeError
+    from onnx.shape_inference import InferenceError
+
     try:
         with open_reading(path, most_bytes=MOST_MODEL_BYTES) as file:
             model = onnx.load_model_from_string(file.read())

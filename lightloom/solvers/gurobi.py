@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightloom.core.errors import InputError
+from lightloom.core.extras import install_command
 from lightloom.core.outcome import Limit
 from lightloom.solvers.adapter import (
     LINEAR_AND_INTEGER,
@@ -46,7 +47,7 @@ REQUIREMENT = Requirement(
     (12, 0),
     (14, 0),
     "the interface used here is that of 12 and 13",
-    'install "lightloom[gurobi]"',
+    install_command("gurobi"),
 )
 
 VERDICTS: dict[str, tuple[Verdict, Limit | None]] = {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightloom.core.errors import InputError
+from lightloom.core.extras import install_command
 from lightloom.core.outcome import Limit
 from lightloom.solvers.adapter import Answer, UnknownStatusError, Verdict
 from lightloom.solvers.availability import Requirement
@@ -31,7 +32,7 @@ REQUIREMENT = Requirement(
     (9, 14),
     (9, 16),
     "the interface used here is that of 9.14 and 9.15",
-    'install "ortools>=9.14,<9.16"',
+    install_command("ortools"),
 )
 
 VERDICTS: dict[str, Verdict] = {

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
+from lightloom.isolation.deadline import TimeIsOverError, deadline
 from lightloom.solvers.adapter import Answer, Verdict
 from lightloom.solvers.availability import SolverUnavailableError
 from lightloom.solvers.child import solve_in_child
-from lightloom.solvers.deadline import TimeIsOverError, deadline
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.registry import SOLVERS
 from lightloom.solvers.solution_point import load, rounded, violation

@@ -1,26 +1,20 @@
-"""The solver's process: reads jobs from stdin, writes what happens to a pipe.
-
-`main` is run by `lightloom.solvers.child`. Pickles go
-both ways, between a process and the child that it started itself. What a solver
-writes to stdout goes to stderr.
-"""
+"""The solver's process: takes jobs from `lightloom.solvers.child` and solves them."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import queue
-import signal
-import sys
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
+from lightloom.isolation.process_tree import die_first
 from lightloom.solvers.progress import Reporter
 
 if TYPE_CHECKING:
-    from lightloom.solvers.adapter import Adapter, Answer
+    from lightloom.isolation.parent_channel import ParentChannel
+    from lightloom.solvers.adapter import Adapter
     from lightloom.solvers.options import SolveOptions
     from lightloom.solvers.standard_form import StandardForm
 
@@ -45,79 +39,50 @@ class Started:
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
-    """The solver has answered."""
-
-    answer: Answer
-
-
-@dataclass(frozen=True, eq=False)
-class Broken:
+class Raised:
     """The adapter raised an error."""
 
     error: BaseException
 
 
-def main() -> None:
-    """Serve jobs until the parent closes its end."""
-    with contextlib.suppress(OSError, ValueError):  # a terminal's Ctrl-C is not ours
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    _die_first()
+def serve(parent: ParentChannel) -> None:
+    """Serve jobs until nobody is left who asks.
+
+    Parameters
+    ----------
+    parent
+        Sends `Job` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and then
+        an `Answer` or `Raised`.
+    """
+    die_first()
     jobs: queue.SimpleQueue[tuple[Job, Reporter]] = queue.SimpleQueue()
-    voice = _Voice(channel)
-    reader = threading.Thread(target=_read, args=(jobs, voice), daemon=True)
-    reader.start()
+    threading.Thread(target=_read, args=(jobs, parent), daemon=True).start()
     while True:
         job, reporter = jobs.get()
-        voice.say(_serve(job, reporter, voice))
+        try:
+            limit = job.options.memory_limit_bytes
+            if limit is not None:
+                _warm_up(job)
+                _hold_to(limit)
+            parent.send(Started())
+            parent.send(job.adapter.solve(job.form, job.options, reporter))
+        except Exception as problem:  # noqa: BLE001  (told to the parent)
+            parent.send(Raised(problem))
 
 
-def _serve(job: Job, reporter: Reporter, voice: _Voice) -> Done | Broken:
-    """Run a job; every error of the adapter becomes a message."""
-    limit = job.options.memory_limit_bytes
-    try:
-        if limit is not None:
-            _warm_up(job)
-            _hold_to(limit)
-        voice.say(Started())
-        return Done(job.adapter.solve(job.form, job.options, reporter))
-    except Exception as problem:  # noqa: BLE001  (told to the parent)
-        return Broken(problem)
-
-
-class _Voice:
-    """Writes whole messages to the parent, from any thread."""
-
-    def __init__(self, channel: BinaryIO) -> None:
-        self._channel = channel
-        self._lock = threading.Lock()
-
-    def say(self, message: object) -> None:
-        """Write a message; a parent that went away ends the process."""
-        with self._lock:
-            try:
-                pickle.dump(message, self._channel)
-                self._channel.flush()
-            except OSError:
-                os._exit(1)
-
-
-def _read(jobs: queue.SimpleQueue[tuple[Job, Reporter]], voice: _Voice) -> None:
+def _read(jobs: queue.SimpleQueue[tuple[Job, Reporter]], parent: ParentChannel) -> None:
     """Take messages from the parent until it goes away, and the process with it."""
     reporter: Reporter | None = None
     while True:
         try:
-            message: Any = pickle.load(sys.stdin.buffer)  # noqa: S301  (our parent)
+            message = parent.receive()
         except (EOFError, OSError, pickle.UnpicklingError):
             os._exit(0)
         except Exception as problem:  # noqa: BLE001  (an adapter we cannot import)
-            voice.say(Broken(problem))
+            parent.send(Raised(problem))
             continue
         if isinstance(message, Job):
-            reporter = Reporter(voice.say, maximise=message.form.maximise)
+            reporter = Reporter(parent.send, maximise=message.form.maximise)
             jobs.put((message, reporter))
         elif reporter is not None:
             reporter.stop()
@@ -157,14 +122,3 @@ def _hold_to(limit_bytes: int) -> None:
     if hard != resource.RLIM_INFINITY:
         total = min(total, hard)
     resource.setrlimit(resource.RLIMIT_AS, (total, hard))
-
-
-def _die_first() -> None:
-    """Ask Linux to end this process, not its parent, when memory runs out."""
-    with (
-        contextlib.suppress(OSError),
-        open(  # noqa: PTH123
-            "/proc/self/oom_score_adj", "w", encoding="ascii"
-        ) as file,
-    ):
-        file.write("800")

@@ -118,7 +118,7 @@ def kills_a_worker_once(instance: Instance, seed: int) -> OwnAnswer:
 
 
 def _kill_worker() -> None:
-    """Kill the parent of the nursery, which is our parent."""
+    """Kill the parent of the fork server, which is our parent."""
     status = Path(f"/proc/{os.getppid()}/status").read_text(encoding="ascii")
     worker = next(line for line in status.splitlines() if line.startswith("PPid:"))
     os.kill(int(worker.split()[1]), signal.SIGKILL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from lightloom.bench import isolation
 from lightloom.bench.isolation import run_isolated
 from lightloom.bench.row import Ending, Proof
+from lightloom.isolation.child_process import idle_processes
 from tests.bench.suites import job_of, suite_of
 
 if TYPE_CHECKING:
@@ -175,9 +177,12 @@ def test_a_solver_keeps_its_time_limit(tmp_path: Path) -> None:
     assert row.finding.solve_s < 20
 
 
-def test_a_nursery_that_was_ended_is_replaced(tmp_path: Path) -> None:
-    """The next job finds another one."""
+def test_a_fork_server_that_was_ended_is_replaced(tmp_path: Path) -> None:
+    """The next job starts another one."""
     job = job_of(tmp_path, "tiny")
     run_isolated(job)
-    isolation._nursery()._process.kill()  # noqa: SLF001
+    server = idle_processes.take(isolation._SERVER)  # noqa: SLF001
+    assert server is not None
+    os.kill(server.pid, signal.SIGKILL)
+    idle_processes.keep(isolation._SERVER, server)  # noqa: SLF001
     assert run_isolated(job).finding.ending is Ending.OPTIMAL

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import signal
 import socket
@@ -12,11 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.bench import cluster
-from lightloom.bench.cluster import connected
+from lightloom.bench.cluster import connected, local_workers
 from lightloom.bench.results import ResultsFile, read_results
 from lightloom.bench.row import Ending
 from lightloom.bench.sweep import pending, sweep
 from lightloom.core.errors import InputError
+from lightloom.isolation.process_tree import descendants
 from tests.bench.faulty import MARKER
 from tests.bench.suites import forget_code_version, suite_of
 
@@ -26,17 +29,51 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+    from lightloom.bench.cluster import Workers
     from lightloom.bench.job import Job
 
 # A worker that is killed leaves its sockets to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@contextlib.contextmanager
+def dask_cluster(workers: int) -> Iterator[Client]:
+    """Start a Dask cluster of processes of this machine."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any port; the default may be taken
+            scheduler_kwargs={"dashboard": False},
+            memory_limit=0,  # runs have limits of their own
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    """Two local workers."""
-    with connected(workers=2) as found:
+    """Two workers."""
+    with dask_cluster(2) as found:
         yield found
+
+
+@pytest.fixture(params=["local", "dask"])
+def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """Two workers of each kind."""
+    if request.param == "local":
+        with local_workers(2) as found:
+            yield found
+    else:
+        client = request.getfixturevalue("client")
+        with connected(client.scheduler.address) as found:
+            yield found
 
 
 def tiny_jobs(folder: Path, count: int, solver: str = "tiny") -> tuple[Job, ...]:
@@ -46,22 +83,42 @@ def tiny_jobs(folder: Path, count: int, solver: str = "tiny") -> tuple[Job, ...]
 
 
 def test_every_job_gets_a_row_and_none_a_second_one(
-    client: Client, tmp_path: Path
+    workers: Workers, tmp_path: Path
 ) -> None:
     """An interrupted sweep goes on where it stopped; the file says the same."""
     jobs = tiny_jobs(tmp_path, 12)
     path = tmp_path / "results.jsonl"
     told: list[str] = []
     with ResultsFile(path) as file:
-        sweep(jobs[:5], file, client, lambda row: told.append(row.key))
+        sweep(jobs[:5], file, workers, lambda row: told.append(row.key))
     assert sorted(told) == sorted(job.key for job in jobs[:5])
     with ResultsFile(path) as file:
         rest = pending(jobs, file.rows)
         assert rest == jobs[5:]
-        sweep(rest, file, client)
+        sweep(rest, file, workers)
     rows = read_results(path)
     assert sorted(row.key for row in rows) == sorted(job.key for job in jobs)
     assert pending(jobs, rows) == ()
+
+
+def test_an_interrupted_sweep_leaves_nothing_running(tmp_path: Path) -> None:
+    """Its runs end with it, and their processes; rows so far are kept."""
+    jobs = (*tiny_jobs(tmp_path, 1), *tiny_jobs(tmp_path, 2, "sleeper"))
+    path = tmp_path / "results.jsonl"
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {process.pid for process in descendants(os.getpid())}
+    with (
+        pytest.raises(KeyboardInterrupt),
+        ResultsFile(path) as file,
+        local_workers(2) as workers,
+    ):
+        sweep(jobs, file, workers, interrupt)
+    assert len(read_results(path)) == 1
+    after = {process.pid for process in descendants(os.getpid())}
+    assert len(after - before) <= 1  # the fork server of the first run waits
 
 
 def test_a_killed_worker_loses_no_row(client: Client, tmp_path: Path) -> None:
@@ -96,8 +153,8 @@ def kill_in_the_middle(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with ResultsFile(path) as file:
-        sweep(jobs, file, client, lambda _: done.release())
+    with connected(client.scheduler.address) as workers, ResultsFile(path) as file:
+        sweep(jobs, file, workers, lambda _: done.release())
     killer.join()
     assert len(killed) == 2
     rows = read_results(path)
@@ -113,7 +170,8 @@ def test_a_run_whose_worker_is_lost_is_given_to_another(
     monkeypatch.setenv(MARKER, str(tmp_path / "killed"))
     jobs = tiny_jobs(tmp_path, 3, "kills_a_worker_once")
     with (
-        connected(workers=1) as alone,
+        dask_cluster(1) as client,
+        connected(client.scheduler.address) as alone,
         ResultsFile(tmp_path / "results.jsonl") as file,
     ):
         rows = sweep(jobs, file, alone)
@@ -130,7 +188,8 @@ def test_a_run_that_loses_every_worker_is_a_row(tmp_path: Path) -> None:
     jobs = tiny_jobs(tmp_path, 1, "kills_its_worker")
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        connected(workers=1) as alone,
+        dask_cluster(1) as client,
+        connected(client.scheduler.address) as alone,
         ResultsFile(tmp_path / "results.jsonl") as file,
     ):
         (row,) = sweep(jobs, file, alone)

@@ -196,5 +196,5 @@ def test_without_the_package_it_says_what_to_install(
 ) -> None:
     """One line, and no traceback."""
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(InputError, match=r"install lightloom\[onnx\]"):
+    with pytest.raises(InputError, match=r"pip install 'lightloom\[onnx\]'"):
         read_onnx(tmp_path / "net.onnx", 1)

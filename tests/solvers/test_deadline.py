@@ -10,8 +10,8 @@ import pyomo.environ as pyo
 import pytest
 
 from lightloom.core.outcome import Limit, Reason
+from lightloom.isolation.deadline import TimeIsOverError, deadline
 from lightloom.solvers import SolveOptions, build_and_run, built
-from lightloom.solvers.deadline import TimeIsOverError, deadline
 from tests.solvers.small_models import knapsack, require
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.instances.instance_file import parse_instance
+from lightloom.isolation.process_tree import descendants
 from lightloom.testing import check_synthesiser
 from lightloom.testing.conformance import check
 from lightloom.testing.conformance.invalid_tasks import nonsense
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 def _failed(report: ConformanceReport) -> set[str]:
     return {result.name for result in report.properties if result.failed}
+
+
+def _children() -> set[int]:
+    return {process.pid for process in descendants(os.getpid())}
 
 
 def _message(report: ConformanceReport, name: str) -> str:
@@ -95,13 +100,13 @@ def test_failing_examples_are_small() -> None:
 
 def test_a_synthesiser_that_hangs_is_ended() -> None:
     """It is given up after a few time-outs, and nothing is left running."""
-    start = time.perf_counter()
+    before, start = _children(), time.perf_counter()
     report = check_synthesiser(subjects.hanging, examples=50, limit_s=0.3)
     assert time.perf_counter() - start < 30
     assert report.cut_short
     assert report.examples < 50
     assert _message(report, "answers") == "no answer within 0.3 s"
-    assert not multiprocessing.active_children()
+    assert _children() == before
 
 
 def test_refusing_everything_is_no_success() -> None:
@@ -168,9 +173,10 @@ def test_closures_can_be_checked() -> None:
 )
 def test_questions_that_make_no_sense(arguments: dict[str, object], words: str) -> None:
     """What cannot be checked is refused by a message, and no process is left."""
+    before = _children()
     with pytest.raises(InputError, match=words):
         check_synthesiser(**arguments)  # type: ignore[arg-type]
-    assert not multiprocessing.active_children()
+    assert _children() == before
 
 
 TASKS = (

@@ -236,6 +236,6 @@ def test_without_hypothesis_one_line_says_so() -> None:
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     first, second = done.stdout.splitlines()
-    assert first.startswith("MissingHypothesisError ")
+    assert first.startswith("MissingExtraError ")
     assert "pip install 'lightloom[testing]'" in first
     assert second in first

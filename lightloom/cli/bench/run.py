@@ -133,7 +133,7 @@ def _run(
     scheduler: str | None,
     workers: int | None,
 ) -> tuple[Row, ...]:
-    from lightloom.bench.cluster import connected, default_workers
+    from lightloom.bench.cluster import connected, default_workers, local_workers
     from lightloom.bench.sweep import sweep
 
     done = 0
@@ -147,8 +147,13 @@ def _run(
             tell(f"{done} of {len(jobs)} ({who})")
 
         try:
-            with connected(scheduler, workers or default_workers()) as client:
-                return sweep(jobs, file, client, report)
+            chosen = (
+                local_workers(workers or default_workers())
+                if scheduler is None
+                else connected(scheduler)
+            )
+            with chosen as those:
+                return sweep(jobs, file, those, report)
         except KeyboardInterrupt:
             say(f"{done} of {len(jobs)} rows kept; the same command runs the rest")
             raise

@@ -17,7 +17,11 @@ from lightloom.testing.conformance.report import (
     Example,
     PropertyResult,
 )
-from lightloom.testing.conformance.synthesiser_process import Refusal, Subject, Trouble
+from lightloom.testing.conformance.synthesiser_process import (
+    Refusal,
+    SynthesiserProcess,
+    Trouble,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -91,7 +95,7 @@ def check_synthesiser(
     kinds = None if kinds is None else tuple(kinds)
     tasks = None if tasks is None else tuple(tasks)
     fabrics(kinds)  # refuses unknown ones before anything is started
-    suite = _Suite(Subject(fn, limit_s), kinds, tasks, seed, progress)
+    suite = _Suite(SynthesiserProcess(fn, limit_s), kinds, tasks, seed, progress)
     try:
         suite.subject.start()
         return suite.report(examples)
@@ -104,7 +108,7 @@ class _Suite:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: SynthesiserProcess,
         kinds: tuple[str, ...] | None,
         tasks: tuple[str, ...] | None,
         seed: int,

@@ -1,4 +1,4 @@
-"""The subject of a check: somebody's function, in a process of its own.
+"""Somebody's synthesiser, in a process of its own.
 
 It may raise, hang, end its process or return rubbish; all of that comes back as data.
 """
@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import multiprocessing
 import os
 import pickle
-import signal
 import sys
-import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lightloom.core.errors import InfeasibleError, InputError, LightloomError
 from lightloom.core.schedule import Schedule
+from lightloom.isolation.forked_process import ForkedProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
-    from multiprocessing.context import ForkProcess
 
     from lightloom.instances.instance import Instance
 
@@ -60,7 +58,7 @@ class Trouble:
 Reply: TypeAlias = Schedule | Refusal | Trouble
 
 
-class Subject:
+class SynthesiserProcess:
     """A synthesiser in a child process, which is replaced when it is lost.
 
     Calls go to one process one after another, as they would in a program. What it
@@ -77,16 +75,15 @@ class Subject:
     Raises
     ------
     InputError
-        The name is not of that form, there is no such function, or the platform
-        cannot fork.
+        The platform cannot fork.
     """
 
     def __init__(self, target: Synthesiser | str, limit_s: float) -> None:
-        if "fork" not in multiprocessing.get_all_start_methods():
+        if not hasattr(os, "fork"):
             what = "a synthesiser is checked in a forked process"
             raise InputError(what, found=sys.platform, fix="use Linux or macOS")
         self.target, self.limit_s = target, limit_s
-        self._child: tuple[ForkProcess, Connection] | None = None
+        self._process: ForkedProcess | None = None
 
     @property
     def name(self) -> str:
@@ -98,11 +95,17 @@ class Subject:
         return f"{module}:{name}" if module else str(name)
 
     def ask(self, instance: Instance, seed: int) -> Reply:
-        """Return what the function makes of an instance and a seed."""
-        if self._child is None:
+        """Return what the function makes of an instance and a seed.
+
+        Parameters
+        ----------
+        instance, seed
+            Its arguments.
+        """
+        if self._process is None:
             self.start()
-        assert self._child is not None
-        process, pipe = self._child
+        assert self._process is not None
+        pipe = self._process.messages
         try:
             pipe.send((instance, seed))
             if not pipe.poll(self.limit_s):
@@ -110,10 +113,7 @@ class Subject:
                 return Trouble(f"no answer within {self.limit_s:g} s", timed_out=True)
             reply: Reply = pickle.loads(pipe.recv_bytes())  # noqa: S301  (our child)
         except (EOFError, OSError):
-            process.join(self.limit_s)
-            code = process.exitcode
-            self.stop()
-            return Trouble(f"ended its process, exit code {code}")
+            return Trouble(f"ended its process, exit code {self.stop()}")
         except Exception as problem:  # noqa: BLE001  (whatever a stranger has pickled)
             return Trouble(f"its schedule cannot be read: {one_line(problem)}")
         return reply
@@ -124,58 +124,46 @@ class Subject:
         Raises
         ------
         InputError
-            If the function cannot be had.
+            The name is not of that form, or there is no such function.
         """
-        context = multiprocessing.get_context("fork")
-        ours, theirs = context.Pipe()
-        # No daemon: it may want children of its own.
-        process = context.Process(target=_live, args=(self.target, ours, theirs))
-        with warnings.catch_warnings():
-            # Idle threads of numerical libraries: they have handlers for forks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            process.start()
-        theirs.close()
-        self._child = process, ours
+        self._process = ForkedProcess(partial(_live, self.target))
+        pipe = self._process.messages
         ready = f"it was not imported within {self.limit_s:g} s"
         with contextlib.suppress(EOFError, OSError):
-            if ours.poll(self.limit_s):
+            if pipe.poll(self.limit_s):
                 ready = "it ended the process that imported it"
-                ready = str(ours.recv())
+                ready = str(pipe.recv())
         if ready != _READY:
             self.stop()
-            what = "no such synthesiser"
+            what = "invalid synthesiser"
             allowed = "module:function, importable from here"
             raise InputError(f"{what}: {ready}", where=self.name, allowed=allowed)
 
-    def stop(self) -> None:
-        """End the child, with whatever it has started."""
-        if self._child is None:
-            return
-        process, pipe = self._child
-        self._child = None
-        pipe.close()
-        if process.pid is not None:
-            # Its own group, once it got that far; itself in any case.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                if os.getpgid(process.pid) == process.pid:
-                    os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.join()
-        process.close()
+    def stop(self) -> int | None:
+        """End the child, with whatever it has started; return its exit code."""
+        if self._process is None:
+            return None
+        process, self._process = self._process, None
+        code, _ = process.end()
+        process.messages.close()
+        return code
 
 
 def one_line(problem: BaseException) -> str:
-    """Return an exception as one line, type first."""
+    """Return an exception as one line, type first.
+
+    Parameters
+    ----------
+    problem
+        Of any kind; a long message is cut off.
+    """
     text = " ".join(str(problem).split())[:_MOST_DETAIL]
     kind = type(problem).__name__
     return f"{kind}: {text}" if text else kind
 
 
-def _live(target: Synthesiser | str, ours: Connection, pipe: Connection) -> None:
+def _live(target: Synthesiser | str, pipe: Connection) -> None:
     """Be the child: load the function, then answer until nobody asks."""
-    ours.close()
-    os.setpgid(0, 0)
-    os.dup2(2, 1)
     try:
         function = _load(target) if isinstance(target, str) else target
     except BaseException as problem:  # noqa: BLE001  (a stranger's module)
@@ -183,12 +171,10 @@ def _live(target: Synthesiser | str, ours: Connection, pipe: Connection) -> None
         pipe.send(what)
         return
     pipe.send(_READY)
-    while True:
-        try:
+    with contextlib.suppress(EOFError):
+        while True:
             instance, seed = pipe.recv()
-        except EOFError:
-            return
-        pipe.send_bytes(_reply(function, instance, seed))
+            pipe.send_bytes(_reply(function, instance, seed))
 
 
 def _load(target: str) -> Synthesiser:

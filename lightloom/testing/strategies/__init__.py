@@ -6,22 +6,9 @@ schedules that break exactly one. Needs the extra ``testing``.
 
 from __future__ import annotations
 
-from lightloom.core.errors import InputError
+from lightloom.core.extras import MissingExtraError, require
 
-
-class MissingHypothesisError(InputError, ImportError):
-    """Hypothesis, which the strategies are made of, is not installed."""
-
-
-try:
-    import hypothesis
-except ImportError:
-    raise MissingHypothesisError(
-        "hypothesis is not installed",
-        where="lightloom.testing.strategies",
-        fix="install it: pip install 'lightloom[testing]'",
-    ) from None
-del hypothesis
+require("hypothesis", "testing", "strategies of tasks and schedules")
 
 from lightloom.testing.strategies.broken_schedules import (  # noqa: E402
     break_schedule,
@@ -43,7 +30,7 @@ from lightloom.testing.strategies.tasks import (  # noqa: E402
 
 __all__ = [
     "BrokenSchedule",
-    "MissingHypothesisError",
+    "MissingExtraError",
     "break_schedule",
     "broken_schedules",
     "collectives",

@@ -1,0 +1,234 @@
+"""Child processes: a fresh Python that answers messages and cannot break this one.
+
+`multiprocessing` would run the main module of the program again in each child, which
+a script without ``if __name__ == "__main__"`` does not survive, and refuses to start
+children in daemons, which workers of Dask are; so the interpreter is started plainly.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lightloom.isolation.process_tree import end_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_MAIN = "from lightloom.isolation.parent_channel import main; main({!r})"
+_MOST_LAST_WORDS = 400
+"""Characters of what a child wrote last that are quoted."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """The child has ended: no more messages will come."""
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A person pressed Ctrl-C."""
+
+
+class ChildProcess:
+    """A Python process of its own that serves messages.
+
+    Parameters
+    ----------
+    serve
+        What it runs, as ``module:function``: takes a `ParentChannel`, and returns or
+        ends when receiving from it says that this process is gone.
+    log
+        Whether what it writes to stdout and stderr goes to our stderr; otherwise the
+        end of it is kept for `how_it_ended`.
+    environment
+        Variables to set for it.
+    """
+
+    def __init__(
+        self,
+        serve: str,
+        *,
+        log: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        path = os.pathsep.join(filter(None, sys.path))
+        self._words = None if log else tempfile.TemporaryFile()  # noqa: SIM115
+        self._popen = subprocess.Popen(  # noqa: S603  (our own module)
+            [sys.executable, "-P", "-c", _MAIN.format(serve)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._words,
+            env={**os.environ, **(environment or {}), "PYTHONPATH": path},
+            **_own_group(),
+        )
+        self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self.killed = False
+        """Whether `kill` was called."""
+
+    def _listen(self) -> None:
+        """Queue what the child says, then that it is gone."""
+        assert self._popen.stdout is not None
+        try:
+            while True:
+                self._messages.put(pickle.load(self._popen.stdout))  # noqa: S301
+        except (EOFError, OSError, pickle.UnpicklingError):
+            pass  # it ended, perhaps within a message
+        except Exception:  # noqa: BLE001  (a message that cannot be read here)
+            self._popen.kill()
+        self._messages.put(Gone())
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._popen.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._popen.poll() is None
+
+    def send(self, message: object) -> None:
+        """Send a message; a child that is gone is noticed by `receive`.
+
+        Parameters
+        ----------
+        message
+            Anything that can be pickled.
+        """
+        assert self._popen.stdin is not None
+        packed = pickle.dumps(message)
+        with contextlib.suppress(OSError, ValueError):
+            self._popen.stdin.write(packed)
+            self._popen.stdin.flush()
+
+    def receive(self, timeout_s: float | None = None) -> object:
+        """Return the next message, `Gone` if the child has ended.
+
+        Parameters
+        ----------
+        timeout_s
+            Longest time to wait; ``None``: until there is one.
+
+        Raises
+        ------
+        queue.Empty
+            There was no message within the time.
+        """
+        return self._messages.get(timeout=timeout_s)
+
+    @contextlib.contextmanager
+    def interrupts_as_messages(self) -> Iterator[None]:
+        """Have Ctrl-C give an `Interrupted` message in the block: none is lost.
+
+        Only in the main thread, and where Ctrl-C would otherwise raise.
+        """
+        main = threading.current_thread() is threading.main_thread()
+        if (
+            not main
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        ):
+            yield
+            return
+        signal.signal(signal.SIGINT, lambda *_: self._messages.put(Interrupted()))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def how_it_ended(self) -> str:
+        """Return signal or exit code and last words of a child that is gone."""
+        code = self._popen.wait()
+        how = (
+            f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        )
+        if self._words is None:
+            return how
+        self._words.seek(0)
+        words = " ".join(self._words.read().decode(errors="replace").split())
+        return f"{how}: ... {words[-_MOST_LAST_WORDS:]}" if words else how
+
+    def kill(self) -> None:
+        """End the child with all it has started, and release everything."""
+        self.killed = True
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        if self.running:
+            end_tree(self.pid)
+        with contextlib.suppress(OSError):
+            self._popen.stdin.close()
+        self._popen.wait()
+        self._listener.join()
+        self._popen.stdout.close()
+        if self._words is not None:
+            self._words.close()
+
+
+def _own_group() -> dict[str, Any]:
+    """Return what keeps a terminal's Ctrl-C from reaching a child."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"process_group": 0}
+
+
+class IdleProcesses:
+    """Children that wait for their next work, by name; ended when the program ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[int, str], list[ChildProcess]] = {}
+        atexit.register(self.end)
+
+    def take(self, name: str) -> ChildProcess | None:
+        """Return a waiting child that still runs.
+
+        Parameters
+        ----------
+        name
+            As it was kept. Children of the process that this one was forked from are
+            not ours.
+        """
+        while True:
+            with self._lock:
+                waiting = self._waiting.get((os.getpid(), name))
+                child = waiting.pop() if waiting else None
+            if child is None or child.running:
+                return child
+            child.kill()
+
+    def keep(self, name: str, child: ChildProcess) -> None:
+        """Keep a child for the next work under a name.
+
+        Parameters
+        ----------
+        name
+            For `take`.
+        child
+            Without work.
+        """
+        with self._lock:
+            self._waiting.setdefault((os.getpid(), name), []).append(child)
+
+    def end(self) -> None:
+        """End all waiting children that are ours."""
+        with self._lock:
+            ours = [key for key in self._waiting if key[0] == os.getpid()]
+            children = [child for key in ours for child in self._waiting.pop(key)]
+        for child in children:
+            child.kill()
+
+
+idle_processes = IdleProcesses()
+"""Those of this program."""
