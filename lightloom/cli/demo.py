@@ -37,7 +37,7 @@ def command(ctx: click.Context, out: str) -> None:
     """Run the demonstration."""
     from lightloom.core.units import MIB
     from lightloom.instances.catalogue import fabrics
-    from lightloom.report.demo import demonstrate
+    from lightloom.papers.demonstration import demonstrate
 
     known = fabrics()
     rack, switch = known[_RACK], cast("IdealSwitch", known[_SWITCH])

@@ -43,7 +43,7 @@ def command(name: str | None, out: str | None) -> None:
         paths = reproduction.save(folder)
     write_table(reproduction.data_table())
     write_table(reproduction.comparison_table())
-    for note in reproduction.notes:
+    for note in chosen.notes:
         write_text(f"note: {note}")
     for path in paths:
         say(f"wrote {path}")

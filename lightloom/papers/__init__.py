@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from lightloom.core.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from lightloom.papers.reproduction import Figure
 
-    from lightloom.papers.reproduction import Reproduction
+__all__ = ["FIGURES", "PAPERS", "figure"]
 
-__all__ = ["FIGURES", "PAPERS", "Figure", "figure"]
-
-PAPERS = ("lumorph", "ramp", "sipac", "sipml")
-"""Folders here; names of figures begin with theirs."""
-
-
-class Figure(Protocol):
-    """A figure of a paper; each module here offers one as ``FIGURE``."""
-
-    @property
-    def name(self) -> str:
-        """Name on the command line, for example ``lumorph-fig7``."""
-
-    @property
-    def title(self) -> str:
-        """What the figure shows, in one line."""
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Compute the figure from schedules; `progress` is told what is being done."""
-
+PAPERS = {"lumorph": "LUMORPH", "ramp": "RAMP", "sipac": "SiPAC", "sipml": "SiP-ML"}
+"""Titles of the papers by their folders; names of figures begin with these."""
 
 FIGURES: Catalogue[Figure] = Catalogue(
     *(f"{__name__}.{paper}" for paper in PAPERS), attribute="FIGURE", noun="figure"
@@ -39,7 +21,12 @@ FIGURES: Catalogue[Figure] = Catalogue(
 
 
 def figure(name: str) -> Figure:
-    """Return a figure by name.
+    """Return a figure.
+
+    Parameters
+    ----------
+    name
+        Its name, for example ``lumorph-fig7``.
 
     Raises
     ------

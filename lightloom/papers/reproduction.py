@@ -1,56 +1,116 @@
-"""What comes out of computing a figure: data, a plot, and the paper beside ours."""
+"""A figure or table of a paper, declared; computed, it is a `Reproduction`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+import inspect
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from lightloom.papers import PAPERS
+from lightloom.papers.data import Data
 from lightloom.report.csv_file import save_csv
 from lightloom.report.plots import save_plot
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from rich.table import Table
 
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Row, Tell, Value
     from lightloom.report.plots import Panel
 
-_CLAIMS = ("claim", "paper", "ours", "verdict", "why")
-
-Value = int | float | str | None
-
-
-class Verdict(StrEnum):
-    """How a claim of the paper fares."""
-
-    MATCHES = "matches"
-    DIFFERS = "differs"
-    NOT_REPRODUCIBLE = "not reproducible"
+_CLAIM_COLUMNS = ("claim", "paper", "ours", "verdict", "why")
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A claim of the paper beside what was computed.
+class Figure:
+    """A figure or table of a paper.
 
     Attributes
     ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        The two values, in words.
-    verdict
-        How they compare.
-    why
-        Why they differ, or what input is missing; may be empty for a match.
+    name
+        On the command line: paper and number, for example ``lumorph-fig7``.
+    title
+        What it shows, in one line.
+    columns
+        Names of the columns of its data, with units.
+    compute
+        Yields the rows. Takes a function that is told what is being done, and
+        settings by name, all with the values of the paper as defaults.
+    claims
+        Yields what the paper claims beside what the data say.
+    panels
+        Yields the panels of the plot.
+    notes
+        What a reader must know to read the numbers.
+    changes
+        Settings other than the defaults, by name.
     """
 
-    claim: str
-    paper: str
-    ours: str
-    verdict: Verdict
-    why: str = ""
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    compute: Callable[..., Iterable[Row]]
+    claims: Callable[[Data], Iterable[Comparison]]
+    panels: Callable[[Data], Iterable[Panel]]
+    notes: tuple[str, ...]
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Paper and number as papers cite them, for example ``LUMORPH Fig. 7``."""
+        paper, number = self.name.split("-")
+        kind = number.rstrip("0123456789ab")
+        words = {"fig": "Fig.", "table": "Table"}
+        return f"{PAPERS[paper]} {words[kind]} {number.removeprefix(kind)}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `compute` is called with, by name."""
+        parameters = inspect.signature(self.compute).parameters.values()
+        defaults = {
+            each.name: each.default
+            for each in parameters
+            if each.default is not inspect.Parameter.empty
+        }
+        return {**defaults, **self.changes}
+
+    def at(self, **changes: object) -> Figure:
+        """Return the figure with some settings changed, for example smaller.
+
+        Parameters
+        ----------
+        changes
+            Settings by name.
+
+        Raises
+        ------
+        TypeError
+            If `compute` has no such setting.
+        """
+        unknown = set(changes) - set(self.settings)
+        if unknown:
+            message = f"{self.name} has no settings {sorted(unknown)}"
+            raise TypeError(message)
+        return replace(self, changes={**self.changes, **changes})
+
+    def run(self, tell: Tell) -> Reproduction:
+        """Compute the rows, judge the claims and lay out the plot.
+
+        Parameters
+        ----------
+        tell
+            Told what is being done.
+        """
+        given = self.settings
+        data = Data(self.columns, tuple(self.compute(tell, **given)), given)
+        tell("comparing with the paper")
+        return Reproduction(
+            self, data, tuple(self.claims(data)), tuple(self.panels(data))
+        )
 
 
 @dataclass(frozen=True)
@@ -59,61 +119,63 @@ class Reproduction:
 
     Attributes
     ----------
-    name, title
-        As in the catalogue.
-    columns, rows
+    figure
+        What was asked for.
+    data
         The data behind it.
     comparisons
         The paper's claims beside ours.
-    notes
-        What a reader must know to read the numbers.
     panels
         The plot.
     """
 
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
+    figure: Figure
+    data: Data
     comparisons: tuple[Comparison, ...]
-    notes: tuple[str, ...]
     panels: tuple[Panel, ...]
 
     def data_table(self) -> Table:
         """Return the data as a terminal table."""
-        first = self.rows[0] if self.rows else ()
+        rows = self.data.rows
         columns = [
             Column(name.replace("_", " "), number=not isinstance(value, str))
-            for name, value in zip(self.columns, first, strict=False)
+            for name, value in zip(
+                self.data.columns, rows[0] if rows else (), strict=False
+            )
         ]
-        rows = [[_shown(value) for value in row] for row in self.rows]
-        return terminal_table(columns, rows, title=f"{self.name}: {self.title}")
+        return terminal_table(
+            columns,
+            [[_shown(value) for value in row] for row in rows],
+            title=f"{self.figure.name}: {self.figure.title}",
+        )
 
     def comparison_table(self) -> Table:
         """Return the claims as a terminal table."""
-        columns = [
-            Column(name) for name in ("claim", "paper", "ours", "verdict", "why")
-        ]
-        rows = [
-            (entry.claim, entry.paper, entry.ours, str(entry.verdict), entry.why)
-            for entry in self.comparisons
-        ]
-        return terminal_table(columns, rows, title="beside the paper")
+        return terminal_table(
+            [Column(name) for name in _CLAIM_COLUMNS],
+            [entry.row() for entry in self.comparisons],
+            title="beside the paper",
+        )
 
     def save(self, folder: Path) -> tuple[Path, ...]:
-        """Write ``data.csv``, ``comparison.csv``, the PNG and the SVG to `folder`."""
+        """Write ``data.csv``, ``comparison.csv``, the PNG and the SVG.
+
+        Parameters
+        ----------
+        folder
+            Made if it is not there.
+
+        Returns
+        -------
+        The four paths.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         data, claims = folder / "data.csv", folder / "comparison.csv"
-        save_csv(self.columns, self.rows, data)
-        save_csv(
-            _CLAIMS,
-            [
-                (entry.claim, entry.paper, entry.ours, str(entry.verdict), entry.why)
-                for entry in self.comparisons
-            ],
-            claims,
-        )
-        return (data, claims, *save_plot(self.panels, folder / self.name))
+        save_csv(self.data.columns, self.data.rows, data)
+        save_csv(_CLAIM_COLUMNS, [entry.row() for entry in self.comparisons], claims)
+        title = f"{self.figure.label}: {self.figure.title}"
+        plots = save_plot(self.panels, folder / self.figure.name, title=title)
+        return (data, claims, *plots)
 
 
 def _shown(value: Value) -> str | int | None:

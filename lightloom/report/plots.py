@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import itertools
+import textwrap
 from dataclasses import dataclass, field
 from math import isclose
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from lightloom.formats.atomic import atomic_write
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+LineStyle: TypeAlias = Literal["-", "--", ":", ""]
+Kind: TypeAlias = Literal["lines", "bars", "dots", "stack", "matrix"]
 
 COLOURS = (
     "#0072B2",
@@ -38,6 +42,8 @@ _MARK_DASHES = (":", "-.", (0, (6, 3)))
 """Of horizontal marks, which the legend tells apart."""
 _MIDDLE = 0.5
 _FEW_DECADES = 10**2.5
+_CHARACTERS_AN_INCH = 11
+"""Of a title; wider ones go on in the next line."""
 _DENSE = 16
 """More points than this are drawn without markers."""
 _RC: Any = {
@@ -64,7 +70,7 @@ class Series:
     label
         Name in the legend.
     x, y
-        Points; for bars `x` are the names of the groups, equal in all series.
+        Points; for bars and dots `x` are the names of the groups, equal in all series.
     style
         Line style; dashed for what is not ours, empty for points alone.
     colour
@@ -76,7 +82,7 @@ class Series:
     label: str
     x: Sequence[float] | Sequence[str]
     y: Sequence[float]
-    style: Literal["-", "--", ":", ""] = "-"
+    style: LineStyle = "-"
     colour: int | None = None
     markers: bool = True
 
@@ -101,11 +107,12 @@ class Panel:
     series
         What is drawn.
     kind
-        ``lines``, ``bars`` in groups, ``stack``: one bar a group, series on top
-        of one another, the total above unless all are alike; or ``matrix``: a row
-        for each series, the darker the larger, zeros white.
+        ``lines``; ``bars`` in groups; ``dots`` in groups; ``stack``: one bar a group,
+        series on top of one another, the total above unless all are alike; or
+        ``matrix``: a row for each series, the darker the larger, zeros white.
     x_log, y_log
-        Base of a logarithmic axis, or ``None`` for a linear one.
+        Base of a logarithmic axis, or ``None`` for a linear one. Bars have none: the
+        length of a bar says nothing where the axis has no zero.
     x_ticks
         Places and texts of the ticks, or ``None`` to let them be chosen.
     marks
@@ -116,15 +123,31 @@ class Panel:
     x_label: str
     y_label: str
     series: Sequence[Series]
-    kind: Literal["lines", "bars", "stack", "matrix"] = "lines"
+    kind: Kind = "lines"
     x_log: int | None = None
     y_log: int | None = None
     x_ticks: Sequence[tuple[float, str]] | None = None
     marks: Sequence[Mark] = field(default=())
 
+    def __post_init__(self) -> None:
+        if self.kind in ("bars", "stack") and self.y_log:
+            message = f"{self.kind} on a logarithmic axis: draw dots"
+            raise ValueError(message)
 
-def save_plot(panels: Sequence[Panel], stem: Path) -> tuple[Path, Path]:
+
+def save_plot(
+    panels: Sequence[Panel], stem: Path, *, title: str = ""
+) -> tuple[Path, Path]:
     """Draw panels side by side into ``stem.png`` and ``stem.svg``.
+
+    Parameters
+    ----------
+    panels
+        From left to right.
+    stem
+        Path of both files without their endings.
+    title
+        Above all panels.
 
     Returns
     -------
@@ -139,7 +162,7 @@ def save_plot(panels: Sequence[Panel], stem: Path) -> tuple[Path, Path]:
 
     paths = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
     with mpl.rc_context(_RC):
-        figure = draw(panels)
+        figure = draw(panels, title=title)
         for path, metadata in zip(
             paths, ({"Software": None}, {"Date": None}), strict=True
         ):
@@ -150,19 +173,31 @@ def save_plot(panels: Sequence[Panel], stem: Path) -> tuple[Path, Path]:
     return paths
 
 
-def draw(panels: Sequence[Panel]) -> Figure:
-    """Return the panels side by side as a matplotlib figure, one legend below."""
+def draw(panels: Sequence[Panel], *, title: str = "") -> Figure:
+    """Return the panels side by side as a matplotlib figure, one legend below.
+
+    Parameters
+    ----------
+    panels
+        From left to right.
+    title
+        Above all panels.
+    """
     from matplotlib.figure import Figure
 
     widths = [_panel_inches(panel) for panel in panels]
     figure = Figure(figsize=(max(5.2, sum(widths)), 4.4), layout="constrained")
     figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr,call-arg]
+    if title:
+        lines = textwrap.wrap(title, int(_CHARACTERS_AN_INCH * figure.get_figwidth()))
+        figure.suptitle("\n".join(lines), fontsize=11)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     labels: dict[str, Artist] = {}
     for panel, pair in zip(panels, axes, strict=True):
         {
             "lines": _draw_lines,
             "bars": _draw_bars,
+            "dots": _draw_dots,
             "stack": _draw_stack,
             "matrix": _draw_matrix,
         }[panel.kind](pair, panel)
@@ -218,6 +253,38 @@ def _draw_bars(axes: Axes, panel: Panel) -> None:
             color=COLOURS[colour % len(COLOURS)],
         )
         axes.bar_label(bars, fmt="%g", fontsize=7, padding=1)
+    if panel.series:
+        axes.set_xticks(list(groups), [str(name) for name in panel.series[0].x])
+    axes.grid(visible=False, axis="x")
+
+
+def _draw_dots(axes: Axes, panel: Panel) -> None:
+    groups = range(len(panel.series[0].x)) if panel.series else range(0)
+    apart = 0.7 / max(len(panel.series), 1)
+    for place, series in enumerate(panel.series):
+        colour = place if series.colour is None else series.colour
+        left = apart * (place - (len(panel.series) - 1) / 2)
+        axes.plot(
+            [group + left for group in groups],
+            series.y,
+            linestyle="",
+            label=series.label,
+            color=COLOURS[colour % len(COLOURS)],
+            marker=_MARKERS[colour % len(_MARKERS)],
+            markersize=6,
+        )
+        for group, y in zip(groups, series.y, strict=True):
+            axes.annotate(
+                f"{y:g}",
+                (group + left, y),
+                (0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7,
+            )
+    for group in groups[1:]:
+        axes.axvline(group - 0.5, color="#dddddd", linewidth=0.6)
+    axes.margins(y=0.12)
     if panel.series:
         axes.set_xticks(list(groups), [str(name) for name in panel.series[0].x])
     axes.grid(visible=False, axis="x")

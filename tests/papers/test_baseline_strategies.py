@@ -31,10 +31,9 @@ from lightloom.papers.ramp.baseline_strategies import (
     RING,
     plans,
 )
-from lightloom.papers.ramp.collective_estimates import Processor
 from lightloom.papers.ramp.ramp_estimate import Box, boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
-from lightloom.papers.ramp.repeated_steps import Run, together, total
+from lightloom.papers.ramp.repeated_steps import Processor, Run, together, total
 from lightloom.replay import replay
 from lightloom.synth.ramp.ways import ways
 from lightloom.synth.synthesise import synthesise

@@ -9,12 +9,8 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Collective
-from lightloom.papers.ramp.collective_estimates import (
-    Processor,
-    broadcast_loads,
-    estimate,
-    ramp_loads,
-)
+from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
+from lightloom.papers.ramp.repeated_steps import Processor, total
 from lightloom.replay import replay
 from lightloom.synth.ramp.shape import Shape
 from lightloom.synth.ramp.tree import grow, tree_stream
@@ -27,8 +23,9 @@ GBIT = 10**9
 @pytest.mark.parametrize(("size", "us"), [(10**6, 13.42), (10**9, 1834.8)])
 def test_golden_times(size: int, us: float) -> None:
     """All-reduce on 65,536 nodes of 12.8 Tb/s: eight steps of 1.45 us and more."""
-    loads = ramp_loads(Shape(32, 32, 64), "all-reduce", size, 32, 400 * GBIT)
-    found = estimate(loads, 1_450_000, Processor())
+    shape = Shape(32, 32, 64)
+    runs = ramp_runs(shape, "all-reduce", size, 32, 400 * GBIT, 1_450_000)
+    found = total(runs, Processor())
     assert found.steps == 8
     assert found.head_to_head_ps == 8 * 1_450_000
     assert float(found.total_ps) / 1e6 == pytest.approx(us, rel=4e-4)
@@ -62,10 +59,9 @@ def test_replay_agrees(op: str, sizes: tuple[int, int, int]) -> None:
     # A power of two, so that every step lasts a whole number of picoseconds.
     size = 2**20
     (way, *_) = ways(fabric, Collective(op, nodes, size), "steps")
-    loads = ramp_loads(
-        Shape(*sizes), op, size, fabric.groups, fabric.transceiver_bits_per_s
-    )
-    found = estimate(loads, fabric.alpha_ps, Processor())
+    rate = fabric.transceiver_bits_per_s
+    runs = ramp_runs(Shape(*sizes), op, size, fabric.groups, rate, fabric.alpha_ps)
+    found = total(runs, Processor())
     moving = found.head_to_head_ps + found.head_to_tail_ps
     assert replay(way.schedule(0)).completion_time_ps == moving
 
@@ -84,8 +80,9 @@ def test_a_broadcast_agrees_too() -> None:
         tuple(event for event in events if isinstance(event, Segment)),
         tuple(event for event in events if isinstance(event, StepPart)),
     )
-    loads = broadcast_loads(2**26, 16, tree.depth, fabric.node_bits_per_s)
-    found = estimate(loads, fabric.alpha_ps, Processor())
+    rate = fabric.node_bits_per_s
+    run = broadcast_run(2**26, 16, tree.depth, rate, fabric.alpha_ps)
+    found = total([run], Processor())
     assert found.steps == 16 + 2 - 1 == made.step_count
     moving = found.head_to_head_ps + found.head_to_tail_ps
     assert 0 <= replay(made).completion_time_ps - moving < found.steps
@@ -94,7 +91,7 @@ def test_a_broadcast_agrees_too() -> None:
 def test_an_operation_there_is_not() -> None:
     """Named, with those there are."""
     with pytest.raises(InputError, match="reduce-scatter"):
-        list(ramp_loads(Shape(2, 2, 4), "scan", 1, 2, GBIT))
+        list(ramp_runs(Shape(2, 2, 4), "scan", 1, 2, GBIT, 0))
 
 
 def test_a_barrier_agrees_too() -> None:
@@ -102,8 +99,8 @@ def test_a_barrier_agrees_too() -> None:
     fabric = network((4, 4, 8), reconfiguration_ps=0)
     nodes = tuple(range(fabric.node_count))
     (way,) = ways(fabric, Collective("all-reduce", nodes, 1), "exchange")
-    loads = ramp_loads(Shape(4, 4, 8), "barrier", 1, 4, 400 * GBIT)
-    found = estimate(loads, fabric.alpha_ps, Processor())
+    runs = ramp_runs(Shape(4, 4, 8), "barrier", 1, 4, 400 * GBIT, fabric.alpha_ps)
+    found = total(runs, Processor())
     assert found.steps == 4
     moving = found.head_to_head_ps + found.head_to_tail_ps
     assert replay(way.schedule(0)).completion_time_ps == moving

@@ -11,21 +11,15 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.units import KIB, MIB
 from lightloom.papers import FIGURES, figure
-from lightloom.papers.claims import holds, near, percent_less
+from lightloom.papers.claims import ClaimVerdict, holds, near, percent_less
 from lightloom.papers.lumorph.authors import (
     VALUES_US,
     lumorph_2_ps,
     racks,
     ring_ps,
 )
-from lightloom.papers.lumorph.fig3 import Fig3
-from lightloom.papers.lumorph.fig5 import Fig5
-from lightloom.papers.lumorph.fig6 import Fig6
-from lightloom.papers.lumorph.fig7 import ALGORITHMS, Fig7
-from lightloom.papers.lumorph.fig8a import Fig8a
-from lightloom.papers.lumorph.fig8b import Fig8b
-from lightloom.papers.lumorph.fig10 import Fig10
-from lightloom.papers.lumorph.fig11 import TWO, Fig11, LineOfCalls
+from lightloom.papers.lumorph.fig7 import ALGORITHMS
+from lightloom.papers.lumorph.fig11 import TWO, LineOfCalls
 from lightloom.papers.lumorph.models import MODELS
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
 from lightloom.papers.lumorph.round_requests import (
@@ -37,22 +31,21 @@ from lightloom.papers.lumorph.round_requests import (
     pieces,
     rounds,
 )
-from lightloom.papers.reproduction import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lightloom.papers import Figure
+    from lightloom.papers.reproduction import Figure
 
 SMALL = (
-    Fig3(sizes=(8, 16), repeats=1),
-    Fig5(sizes=(8, 16)),
-    Fig6(gpus=16, buffer_bytes=MIB, waveguides=(1, 4)),
-    Fig7(sizes=(8, 16), buffers=(KIB, MIB)),
-    Fig8a(gpus=8, delays_ns=(0, 3_700, 25_000)),
-    Fig8b(gpus=8, rates=(100, 200), buffers=(16 * KIB, MIB)),
-    Fig10(),
-    Fig11(sizes=(8, 16), models=MODELS[1:]),
+    figure("lumorph-fig3").at(sizes=(8, 16), repeats=1),
+    figure("lumorph-fig5").at(sizes=(8, 16)),
+    figure("lumorph-fig6").at(gpus=16, buffer_bytes=MIB, waveguides=(1, 4)),
+    figure("lumorph-fig7").at(sizes=(8, 16), buffers=(KIB, MIB)),
+    figure("lumorph-fig8a").at(gpus=8, delays_ns=(0, 3_700, 25_000)),
+    figure("lumorph-fig8b").at(gpus=8, rates=(100, 200), buffers=(16 * KIB, MIB)),
+    figure("lumorph-fig10"),
+    figure("lumorph-fig11").at(sizes=(8, 16), models=MODELS[1:]),
 )
 
 
@@ -75,32 +68,32 @@ def test_the_catalogue_has_every_computable_figure() -> None:
 def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
     """Rows under their columns, a verdict for every claim, four files."""
     reproduction = small.run(silent)
-    assert reproduction.name == small.name
-    assert reproduction.rows
-    for row in reproduction.rows:
-        assert len(row) == len(reproduction.columns)
+    assert reproduction.figure.name == small.name
+    assert reproduction.data.rows
+    for row in reproduction.data.rows:
+        assert len(row) == len(reproduction.data.columns)
     for comparison in reproduction.comparisons:
         assert comparison.ours
-        if comparison.verdict != Verdict.MATCHES:
+        if comparison.verdict != ClaimVerdict.MATCHES:
             assert comparison.why
     paths = reproduction.save(tmp_path / "out")
     assert [path.name for path in paths] == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
     ]
     with paths[0].open(newline="") as file:
-        assert len(list(csv.reader(file))) == 1 + len(reproduction.rows)
-    assert reproduction.data_table().row_count == len(reproduction.rows)
+        assert len(list(csv.reader(file))) == 1 + len(reproduction.data.rows)
+    assert reproduction.data_table().row_count == len(reproduction.data.rows)
     claims = reproduction.comparison_table()
     assert claims.row_count == len(reproduction.comparisons)
 
 
 def test_fig7_agrees_with_the_closed_forms() -> None:
     """Ring, and LUMORPH-2 under the paper's rule, to the picosecond."""
-    found = Fig7(sizes=(8,), buffers=(KIB, MIB)).run(silent)
+    found = figure("lumorph-fig7").at(sizes=(8,), buffers=(KIB, MIB)).run(silent)
     verdicts = {entry.claim: entry.verdict for entry in found.comparisons}
     claim = next(claim for claim in verdicts if claim.startswith("closed forms"))
-    assert verdicts[claim] == Verdict.MATCHES
-    assert len(found.rows) == 2 * len(ALGORITHMS)
+    assert verdicts[claim] == ClaimVerdict.MATCHES
+    assert len(found.data.rows) == 2 * len(ALGORITHMS)
 
 
 @pytest.mark.parametrize("gpus", [4, 16])
@@ -166,9 +159,9 @@ def test_rounds_split_until_they_fit(router: str) -> None:
 
 def test_near_takes_two_per_cent() -> None:
     """One per cent off matches, three do not, and both say by how much."""
-    assert near("a", 100.0, 101.0, "us").verdict == Verdict.MATCHES
+    assert near("a", 100.0, 101.0, "us").verdict == ClaimVerdict.MATCHES
     off = near("a", 100.0, 103.0, "us")
-    assert off.verdict == Verdict.DIFFERS
+    assert off.verdict == ClaimVerdict.DIFFERS
     assert off.why == "+3.0 %"
 
 

@@ -9,33 +9,35 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.sipac_clusters import clusters
-from lightloom.papers import FIGURES
-from lightloom.papers.reproduction import Verdict
+from lightloom.papers import FIGURES, figure
+from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.sipac.clusters import (
     CLUSTERS,
     measure,
     replayed_on,
     usual,
 )
-from lightloom.papers.sipac.fig4a import OPS, Fig4a
-from lightloom.papers.sipac.fig4b import FIXED_PORT, Fig4b
+from lightloom.papers.sipac.fig4a import OPS
+from lightloom.papers.sipac.fig4b import FIXED_PORT
 from lightloom.validate import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lightloom.papers import Figure
-    from lightloom.papers.reproduction import Reproduction
+    from lightloom.papers.reproduction import Figure, Reproduction
 
 MB = 10**6
-SMALL = (Fig4a(nodes=16), Fig4b(sizes=(16,), rates=(128, 512, 4096)))
+SMALL = (
+    figure("sipac-fig4a").at(nodes=16),
+    figure("sipac-fig4b").at(sizes=(16,), rates=(128, 512, 4096)),
+)
 
 
 def silent(_: str) -> None:
     """Say nothing."""
 
 
-def verdicts(found: Reproduction) -> dict[str, Verdict]:
+def verdicts(found: Reproduction) -> dict[str, ClaimVerdict]:
     """Return the verdict on each claim."""
     return {entry.claim: entry.verdict for entry in found.comparisons}
 
@@ -50,30 +52,32 @@ def test_both_figures_are_in_the_catalogue() -> None:
 def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
     """Rows under their columns, reasons where claims fail, packet effects named."""
     found = small.run(silent)
-    assert found.name == small.name
-    for row in found.rows:
-        assert len(row) == len(found.columns)
+    assert found.figure.name == small.name
+    for row in found.data.rows:
+        assert len(row) == len(found.data.columns)
     for comparison in found.comparisons:
         assert comparison.ours
-        assert comparison.why or comparison.verdict == Verdict.MATCHES
-    assert any("DCTCP" in note and "not modelled" in note for note in found.notes)
+        assert comparison.why or comparison.verdict == ClaimVerdict.MATCHES
+    assert any(
+        "DCTCP" in note and "not modelled" in note for note in found.figure.notes
+    )
     paths = found.save(tmp_path / "out")
     assert [path.name for path in paths] == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
     ]
     with paths[0].open(newline="") as file:
-        assert len(list(csv.reader(file))) == 1 + len(found.rows)
+        assert len(list(csv.reader(file))) == 1 + len(found.data.rows)
 
 
 def test_orderings_of_fig4a_at_sixteen_units() -> None:
     """What a fluid replay can show holds; what only queues explain does not."""
-    found = Fig4a(nodes=16).run(silent)
-    assert len(found.rows) == len(OPS) * len(CLUSTERS)
+    found = figure("sipac-fig4a").at(nodes=16).run(silent)
+    assert len(found.data.rows) == len(OPS) * len(CLUSTERS)
     said = verdicts(found)
-    assert said["order of all-to-all on 16 units"] == Verdict.DIFFERS
+    assert said["order of all-to-all on 16 units"] == ClaimVerdict.DIFFERS
     ordered = next(claim for claim in said if claim.startswith("SuperPod is slowest"))
-    assert said[ordered] == Verdict.MATCHES
-    times = {(row[1], row[2]): row[4] for row in found.rows}
+    assert said[ordered] == ClaimVerdict.MATCHES
+    times = {(row[1], row[2]): row[4] for row in found.data.rows}
     for pattern in OPS:
         slower = [times[pattern, cluster] for cluster in ("torus", "superpod")]
         assert times[pattern, "sipac"] < min(slower)  # type: ignore[type-var]
@@ -81,14 +85,14 @@ def test_orderings_of_fig4a_at_sixteen_units() -> None:
 
 def test_fig4b_ports_that_stay_slow_stop_superpod() -> None:
     """SiPAC gains with the rate; SuperPod does not where only NVLink grows."""
-    found = Fig4b(sizes=(16,), rates=(128, 512, 4096)).run(silent)
+    found = figure("sipac-fig4b").at(sizes=(16,), rates=(128, 512, 4096)).run(silent)
     said = verdicts(found)
-    assert said["SiPAC gets faster with every rate (16 units)"] == Verdict.MATCHES
+    assert said["SiPAC gets faster with every rate (16 units)"] == ClaimVerdict.MATCHES
     waits = "SuperPod ends up waiting for its inter-server links (16 units)"
-    assert said[waits] == Verdict.MATCHES
+    assert said[waits] == ClaimVerdict.MATCHES
     little = "the others gain little more at high rates (16 units)"
-    assert said[little] == Verdict.DIFFERS
-    both = {(row[1], row[2]): row[5] for row in found.rows}
+    assert said[little] == ClaimVerdict.DIFFERS
+    both = {(row[1], row[2]): row[5] for row in found.data.rows}
     assert both[4096, FIXED_PORT] > both[4096, "superpod"]  # type: ignore[operator]
 
 

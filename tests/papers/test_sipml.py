@@ -8,37 +8,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lightloom.papers import FIGURES
-from lightloom.papers.reproduction import Verdict
-from lightloom.papers.sipml.fig5 import Fig5Sip
-from lightloom.papers.sipml.fig6 import Fig6Sip
-from lightloom.papers.sipml.fig7 import Fig7Sip
-from lightloom.papers.sipml.fig8 import Fig8Sip
-from lightloom.papers.sipml.fig9 import Fig9Sip
-from lightloom.papers.sipml.fig10 import Fig10Sip
+from lightloom.papers import FIGURES, figure
+from lightloom.papers.claims import ClaimVerdict
+from lightloom.papers.data import Data
 from lightloom.papers.sipml.setup import (
     FLAT,
     TRANSFORMER,
     Trained,
     fabrics,
 )
-from lightloom.papers.sipml.table1 import PAPER, Table1Sip
+from lightloom.papers.sipml.table1 import PAPER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lightloom.papers import Figure
+    from lightloom.papers.reproduction import Figure
 
 NCF = Trained("ncf", (256, 1024), 100, 512)
 
 SMALL = (
-    Fig5Sip(gpus=16, rates=(128, 512), models=(NCF,)),
-    Fig6Sip(gpus=16, rates=(128, 8192), models=(NCF,)),
-    Fig7Sip(gpus=32, shown=8, degrees=(2, 4), trained=NCF, batch=256),
-    Fig8Sip(gpus=16, rates=(128, 2048), switches=(1, 4), trained=NCF),
-    Fig9Sip(gpus=16, rates=(128,), delays_us=(30, 100), trained=NCF),
-    Fig10Sip(sizes=(16, 32), rate=256, models=(NCF,)),
-    Table1Sip(sizes=(8, 16), latencies_us=(1, 100), trained=NCF),
+    figure("sipml-fig5").at(gpus=16, rates=(128, 512), models=(NCF,)),
+    figure("sipml-fig6").at(gpus=16, rates=(128, 8192), models=(NCF,)),
+    figure("sipml-fig7").at(gpus=32, shown=8, degrees=(2, 4), trained=NCF),
+    figure("sipml-fig8").at(gpus=16, rates=(128, 2048), switches=(1, 4), trained=NCF),
+    figure("sipml-fig9").at(gpus=16, rates=(128,), delays_us=(30, 100), trained=NCF),
+    figure("sipml-fig10").at(sizes=(16, 32), rate=256, models=(NCF,)),
+    figure("sipml-table1").at(sizes=(8, 16), latencies_us=(1, 100), trained=NCF),
 )
 
 
@@ -71,17 +66,17 @@ def test_the_catalogue_has_every_computable_figure() -> None:
 def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
     """Rows under their columns, a verdict with a reason, four files."""
     reproduction = small.run(silent)
-    assert reproduction.rows
-    for row in reproduction.rows:
-        assert len(row) == len(reproduction.columns)
+    assert reproduction.data.rows
+    for row in reproduction.data.rows:
+        assert len(row) == len(reproduction.data.columns)
     assert reproduction.comparisons
     for comparison in reproduction.comparisons:
         assert comparison.ours
-        if comparison.verdict != Verdict.MATCHES:
+        if comparison.verdict != ClaimVerdict.MATCHES:
             assert comparison.why
     claims = " ".join(comparison.claim for comparison in reproduction.comparisons)
     assert all(finding in claims for finding in FINDINGS.get(small.name, ()))
-    assert any("roofline" in note for note in reproduction.notes)
+    assert any("roofline" in note for note in reproduction.figure.notes)
     names = [path.name for path in reproduction.save(tmp_path)]
     assert names == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
@@ -92,7 +87,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
 def test_the_same_figure_comes_out_every_time(small: Figure) -> None:
     """Data and verdicts."""
     first, second = small.run(silent), small.run(silent)
-    assert first.rows == second.rows
+    assert first.data.rows == second.data.rows
     assert first.comparisons == second.comparisons
 
 
@@ -106,16 +101,20 @@ def test_curves_lie_between_perfect_scaling_and_none() -> None:
 
 def test_findings_that_do_not_hold_are_said_to_differ() -> None:
     """Of Fig. 9, from times that contradict it, and from times that do not."""
-    figure = Fig9Sip(rates=(1, 2), delays_us=(10, 1_000))
-    as_found = {(1, -1): 5.0, (1, 10): 4.0, (1, 1_000): 6.0}
-    as_found |= {(2, -1): 3.0, (2, 10): 3.0, (2, 1_000): 3.5}
-    assert {each.verdict for each in figure.claims(as_found)} == {Verdict.MATCHES}
-    contrary = {(1, -1): 5.0, (1, 10): 5.5, (1, 1_000): 5.2}
-    contrary |= {(2, -1): 3.0, (2, 10): 2.8, (2, 1_000): 2.5}
-    differ = [each for each in figure.claims(contrary) if each.why]
-    assert [each.verdict for each in differ] == [Verdict.DIFFERS] * 5
+
+    def verdicts(times: dict[tuple[int, int | None], float]) -> list[ClaimVerdict]:
+        rows = tuple((*key, 0, 0.0, minutes) for key, minutes in times.items())
+        chosen = figure("sipml-fig9")
+        return [each.verdict for each in chosen.claims(Data(chosen.columns, rows))]
+
+    as_found = {(1, 10): 4.0, (1, 1_000): 6.0, (1, None): 5.0}
+    as_found |= {(2, 10): 3.0, (2, 1_000): 3.5, (2, None): 3.0}
+    assert set(verdicts(as_found)) == {ClaimVerdict.MATCHES}
+    contrary = {(1, 10): 5.5, (1, 1_000): 5.2, (1, None): 5.0}
+    contrary |= {(2, 10): 2.8, (2, 1_000): 2.5, (2, None): 3.0}
     # At the lower rate circuits that stay are faster than those with a long delay.
-    assert len(list(figure.claims(contrary))) == len(differ) + 1
+    found = sorted(verdicts(contrary))
+    assert found == [ClaimVerdict.DIFFERS] * 5 + [ClaimVerdict.MATCHES]
 
 
 def test_all_fabrics_have_the_rate_of_a_gpu_and_the_latency() -> None:

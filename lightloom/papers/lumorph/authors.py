@@ -19,10 +19,10 @@ from lightloom.papers.lumorph.rack import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from lightloom.instances.instance import AnyFabric
-    from lightloom.papers.reproduction import Comparison
+    from lightloom.papers.claims import Comparison
 
 GPUS = 256
 RATE_BITS_PER_S = 300 * GIB * 8
@@ -54,14 +54,13 @@ def racks() -> dict[str, AnyFabric]:
     }
 
 
-def comparisons(progress: Callable[[str], None]) -> Iterator[Comparison]:
+def comparisons() -> Iterator[Comparison]:
     """Yield the authors' values beside replays with the authors' constants."""
     for algorithm, fabric in racks().items():
         for size, values in VALUES_US.items():
-            text = f"{algorithm}, {format_bytes(size)}"
-            progress(f"authors' constants, {text}")
             yield near(
-                f"{text}, {GPUS} GPUs, every round charged, the authors' constants",
+                f"{algorithm}, {format_bytes(size)}, {GPUS} GPUs, every round charged,"
+                " the authors' constants",
                 values[algorithm],
                 measure(fabric, size, algorithm).every_round_us,
                 "us",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -10,54 +9,39 @@ from lightloom.core.units import KIB, MIB, format_bytes
 from lightloom.instances.computation_table import computation_graph
 from lightloom.papers.claims import holds
 from lightloom.papers.lumorph.models import MODELS, STRATEGIES
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
     from lightloom.papers.lumorph.models import TrainedModel
-    from lightloom.papers.reproduction import Comparison
 
 _TICKS = (256, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 128 * MIB)
 _COMPARABLE = 4
 """Factor between medians up to which sizes are called comparable."""
 
 
-@dataclass(frozen=True)
-class Fig10:
-    """The figure, for some models."""
-
-    models: tuple[TrainedModel, ...] = MODELS
-    name: str = "lumorph-fig10"
-    title: str = "sizes of the all-reduces of three models, cumulated"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Take the gradients of every layer."""
-        sizes: dict[str, list[int]] = {}
-        for trained in self.models:
-            progress(trained.title)
-            graph = computation_graph(trained.training())
-            found = [op.gradient_bytes for op in graph.ops if op.gradient_bytes]
-            sizes[trained.title] = sorted(found)
-        rows = tuple(
-            (title, size, (rank + 1) / len(found))
-            for title, found in sizes.items()
-            for rank, size in enumerate(found)
-            if rank + 1 == len(found) or found[rank + 1] != size
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            ("model", "all_reduce_bytes", "share_of_calls_up_to_it"),
-            rows,
-            tuple(_claims(sizes)),
-            (STRATEGIES, _COMPARES),
-            (_panel(sizes),),
-        )
+def _compute(tell: Tell, *, models: tuple[TrainedModel, ...] = MODELS) -> Iterator[Row]:
+    """Take the gradients of every layer."""
+    for trained in models:
+        tell(trained.title)
+        found = _sizes(trained)
+        for rank, size in enumerate(found, start=1):
+            if rank == len(found) or found[rank] != size:
+                yield trained.title, size, rank / len(found)
 
 
-def _claims(sizes: dict[str, list[int]]) -> Iterator[Comparison]:
+def _sizes(trained: TrainedModel) -> list[int]:
+    """Return the bytes of a model's all-reduces, ascending."""
+    graph = computation_graph(trained.training())
+    return sorted(op.gradient_bytes for op in graph.ops if op.gradient_bytes)
+
+
+def _claims(data: Data) -> Iterator[Comparison]:
+    sizes = {trained.title: _sizes(trained) for trained in data.given["models"]}
     if not {"BERT", "Inception", "NCF"} <= set(sizes):
         return
     bert, inception, ncf = sizes["BERT"], sizes["Inception"], sizes["NCF"]
@@ -93,15 +77,16 @@ def _claims(sizes: dict[str, list[int]]) -> Iterator[Comparison]:
     )
 
 
-def _panel(sizes: dict[str, list[int]]) -> Panel:
+def _panels(data: Data) -> Iterator[Panel]:
     series = []
-    for title, found in sizes.items():
-        x = [size for size in found for _ in range(2)]
-        y = [
-            step / len(found) for rank in range(len(found)) for step in (rank, rank + 1)
-        ]
+    for title in data.names("model"):
+        curve = data.curve("all_reduce_bytes", "share_of_calls_up_to_it", model=title)
+        shares = list(curve.values())
+        steps = zip(curve, [0.0, *shares[:-1]], shares, strict=True)
+        points = [(size, y) for size, *ends in steps for y in ends]
+        x, y = [size for size, _ in points], [share for _, share in points]
         series.append(Series(title, x, y, markers=False))
-    return Panel(
+    yield Panel(
         "all-reduce buffers",
         "size of a buffer",
         "share of calls up to it",
@@ -116,4 +101,12 @@ _COMPARES = (
     " larger calls compares with the paper; sizes do not, without its strategies."
 )
 
-FIGURE = Fig10()
+FIGURE = Figure(
+    name="lumorph-fig10",
+    title="sizes of the all-reduces of three models, cumulated",
+    columns=("model", "all_reduce_bytes", "share_of_calls_up_to_it"),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=(STRATEGIES, _COMPARES),
+)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import KIB, MIB, PS_PER_S
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import holds, not_reproducible
 from lightloom.papers.lumorph.models import MODELS, STRATEGIES
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
-from lightloom.papers.reproduction import Comparison, Reproduction, Verdict
+from lightloom.papers.reproduction import Figure
 from lightloom.replay.workload import CallQueue, replay_iteration
 from lightloom.report.plots import Panel, Series
 from lightloom.training.iteration import training_iteration
 from lightloom.training.replica import place_replica
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
     from lightloom.core.iteration import Iteration
     from lightloom.core.task import Demand
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
     from lightloom.papers.lumorph.models import TrainedModel
-    from lightloom.papers.reproduction import Value
 
 RING, TWO, FOUR, FREE = "ring (switch)", "lumorph-2", "lumorph-4", "no communication"
 ALGORITHMS = (RING, TWO, FOUR, FREE)
@@ -32,8 +32,8 @@ ALGORITHMS = (RING, TWO, FOUR, FREE)
 _VERY_CLOSE = 0.95
 _SMALL, _LARGE = 256 * KIB, 64 * MIB
 
-Rates = dict[tuple[str, int, int, str], float]
-"""Samples a second by (model, samples a GPU, GPUs, algorithm)."""
+Gains = dict[str, dict[float, dict[float, float]]]
+"""Of the better LUMORPH over the ring, by model, samples a GPU and GPUs."""
 
 
 @dataclass(frozen=True)
@@ -78,157 +78,38 @@ class LineOfCalls:
         return self._known[size_bytes]
 
 
-@dataclass(frozen=True)
-class Fig11:
-    """The figure, over some racks and models.
+def _compute(
+    tell: Tell,
+    *,
+    sizes: tuple[int, ...] = (64, 128, 256),
+    models: tuple[TrainedModel, ...] = MODELS,
+    more: tuple[int, ...] = (4, 16),
+) -> Iterator[Row]:
+    """Replay an iteration of each model on each rack, its calls one by one.
 
     On the largest rack samples of a GPU are also multiplied by `more`.
     """
-
-    sizes: tuple[int, ...] = (64, 128, 256)
-    models: tuple[TrainedModel, ...] = MODELS
-    more: tuple[int, ...] = (4, 16)
-    name: str = "lumorph-fig11"
-    title: str = "training throughput of three models, ring against LUMORPH"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Replay an iteration of each model on each rack, its calls one by one."""
-        rates: Rates = {}
-        rows: list[tuple[Value, ...]] = []
-        calls = {
-            (gpus, name): LineOfCalls(gpus, name)
-            for gpus in self.sizes
-            for name in ALGORITHMS
-        }
-        for trained, samples, sizes in self._cases():
+    calls = {
+        (gpus, name): LineOfCalls(gpus, name) for gpus in sizes for name in ALGORITHMS
+    }
+    for trained in models:
+        for factor in (1, *more):
+            samples = factor * trained.local_batch
             iteration = _iteration(trained, samples)
-            for gpus, name in product(sizes, ALGORITHMS):
-                progress(f"{trained.title}, {samples} a GPU, {gpus} GPUs, {name}")
-                queue = CallQueue(calls[gpus, name])
-                time_ps = replay_iteration(iteration, queue).iteration_ps
-                case = trained.title, samples, gpus
-                rate = rates[*case, name] = gpus * samples * PS_PER_S / time_ps
-                over_ring = rate / rates[*case, RING]
-                rows.append((*case, name, time_ps / 1e6, rate, over_ring))
-        return Reproduction(
-            self.name,
-            self.title,
-            (
-                *("model", "samples_per_gpu", "gpus", "algorithm", "iteration_us"),
-                *("samples_per_s", "over_ring"),
-            ),
-            tuple(rows),
-            tuple(self._claims(rates)),
-            (
-                STRATEGIES,
-                _BATCHES.format(
-                    ", ".join(
-                        f"{each.title} {each.local_batch}" for each in self.models
+            for gpus in sizes if factor == 1 else (max(sizes),):
+                ring_ps = 0
+                for name in ALGORITHMS:  # the ring is the first
+                    tell(f"{trained.title}, {samples} a GPU, {gpus} GPUs, {name}")
+                    queue = CallQueue(calls[gpus, name])
+                    time_ps = replay_iteration(iteration, queue).iteration_ps
+                    ring_ps = ring_ps or time_ps
+                    rate, ring_rate = (
+                        gpus * samples * PS_PER_S / each for each in (time_ps, ring_ps)
                     )
-                ),
-                _QUEUE,
-            ),
-            tuple(self._panel(rates, trained) for trained in self.models),
-        )
-
-    def _cases(self) -> Iterator[tuple[TrainedModel, int, tuple[int, ...]]]:
-        """Yield models, samples a GPU and numbers of GPUs."""
-        for trained in self.models:
-            yield trained, trained.local_batch, self.sizes
-            for factor in self.more:
-                yield trained, factor * trained.local_batch, (max(self.sizes),)
-
-    def _claims(self, rates: Rates) -> Iterator[Comparison]:
-        few, many = min(self.sizes), max(self.sizes)
-        best = {
-            each.title: max(_gain(rates, each, gpus) for gpus in self.sizes)
-            for each in self.models
-        }
-        yield holds(
-            "BERT gains most, up to 1.7X over the ring",
-            "BERT 1.7X, Inception 1.31X, NCF about 1.08X",
-            ", ".join(f"{title} {gain:.2f}X" for title, gain in best.items()),
-            holds=max(best, key=lambda title: best[title]) == "BERT",
-            why="gains depend on samples a GPU and on the strategies, which are not"
-            " given: see below",
-        )
-        grow = {
-            each.title: (_gain(rates, each, few), _gain(rates, each, many))
-            for each in self.models
-        }
-        yield holds(
-            "LUMORPH's advantage grows with the number of GPUs",
-            "better at larger numbers",
-            ", ".join(
-                f"{title} {before:.2f}X to {after:.2f}X"
-                for title, (before, after) in grow.items()
-            ),
-            holds=all(after >= before for before, after in grow.values()),
-            why="the ring's rounds are few beside its data",
-        )
-        for each in self.models:
-            if each.title == "Inception":
-                yield self._close(rates, each)
-        yield Comparison(
-            "the size of the gains, and the throughputs themselves",
-            "1.7X, 1.31X and 1.08X",
-            f"on {many} GPUs, by samples a GPU: "
-            + "; ".join(self._by_samples(rates, each) for each in self.models),
-            Verdict.NOT_REPRODUCIBLE,
-            "batch sizes, strategies and measured layer times are not given; with more"
-            " samples a GPU there is more computation to hide communication behind, and"
-            " gains fall towards none",
-        )
-
-    def _close(self, rates: Rates, trained: TrainedModel) -> Comparison:
-        """Compare LUMORPH with communication that costs nothing."""
-        case = trained.title, trained.local_batch, max(self.sizes)
-        close = max(rates[*case, one] for one in (TWO, FOUR)) / rates[*case, FREE]
-        return holds(
-            f"{trained.title}: LUMORPH is very close to communication without cost",
-            "very close",
-            f"{100 * close:.0f} % of its throughput at {case[-1]} GPUs",
-            holds=close >= _VERY_CLOSE,
-            why="with so few samples a GPU there is little computation to hide"
-            " communication behind",
-        )
-
-    def _by_samples(self, rates: Rates, trained: TrainedModel) -> str:
-        """Return the gains of a model on the largest rack, in words."""
-        gains = [
-            f"{_gain(rates, trained, max(self.sizes), factor):.2f}X with"
-            f" {factor * trained.local_batch}"
-            for factor in (1, *self.more)
-        ]
-        return f"{trained.title} {', '.join(gains)}"
-
-    def _panel(self, rates: Rates, trained: TrainedModel) -> Panel:
-        groups = [str(gpus) for gpus in self.sizes]
-        case = trained.title, trained.local_batch
-        series = [
-            Series(
-                name,
-                groups,
-                [
-                    round(rates[*case, gpus, name] / rates[*case, gpus, RING], 2)
-                    for gpus in self.sizes
-                ],
-            )
-            for name in (RING, TWO, FOUR)
-        ]
-        return Panel(
-            f"{trained.title}, samples a GPU: {trained.local_batch}",
-            "GPUs",
-            "throughput over the ring's",
-            series,
-            kind="bars",
-        )
-
-
-def _gain(rates: Rates, trained: TrainedModel, gpus: int, factor: int = 1) -> float:
-    """Return the gain of the better LUMORPH over the ring."""
-    case = trained.title, factor * trained.local_batch, gpus
-    return max(rates[*case, one] for one in (TWO, FOUR)) / rates[*case, RING]
+                    yield (
+                        *(trained.title, samples, gpus, name, time_ps / 1e6),
+                        *(rate, rate / ring_rate),
+                    )
 
 
 def _iteration(trained: TrainedModel, samples: int) -> Iteration:
@@ -240,7 +121,104 @@ def _iteration(trained: TrainedModel, samples: int) -> Iteration:
     return training_iteration(replica, [(0,), (1,)], 2)
 
 
-_BATCHES = "Samples a GPU, which the paper does not give: {}; those are drawn."
+def _gains(data: Data) -> Gains:
+    """Return the gains of every case, in order."""
+    found: Gains = {}
+    for model in data.names("model"):
+        of_model = data.where(model=model)
+        found[model] = {}
+        for samples in of_model.sizes("samples_per_gpu"):
+            two, four = (
+                of_model.curve(
+                    "gpus", "over_ring", samples_per_gpu=samples, algorithm=name
+                )
+                for name in (TWO, FOUR)
+            )
+            found[model][samples] = {gpus: max(two[gpus], four[gpus]) for gpus in two}
+    return found
+
+
+def _claims(data: Data) -> Iterator[Comparison]:
+    gains = _gains(data)
+    drawn = {model: next(iter(cases.values())) for model, cases in gains.items()}
+    few, many = min(data.sizes("gpus")), max(data.sizes("gpus"))
+    best = {model: max(curve.values()) for model, curve in drawn.items()}
+    yield holds(
+        "BERT gains most, up to 1.7X over the ring",
+        "BERT 1.7X, Inception 1.31X, NCF about 1.08X",
+        ", ".join(f"{model} {gain:.2f}X" for model, gain in best.items()),
+        holds=max(best, key=best.__getitem__) == "BERT",
+        why="gains depend on samples a GPU and on the strategies, which are not"
+        " given: see below",
+    )
+    yield holds(
+        "LUMORPH's advantage grows with the number of GPUs",
+        "better at larger numbers",
+        ", ".join(
+            f"{model} {curve[few]:.2f}X to {curve[many]:.2f}X"
+            for model, curve in drawn.items()
+        ),
+        holds=all(curve[many] >= curve[few] for curve in drawn.values()),
+        why="the ring's rounds are few beside its data",
+    )
+    if "Inception" in gains:
+        yield _close(data.where(model="Inception", gpus=many), many)
+    by_samples = (
+        f"{model} "
+        + ", ".join(
+            f"{curve[many]:.2f}X with {samples}" for samples, curve in cases.items()
+        )
+        for model, cases in gains.items()
+    )
+    yield not_reproducible(
+        "the size of the gains, and the throughputs themselves",
+        "1.7X, 1.31X and 1.08X",
+        f"on {many} GPUs, by samples a GPU: {'; '.join(by_samples)}",
+        "batch sizes, strategies and measured layer times are not given; with more"
+        " samples a GPU there is more computation to hide communication behind, and"
+        " gains fall towards none",
+    )
+
+
+def _close(data: Data, gpus: float) -> Comparison:
+    """Compare LUMORPH on Inception with communication that costs nothing."""
+    samples = data.sizes("samples_per_gpu")[0]
+    two, four, free = (
+        data.number("samples_per_s", samples_per_gpu=samples, algorithm=name)
+        for name in (TWO, FOUR, FREE)
+    )
+    close = max(two, four) / free
+    return holds(
+        "Inception: LUMORPH is very close to communication without cost",
+        "very close",
+        f"{100 * close:.0f} % of its throughput at {gpus} GPUs",
+        holds=close >= _VERY_CLOSE,
+        why="with so few samples a GPU there is little computation to hide"
+        " communication behind",
+    )
+
+
+def _panels(data: Data) -> Iterator[Panel]:
+    for model in data.names("model"):
+        samples = data.where(model=model).sizes("samples_per_gpu")[0]
+        drawn = data.where(model=model, samples_per_gpu=samples)
+        series = []
+        for name in (RING, TWO, FOUR):
+            curve = drawn.curve("gpus", "over_ring", algorithm=name)
+            gains = [round(gain, 2) for gain in curve.values()]
+            series.append(Series(name, list(map(str, curve)), gains))
+        yield Panel(
+            f"{model}, samples a GPU: {samples}",
+            "GPUs",
+            "throughput over the ring's",
+            series,
+            kind="bars",
+        )
+
+
+_BATCHES = "Samples a GPU, which the paper does not give: {}; those are drawn.".format(
+    ", ".join(f"{trained.title} {trained.local_batch}" for trained in MODELS)
+)
 _QUEUE = (
     "Calls wait in one queue and are served one by one; computation goes on meanwhile."
     " Compute times are the roofline of an A100 in tf32, a lower bound; the paper"
@@ -248,4 +226,15 @@ _QUEUE = (
     " 64 MiB, every round of LUMORPH charged a reconfiguration."
 )
 
-FIGURE = Fig11()
+FIGURE = Figure(
+    name="lumorph-fig11",
+    title="training throughput of three models, ring against LUMORPH",
+    columns=(
+        *("model", "samples_per_gpu", "gpus", "algorithm", "iteration_us"),
+        *("samples_per_s", "over_ring"),
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=(STRATEGIES, _BATCHES, _QUEUE),
+)

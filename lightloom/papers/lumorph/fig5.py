@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds
@@ -17,153 +16,120 @@ from lightloom.papers.lumorph.round_requests import (
     overlap,
     rounds,
 )
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Mark, Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from lightloom.papers.reproduction import Comparison
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.report.plots import LineStyle
 
 ALGORITHMS = ("lumorph-2", "lumorph-4")
 CURVES = tuple((name, router) for name in ALGORITHMS for router in ROUTERS)
-Overlaps = dict[tuple[int, str, str], tuple[int, int]]
-"""By (GPUs, algorithm, router): overlap of whole rounds, and of one wavelength."""
 
 _PAPER_ENOUGH = 30
 
 
-@dataclass(frozen=True)
-class Fig5:
-    """The figure, over some rack sizes."""
-
-    sizes: tuple[int, ...] = (8, 16, 32, 64, 128, 256)
-    name: str = "lumorph-fig5"
-    title: str = "circuits that share an edge, random against minimum-congestion routes"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Route every distinct round of every size."""
-        found: Overlaps = {}
-        for gpus in self.sizes:
-            for algorithm, router in CURVES:
-                progress(f"{gpus} GPUs, {algorithm}, {router}")
-                found[gpus, algorithm, router] = _overlaps(gpus, algorithm, router)
-        columns = (
-            "gpus",
-            "algorithm",
-            "router",
-            "overlap_routes",
-            "overlap_routes_per_wavelength",
-        )
-        rows = tuple((*key, *values) for key, values in found.items())
-        return Reproduction(
-            self.name,
-            self.title,
-            columns,
-            rows,
-            tuple(self._claims(found)),
-            _NOTES,
-            self._panels(found),
-        )
-
-    def _claims(self, found: Overlaps) -> Iterator[Comparison]:
-        first, last = self.sizes[0], self.sizes[-1]
-        ends = ", ".join(
-            f"{name} {router} {found[first, name, router][0]} to"
-            f" {found[last, name, router][0]}"
-            for name, router in CURVES
-        )
-        yield holds(
-            f"overlaps grow with the rack for both routers ({first} to {last} GPUs)",
-            "all four grow",
-            ends,
-            holds=all(found[last, *c][0] > found[first, *c][0] for c in CURVES),
-            why="two racks of these sizes are too alike",
-        )
-        worse = [
-            found[last, name, RANDOM][0] / found[last, name, MIN_CONGESTION][0]
-            for name in ALGORITHMS
-        ]
-        yield holds(
-            f"random shortest paths do significantly worse ({last} GPUs)",
-            "worse, by how much is not given",
-            " and ".join(f"{ratio:.2g} times" for ratio in worse) + " the overlap",
-            holds=min(worse) > 1,
-            why="the random choice was lucky on so small a rack",
-        )
-        yield holds(
-            f"quadrupling overlaps more than doubling ({last} GPUs)",
-            "more with both routers",
-            ", ".join(
-                f"{router}: {found[last, ALGORITHMS[1], router][0]} against"
-                f" {found[last, ALGORITHMS[0], router][0]}"
-                for router in ROUTERS
-            ),
-            holds=all(
-                found[last, ALGORITHMS[1], router][0]
-                > found[last, ALGORITHMS[0], router][0]
-                for router in ROUTERS
-            ),
-            why="more peers at once need not share an edge",
-        )
-        enough = max(found[last, *curve][0] for curve in CURVES)
-        yield holds(
-            f"{_PAPER_ENOUGH} waveguides remove all congestion ({last} GPUs)",
-            f"{_PAPER_ENOUGH} for all algorithms",
-            f"{enough}; {self._fewest(found, last)} with minimum-congestion routes",
-            holds=enough <= _PAPER_ENOUGH,
-            why=_WHY_RANDOM,
-        )
-
-    @staticmethod
-    def _fewest(found: Overlaps, gpus: int) -> int:
-        return max(found[gpus, name, MIN_CONGESTION][0] for name in ALGORITHMS)
-
-    def _panels(self, found: Overlaps) -> tuple[Panel, ...]:
-        last = self.sizes[-1]
-        style = {RANDOM: "--", MIN_CONGESTION: "-"}
-        left = [
-            Series(
-                f"{name}, {router}",
-                self.sizes,
-                [found[gpus, name, router][0] for gpus in self.sizes],
-                "--" if style[router] == "--" else "-",
-                colour,
+def _compute(
+    tell: Tell, *, sizes: tuple[int, ...] = (8, 16, 32, 64, 128, 256)
+) -> Iterator[Row]:
+    """Route every distinct round: the largest overlap, and that of one permutation."""
+    for gpus in sizes:
+        fabric = lightpath(gpus)
+        for algorithm, router in CURVES:
+            tell(f"{gpus} GPUs, {algorithm}, {router}")
+            every = rounds(algorithm, gpus)
+            whole = distinct([joined(lanes) for lanes in every])
+            lanes = distinct([lane for lanes in every for lane in lanes])
+            yield (
+                *(gpus, algorithm, router),
+                max(overlap(fabric, requests, router) for requests in whole),
+                max(overlap(fabric, requests, router) for requests in lanes),
             )
-            for colour, (name, router) in enumerate(CURVES)
-        ]
-        most = max(found[last, *curve][0] for curve in CURVES)
-        waveguides = list(range(0, most + 5, max(1, most // 16)))
-        right = [
-            Series(
-                f"{name}, {router}",
-                waveguides,
-                [max(0, found[last, name, router][0] - w) for w in waveguides],
-                "--" if style[router] == "--" else "-",
-                colour,
-            )
-            for colour, (name, router) in enumerate(CURVES)
-        ]
-        ticks = [(gpus, str(gpus)) for gpus in self.sizes]
-        return (
-            Panel(
-                "overlap during an all-reduce",
-                "GPUs",
-                "routes on the fullest directed edge",
-                left,
-                x_log=2,
-                x_ticks=ticks,
-            ),
-            Panel(
-                f"congestion, {last} GPUs",
-                "waveguides per directed edge",
-                "routes without a waveguide",
-                right,
-                marks=(Mark("paper: enough", x=_PAPER_ENOUGH),),
-            ),
-        )
 
 
+def _curve(data: Data, algorithm: str, router: str) -> list[float]:
+    """Return the overlaps of whole rounds by rack size."""
+    return data.numbers("overlap_routes", algorithm=algorithm, router=router)
+
+
+def _claims(data: Data) -> Iterator[Comparison]:
+    first, *_, last = data.sizes("gpus")
+    found = {curve: _curve(data, *curve) for curve in CURVES}
+    at_last = {curve: overlaps[-1] for curve, overlaps in found.items()}
+    yield holds(
+        f"overlaps grow with the rack for both routers ({first} to {last} GPUs)",
+        "all four grow",
+        ", ".join(
+            f"{name} {router} {overlaps[0]} to {overlaps[-1]}"
+            for (name, router), overlaps in found.items()
+        ),
+        holds=all(overlaps[-1] > overlaps[0] for overlaps in found.values()),
+        why="two racks of these sizes are too alike",
+    )
+    worse = [
+        at_last[name, RANDOM] / at_last[name, MIN_CONGESTION] for name in ALGORITHMS
+    ]
+    yield holds(
+        f"random shortest paths do significantly worse ({last} GPUs)",
+        "worse, by how much is not given",
+        " and ".join(f"{ratio:.2g} times" for ratio in worse) + " the overlap",
+        holds=min(worse) > 1,
+        why="the random choice was lucky on so small a rack",
+    )
+    two, four = ALGORITHMS
+    yield holds(
+        f"quadrupling overlaps more than doubling ({last} GPUs)",
+        "more with both routers",
+        ", ".join(
+            f"{router}: {at_last[four, router]} against {at_last[two, router]}"
+            for router in ROUTERS
+        ),
+        holds=all(at_last[four, router] > at_last[two, router] for router in ROUTERS),
+        why="more peers at once need not share an edge",
+    )
+    enough = max(at_last.values())
+    fewest = max(at_last[name, MIN_CONGESTION] for name in ALGORITHMS)
+    yield holds(
+        f"{_PAPER_ENOUGH} waveguides remove all congestion ({last} GPUs)",
+        f"{_PAPER_ENOUGH} for all algorithms",
+        f"{enough}; {fewest} with minimum-congestion routes",
+        holds=enough <= _PAPER_ENOUGH,
+        why=_WHY_RANDOM,
+    )
+
+
+def _panels(data: Data) -> Iterator[Panel]:
+    sizes = data.sizes("gpus")
+    found = {curve: _curve(data, *curve) for curve in CURVES}
+    most = int(max(overlaps[-1] for overlaps in found.values()))
+    waveguides = list(range(0, most + 5, max(1, most // 16)))
+    overlap_lines, lacking_lines = [], []
+    for colour, ((name, router), overlaps) in enumerate(found.items()):
+        label, style = f"{name}, {router}", _STYLES[router]
+        overlap_lines.append(Series(label, sizes, overlaps, style, colour))
+        lacking = [max(0, overlaps[-1] - count) for count in waveguides]
+        lacking_lines.append(Series(label, waveguides, lacking, style, colour))
+    yield Panel(
+        "overlap during an all-reduce",
+        "GPUs",
+        "routes on the fullest directed edge",
+        overlap_lines,
+        x_log=2,
+        x_ticks=[(gpus, str(gpus)) for gpus in sizes],
+    )
+    yield Panel(
+        f"congestion, {sizes[-1]} GPUs",
+        "waveguides per directed edge",
+        "routes without a waveguide",
+        lacking_lines,
+        marks=(Mark("paper: enough", x=_PAPER_ENOUGH),),
+    )
+
+
+_STYLES: dict[str, LineStyle] = {RANDOM: "--", MIN_CONGESTION: "-"}
 _WHY_RANDOM = (
     f"our random router chooses among the {CANDIDATES} shortest simple paths; the"
     " paper does not say among how many it chooses"
@@ -182,16 +148,15 @@ _NOTES = (
 )
 
 
-def _overlaps(gpus: int, algorithm: str, router: str) -> tuple[int, int]:
-    """Return the largest overlap of a round, and of one partial permutation."""
-    fabric = lightpath(gpus)
-    every = rounds(algorithm, gpus)
-    whole = distinct([joined(lanes) for lanes in every])
-    lanes = distinct([lane for lanes in every for lane in lanes])
-    return (
-        max(overlap(fabric, requests, router) for requests in whole),
-        max(overlap(fabric, requests, router) for requests in lanes),
-    )
-
-
-FIGURE = Fig5()
+FIGURE = Figure(
+    name="lumorph-fig5",
+    title="circuits that share an edge, random against minimum-congestion routes",
+    columns=(
+        *("gpus", "algorithm", "router", "overlap_routes"),
+        "overlap_routes_per_wavelength",
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

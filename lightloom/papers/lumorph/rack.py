@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from lightloom.core.errors import NoAnswerError
-from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.catalogue import fabrics
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.instances.instance import Instance
+from lightloom.papers.verified import verified_schedule
 from lightloom.replay import replay
 from lightloom.synth.algorithms.double_binary_tree import DoubleBinaryTree
-from lightloom.synth.synthesise import synthesise
-from lightloom.validate import verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAllReduce:
     """An all-reduce that was synthesised, verified and replayed.
 
     Attributes
@@ -73,13 +69,6 @@ def ideal_switch(gpus: int, **changes: object) -> IdealSwitch:
     return msgspec.structs.replace(switch, **changes)
 
 
-def all_reduce(fabric: AnyFabric, buffer_bytes: int) -> Instance:
-    """Return an all-reduce over all nodes of a fabric."""
-    nodes = tuple(range(fabric.node_count))
-    task = Collective("all-reduce", nodes, buffer_bytes)
-    return Instance(f"{fabric.kind}-{len(nodes)}", fabric, task)
-
-
 def measure(
     fabric: AnyFabric,
     buffer_bytes: int,
@@ -87,8 +76,17 @@ def measure(
     parameters: Mapping[str, object] | None = None,
     *,
     router: str = "minimum-congestion",
-) -> Measured:
+) -> MeasuredAllReduce:
     """Synthesise, verify and replay an all-reduce.
+
+    Parameters
+    ----------
+    fabric
+        The network; all its nodes take part.
+    buffer_bytes
+        Buffer of a node.
+    algorithm, parameters, router
+        As `synthesise` takes them.
 
     Raises
     ------
@@ -98,7 +96,7 @@ def measure(
     question = _Question(buffer_bytes, algorithm, dict(parameters or {}), router)
     schedule = question.schedule(fabric)
     timeline = replay(schedule)
-    return Measured(
+    return MeasuredAllReduce(
         _label(schedule),
         timeline.completion_time_ps,
         _every_round_ps(fabric, question, schedule),
@@ -125,17 +123,14 @@ class _Question:
 
     def schedule(self, fabric: AnyFabric) -> Schedule:
         """Return a verified schedule."""
-        instance = all_reduce(fabric, self.buffer_bytes)
-        synthesis = synthesise(
-            instance, self.algorithm, self.parameters, router=self.router
-        ).incumbent
-        if synthesis is None:
-            raise NoAnswerError("no schedule was found", where=instance.name)
-        verdict = verify(synthesis.schedule)
-        if not verdict.valid:
-            what = f"the schedule breaks {verdict.violations[0].rule}"
-            raise NoAnswerError(what, where=instance.name, found=self.algorithm)
-        return synthesis.schedule
+        return verified_schedule(
+            fabric,
+            "all-reduce",
+            self.buffer_bytes,
+            self.algorithm,
+            self.parameters,
+            router=self.router,
+        )
 
 
 def _every_round_ps(fabric: AnyFabric, question: _Question, schedule: Schedule) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.units import PS_PER_US
 from lightloom.papers.claims import holds, near
 from lightloom.papers.ramp.baseline_networks import as_published
 from lightloom.papers.ramp.systems import (
@@ -18,119 +16,45 @@ from lightloom.papers.ramp.systems import (
     size_text,
     title_of,
 )
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
     from lightloom.papers.ramp.systems import Timed
-    from lightloom.papers.reproduction import Comparison
 
 OP = "all-reduce"
-PARTS = ("head to head", "head to tail", "computing")
+PARTS = {
+    "head to head": "head_to_head_percent",
+    "head to tail": "head_to_tail_percent",
+    "computing": "computing_percent",
+}
+"""Parts of a time, and their columns."""
 
-Found = dict[tuple[int, str, str], "Timed"]
-"""By (size, system, strategy)."""
 
-
-@dataclass(frozen=True)
-class Fig20:
-    """The figure, for some sizes of the buffer."""
-
-    sizes: tuple[int, ...] = (MB, 100 * MB, GB, 10 * GB)
-    name: str = "ramp-fig20"
-    title: str = "parts of the time of an all-reduce on 65,536 nodes"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Estimate every strategy of every system at every size."""
-        found: Found = {}
-        for size in self.sizes:
-            progress(size_text(size))
-            for net in as_published():
-                for strategy, timed in on_rings(net, OP, size).items():
-                    found[size, net.name, strategy] = timed
-            found[size, "ramp", "ramp"] = on_ramp(OP, size)
-        rows = tuple(
-            (
-                size_text(size),
-                system,
-                timed.label,
-                timed.us,
-                *shares(timed),
-                timed.times(found[size, "ramp", "ramp"]),
-            )
-            for (size, system, _), timed in found.items()
-        )
-        columns = (
-            *("buffer", "system", "strategy", "time_us"),
-            *(f"{part.replace(' ', '_')}_percent" for part in PARTS),
-            "times_ramp",
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            columns,
-            rows,
-            tuple(self._claims(found)),
-            (ESTIMATED, _SIZES),
-            tuple(
-                _panel(found, size) for size in sorted({self.sizes[0], self.sizes[-1]})
-            ),
-        )
-
-    def _claims(self, found: Found) -> Iterator[Comparison]:
-        gain = {
-            key: timed.times(found[key[0], "ramp", "ramp"])
-            for key, timed in found.items()
-            if key[1] != "ramp"
-        }
-        yield holds(
-            "range of speed-ups over all sizes and strategies",
-            "9X to 3.26E4X",
-            f"{min(gain.values()):.1f}X to {max(gain.values()):.3g}X",
-            holds=round(min(gain.values())) == 9 and 3.2e4 < max(gain.values()) < 3.3e4,
-            why=f"sizes are not printed; {NOT_PRINTED}",
-        )
-        large = self.sizes[-1]
-        least = min(times for key, times in gain.items() if key[0] == large)
-        yield near(
-            f"least speed-up with {size_text(large)}", 7.3, least, "X", why=NOT_PRINTED
-        )
-        yield holds(
-            f"it is above the ratio of rates, 12.8 to 2.4 Tb/s ({size_text(large)})",
-            "more than 5.3X",
-            f"{least:.1f}X",
-            holds=least > 12.8 / 2.4,
-            why=NOT_PRINTED,
-        )
-        _, wire, adding = shares(found[large, "ramp", "ramp"])
-        scatter = shares(on_ramp("reduce-scatter", large))
-        yield holds(
-            f"head to tail and computing on RAMP ({size_text(large)})",
-            "44 % and 56 %",
-            f"{wire:.0f} % and {adding:.0f} %",
-            holds=abs(wire - 44) < 1 and abs(adding - 56) < 1,
-            why="an all-reduce sends everything twice and adds once; for a"
-            f" reduce-scatter it is {scatter[1]:.0f} % and {scatter[2]:.0f} %",
-        )
-        small = [
-            shares(timed)[0]
-            for (size, system, _), timed in found.items()
-            if size == self.sizes[0] and system != "ramp"
+def _compute(
+    tell: Tell, *, sizes: tuple[int, ...] = (MB, 100 * MB, GB, 10 * GB)
+) -> Iterator[Row]:
+    """Estimate every strategy of every system at every size of the buffer."""
+    for size in sizes:
+        tell(size_text(size))
+        ours = on_ramp(OP, size)
+        rivals = [
+            timed
+            for net in as_published()
+            for timed in on_rings(net, OP, size).values()
         ]
-        mine = shares(found[self.sizes[0], "ramp", "ramp"])[0]
-        yield holds(
-            f"head to head takes a smaller share of RAMP's time"
-            f" ({size_text(self.sizes[0])})",
-            "yes",
-            f"{mine:.0f} % against {min(small):.0f} % and more",
-            holds=mine < min(small),
-            why="four steps with little data are waiting too",
-        )
+        for timed in (*rivals, ours):
+            yield (
+                *(size_text(size), timed.system, timed.label, timed.us),
+                *(*_percent(timed), timed.times(ours)),
+            )
 
 
-def shares(timed: Timed) -> tuple[float, float, float]:
+def _percent(timed: Timed) -> tuple[float, float, float]:
     """Return the parts of a time in per cent, in the order of `PARTS`."""
     time = timed.time
     parts = (time.head_to_head_ps, time.head_to_tail_ps, time.compute_ps)
@@ -138,21 +62,72 @@ def shares(timed: Timed) -> tuple[float, float, float]:
     return head, wire, adding
 
 
-def _panel(found: Found, size: int) -> Panel:
-    bars = {key: timed for key, timed in found.items() if key[0] == size}
-    names = tuple(
-        "\n".join((title_of(system), title_of(timed.strategy), _time_text(timed)))
-        for (_, system, _), timed in bars.items()
+def _claims(data: Data) -> Iterator[Comparison]:
+    others = data.without("system", "ramp")
+    gains = others.numbers("times_ramp")
+    yield holds(
+        "range of speed-ups over all sizes and strategies",
+        "9X to 3.26E4X",
+        f"{min(gains):.1f}X to {max(gains):.3g}X",
+        holds=round(min(gains)) == 9 and 3.2e4 < max(gains) < 3.3e4,
+        why=f"sizes are not printed; {NOT_PRINTED}",
     )
-    series = [
-        Series(part, names, [shares(timed)[place] for timed in bars.values()])
-        for place, part in enumerate(PARTS)
-    ]
-    return Panel(size_text(size), "", "share of the time (%)", series, kind="stack")
+    small, *_, large = data.names("buffer")
+    least = min(others.numbers("times_ramp", buffer=large))
+    yield near(f"least speed-up with {large}", 7.3, least, "X", why=NOT_PRINTED)
+    yield holds(
+        f"it is above the ratio of rates, 12.8 to 2.4 Tb/s ({large})",
+        "more than 5.3X",
+        f"{least:.1f}X",
+        holds=least > 12.8 / 2.4,
+        why=NOT_PRINTED,
+    )
+    wire, adding = (
+        data.number(PARTS[part], buffer=large, system="ramp")
+        for part in ("head to tail", "computing")
+    )
+    scatter = _percent(on_ramp("reduce-scatter", max(data.given["sizes"])))
+    yield holds(
+        f"head to tail and computing on RAMP ({large})",
+        "44 % and 56 %",
+        f"{wire:.0f} % and {adding:.0f} %",
+        holds=abs(wire - 44) < 1 and abs(adding - 56) < 1,
+        why="an all-reduce sends everything twice and adds once; for a"
+        f" reduce-scatter it is {scatter[1]:.0f} % and {scatter[2]:.0f} %",
+    )
+    waiting = PARTS["head to head"]
+    mine = data.number(waiting, buffer=small, system="ramp")
+    theirs = min(others.numbers(waiting, buffer=small))
+    yield holds(
+        f"head to head takes a smaller share of RAMP's time ({small})",
+        "yes",
+        f"{mine:.0f} % against {theirs:.0f} % and more",
+        holds=mine < theirs,
+        why="four steps with little data are waiting too",
+    )
 
 
-def _time_text(timed: Timed) -> str:
-    us = float(timed.time.total_ps) / PS_PER_US
+def _panels(data: Data) -> Iterator[Panel]:
+    buffers = data.names("buffer")
+    for buffer in dict.fromkeys((buffers[0], buffers[-1])):
+        bars = data.where(buffer=buffer)
+        systems, strategies = bars.values("system"), bars.values("strategy")
+        names = [
+            "\n".join((title_of(str(system)), title_of(str(strategy).split()[0]), text))
+            for system, strategy, text in zip(
+                systems,
+                strategies,
+                map(_time_text, bars.numbers("time_us")),
+                strict=True,
+            )
+        ]
+        series = [
+            Series(part, names, bars.numbers(column)) for part, column in PARTS.items()
+        ]
+        yield Panel(buffer, "", "share of the time (%)", series, kind="stack")
+
+
+def _time_text(us: float) -> str:
     for unit, name in ((10**6, "s"), (10**3, "ms")):
         if us >= unit:
             return f"{us / unit:.3g} {name}"
@@ -164,4 +139,15 @@ _SIZES = (
     " and the greatest; below each bar stands the time that it divides."
 )
 
-FIGURE = Fig20()
+FIGURE = Figure(
+    name="ramp-fig20",
+    title="parts of the time of an all-reduce on 65,536 nodes",
+    columns=(
+        *("buffer", "system", "strategy", "time_us"),
+        *(*PARTS.values(), "times_ramp"),
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=(ESTIMATED, _SIZES),
+)

@@ -2,77 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.papers.claims import holds, near
+from lightloom.papers.claims import holds, near, not_reproducible
 from lightloom.papers.ramp.components import RampParts
-from lightloom.papers.reproduction import Comparison, Reproduction, Verdict
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
 
 NUMBERS = 64
-GROUPS = tuple(range(8, 33))
-PER_GROUP = (1, 4, 16, 64, 256)
-"""Transceivers of a group, b in the paper."""
 _EXAMPLE = (14, 12_544, 288)
 """Groups of the paper's example, its nodes, and their rate in Tb/s."""
 
 
-@dataclass(frozen=True)
-class Fig7:
-    """The figure, for numbers of groups and of transceivers of a group."""
+def _compute(
+    tell: Tell,
+    *,
+    groups: tuple[int, ...] = tuple(range(8, 33)),
+    per_group: tuple[int, ...] = (1, 4, 16, 64, 256),
+) -> Iterator[Row]:
+    """Yield scale and rate of every configuration.
 
-    groups: tuple[int, ...] = GROUPS
-    per_group: tuple[int, ...] = PER_GROUP
-    name: str = "ramp-fig7"
-    title: str = "rate of a node against scale, x groups of x racks of 64 nodes"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Compute scale and rate of every configuration."""
-        progress("every configuration")
-        rows = tuple(
-            (
-                x,
-                each,
-                _parts(x, each).nodes,
-                _parts(x, each).node_gbit_per_s / 1000,
-                "yes" if is_served(x) else "no",
-            )
-            for each in self.per_group
-            for x in self.groups
-        )
-        series: list[Series] = []
-        for place, each in enumerate(self.per_group):
-            own = [row for row in rows if row[1] == each]
-            nodes, rates = [row[2] for row in own], [row[3] for row in own]
-            label = f"{each} transceiver{'s' * (each > 1)} a group"
-            series.append(Series(label, nodes, rates, ":", place, markers=False))
-        served = [row for row in rows if row[4] == "yes"]
-        nodes, rates = [row[2] for row in served], [row[3] for row in served]
-        series.append(Series("x divides 64", nodes, rates, "", 6))
-        panel = Panel(
-            "x from 8 to 32",
-            "nodes",
-            "rate of a node (Tb/s)",
-            series,
-            x_log=2,
-            y_log=10,
-            x_ticks=[(2**k, f"{2**k:,}") for k in (12, 13, 14, 15, 16)],
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            ("groups", "per_group", "nodes", "node_tbit_per_s", "served"),
-            rows,
-            tuple(_claims()),
-            _NOTES,
-            (panel,),
-        )
+    `per_group` are transceivers of a group, b in the paper.
+    """
+    tell("every configuration")
+    for each in per_group:
+        for x in groups:
+            parts = _parts(x, each)
+            served = "yes" if is_served(x) else "no"
+            yield x, each, parts.nodes, parts.node_gbit_per_s / 1000, served
 
 
 def is_served(groups: int) -> bool:
@@ -88,7 +53,7 @@ def _parts(groups: int, per_group: int) -> RampParts:
     return RampParts(groups, groups, NUMBERS, per_group)
 
 
-def _claims() -> Iterator[Comparison]:
+def _claims(_: Data) -> Iterator[Comparison]:
     large = _parts(32, 1)
     yield near("most nodes", 65_536, large.nodes, "nodes")
     yield near("rate of a node there", 12.8, large.node_gbit_per_s / 1000, "Tb/s")
@@ -112,12 +77,31 @@ def _claims() -> Iterator[Comparison]:
         holds=is_served(groups),
         why=f"{groups} does not divide {NUMBERS}: there are no device groups of x",
     )
-    yield Comparison(
+    yield not_reproducible(
         "other systems in the figure",
         "points of 13 systems",
         "-",
-        Verdict.NOT_REPRODUCIBLE,
         "their coordinates are not printed",
+    )
+
+
+def _panels(data: Data) -> Iterator[Panel]:
+    series: list[Series] = []
+    for place, each in enumerate(data.sizes("per_group")):
+        curve = data.curve("nodes", "node_tbit_per_s", per_group=each)
+        label = f"{each} transceiver{'s' * (each > 1)} a group"
+        x, y = list(curve), list(curve.values())
+        series.append(Series(label, x, y, ":", place, markers=False))
+    served = data.where(served="yes")
+    x, y = served.numbers("nodes"), served.numbers("node_tbit_per_s")
+    yield Panel(
+        "x from 8 to 32",
+        "nodes",
+        "rate of a node (Tb/s)",
+        [*series, Series("x divides 64", x, y, "", 6)],
+        x_log=2,
+        y_log=10,
+        x_ticks=[(2**k, f"{2**k:,}") for k in (12, 13, 14, 15, 16)],
     )
 
 
@@ -128,4 +112,12 @@ _NOTES = (
     ),
 )
 
-FIGURE = Fig7()
+FIGURE = Figure(
+    name="ramp-fig7",
+    title="rate of a node against scale, x groups of x racks of 64 nodes",
+    columns=("groups", "per_group", "nodes", "node_tbit_per_s", "served"),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

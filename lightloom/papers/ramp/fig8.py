@@ -2,62 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import holds
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 from lightloom.synth.ramp.at_scale import check_operation, operation
 from lightloom.synth.ramp.shape import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.papers.reproduction import Comparison
-    from lightloom.validate.schedule_stream import StreamReport
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
 
 PRINTED = (18, 18, 18, 27)
 """Subgroups by step, from Table 5: Lambda J, Lambda J, Lambda x, J x^2."""
 _SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Fig8:
-    """The figure, for (groups, racks, numbers)."""
-
-    sizes: tuple[int, int, int] = (3, 3, 6)
-    name: str = "ramp-fig8"
-    title: str = "who exchanges with whom in each step, 54 nodes"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Compute the subgroups, and check a reduce-scatter that uses them."""
-        shape = Shape(*self.sizes)
-        ids = {step: _subgroups(shape, step) for step in STEPS}
-        groups, racks, numbers = self.sizes
-        fabric = Ramp(groups=groups, racks=racks, nodes_per_rack=numbers)
-        progress("checking a reduce-scatter")
-        job = operation(fabric, "reduce-scatter", range(shape.size))
-        report = check_operation(job)
-        rows = tuple(
-            (step, number, " ".join(map(str, np.flatnonzero(of == number).tolist())))
-            for step, of in ids.items()
-            for number in np.unique(of).tolist()
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            ("step", "subgroup", "nodes"),
-            rows,
-            tuple(_claims(shape, ids, report)),
-            _NOTES,
-            tuple(_panel(step, of) for step, of in ids.items()),
-        )
+def _compute(tell: Tell, *, sizes: tuple[int, int, int] = (3, 3, 6)) -> Iterator[Row]:
+    """Yield the subgroups of every step for (groups, racks, numbers)."""
+    tell("subgroups")
+    for step in STEPS:
+        of = _subgroups(Shape(*sizes), step)
+        for number in np.unique(of).tolist():
+            nodes = np.flatnonzero(of == number).tolist()
+            yield step, number, " ".join(map(str, nodes))
 
 
 def _subgroups(shape: Shape, step: int) -> IntArray:
@@ -66,10 +42,12 @@ def _subgroups(shape: Shape, step: int) -> IntArray:
     return shape.subgroup(step, places)
 
 
-def _claims(
-    shape: Shape, ids: dict[int, IntArray], report: StreamReport
-) -> Iterator[Comparison]:
-    counts = tuple(len(np.unique(of)) for of in ids.values())
+def _claims(data: Data) -> Iterator[Comparison]:
+    shape = Shape(*data.given["sizes"])
+    fabric = Ramp(groups=shape.groups, racks=shape.racks, nodes_per_rack=shape.numbers)
+    job = operation(fabric, "reduce-scatter", range(shape.size))
+    report = check_operation(job)
+    counts = tuple(len(np.unique(_subgroups(shape, step))) for step in STEPS)
     yield holds(
         "subgroups by step (Table 5)",
         ", ".join(map(str, PRINTED)),
@@ -100,18 +78,21 @@ def _claims(
     )
 
 
-def _panel(step: int, of: IntArray) -> Panel:
-    """Return the pairs of a step as a matrix, three subgroups in colour."""
-    src, dst = np.nonzero((of[:, None] == of[None, :]) & ~np.eye(len(of), dtype=bool))
-    shown = np.isin(of[src], np.unique(of)[:_SHOWN])
-    series = [
-        Series(label, src[some].tolist(), dst[some].tolist(), "", colour)
-        for label, some, colour in (
-            ("pair", ~shown, 5),
-            (f"pair of the first {_SHOWN} subgroups", shown, 1),
-        )
-    ]
-    return Panel(f"step {step}", "source", "destination", series)
+def _panels(data: Data) -> Iterator[Panel]:
+    """Yield the pairs of each step as a matrix, three subgroups in colour."""
+    for step in STEPS:
+        of = _subgroups(Shape(*data.given["sizes"]), step)
+        pairs = (of[:, None] == of[None, :]) & ~np.eye(len(of), dtype=bool)
+        src, dst = np.nonzero(pairs)
+        shown = np.isin(of[src], np.unique(of)[:_SHOWN])
+        series = [
+            Series(label, src[some].tolist(), dst[some].tolist(), "", colour)
+            for label, some, colour in (
+                ("pair", ~shown, 5),
+                (f"pair of the first {_SHOWN} subgroups", shown, 1),
+            )
+        ]
+        yield Panel(f"step {step}", "source", "destination", series)
 
 
 _NOTES = (
@@ -122,4 +103,12 @@ _NOTES = (
     ),
 )
 
-FIGURE = Fig8()
+FIGURE = Figure(
+    name="ramp-fig8",
+    title="who exchanges with whom in each step, 54 nodes",
+    columns=("step", "subgroup", "nodes"),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

@@ -11,12 +11,8 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.papers.ramp.baseline_strategies import Plan
-from lightloom.papers.ramp.collective_estimates import (
-    Estimate,
-    broadcast_loads,
-    ramp_loads,
-)
-from lightloom.papers.ramp.repeated_steps import Run, of_loads, total
+from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
+from lightloom.papers.ramp.repeated_steps import Estimate, Run, total
 from lightloom.synth.ramp.phases import DIRECT
 from lightloom.synth.ramp.shape import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.papers.ramp.collective_estimates import Processor
+    from lightloom.papers.ramp.repeated_steps import Processor
 
 NAME = "ramp"
 _ALONG_NUMBERS = (2, 4)
@@ -142,16 +138,12 @@ def _along(
     """Return the plan of steps with the loads of an operation."""
     # A barrier is an exchange of one byte, whatever the buffer.
     moved = 1 if op == "barrier" else size_bytes
-    loads = ramp_loads(
-        box.shape,
-        load,
-        moved,
-        fabric.groups,
-        fabric.transceiver_bits_per_s,
-        box.steps,
+    runs = ramp_runs(
+        *(box.shape, load, moved, fabric.groups),
+        *(fabric.transceiver_bits_per_s, fabric.alpha_ps, box.steps),
     )
     sizes = tuple(box.shape.members(step) for step in box.steps)
-    return Plan(NAME, strategy, sizes, tuple(of_loads(loads, fabric.alpha_ps)))
+    return Plan(NAME, strategy, sizes, tuple(runs))
 
 
 def _direct(fabric: Ramp, box: Box, size_bytes: int) -> Plan:
@@ -170,5 +162,5 @@ def _tree(fabric: Ramp, box: Box, size_bytes: int) -> Plan:
     best = best_pipeline(fabric, nodes, nodes[0], size_bytes)
     tree = grow(fabric, nodes, nodes[0], best.fanout)
     rate = tree.transceivers * fabric.transceiver_bits_per_s
-    loads = broadcast_loads(size_bytes, best.pieces, tree.depth, rate)
-    return Plan(NAME, "tree", (len(nodes),), tuple(of_loads(loads, fabric.alpha_ps)))
+    run = broadcast_run(size_bytes, best.pieces, tree.depth, rate, fabric.alpha_ps)
+    return Plan(NAME, "tree", (len(nodes),), (run,))

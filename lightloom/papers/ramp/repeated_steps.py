@@ -1,4 +1,10 @@
-"""Steps that are alike, counted: what collectives on large networks take."""
+"""Completion times of collectives in closed form, from steps that are alike, counted.
+
+RAMP paper, section 7.4: a step lasts its head-to-head time (propagation, and the way
+between memory and transceiver at both ends), its head-to-tail time (data over rate),
+and the time to compute on what came in, by the roofline model. Replay of a schedule
+says the first two; no schedule is needed here.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +13,63 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.papers.ramp.collective_estimates import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lightloom.papers.ramp.collective_estimates import Processor, StepLoad
+    from collections.abc import Iterable
 
 _NOTHING = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What computes at a node; defaults are those of an A100 at half precision.
+
+    Attributes
+    ----------
+    memory_bytes_per_s
+        Bandwidth of its memory.
+    flops_per_s
+        Peak rate of additions.
+    element_bytes
+        Bytes of an element.
+    """
+
+    memory_bytes_per_s: int = 2 * 10**12
+    flops_per_s: int = 130 * 10**12
+    element_bytes: int = 2
+
+    def reduction_ps(self, sources: int, size_bytes: Fraction) -> Fraction:
+        """Return the time to add `sources` buffers of `size_bytes` into one.
+
+        Roofline: all are read and one is written, and each element takes one addition
+        less than there are sources; the slower of the two counts.
+        """
+        moved = (sources + 1) * size_bytes / self.memory_bytes_per_s
+        added = (sources - 1) * size_bytes / self.element_bytes / self.flops_per_s
+        return max(moved, added) * PS_PER_S
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A completion time in its parts, exact, in picoseconds.
+
+    Attributes
+    ----------
+    steps
+        Number of steps.
+    head_to_head_ps, head_to_tail_ps, compute_ps
+        Sums over the steps.
+    """
+
+    steps: int
+    head_to_head_ps: Fraction
+    head_to_tail_ps: Fraction
+    compute_ps: Fraction
+
+    @property
+    def total_ps(self) -> Fraction:
+        """Completion time."""
+        return self.head_to_head_ps + self.head_to_tail_ps + self.compute_ps
 
 
 @dataclass(frozen=True)
@@ -51,7 +106,15 @@ class Run:
 
 
 def total(runs: Iterable[Run], processor: Processor) -> Estimate:
-    """Return the completion time of runs that follow each other."""
+    """Return the completion time of runs that follow each other.
+
+    Parameters
+    ----------
+    runs
+        The steps, of RAMP or of any other network.
+    processor
+        What adds the buffers.
+    """
     steps = 0
     head = tail = compute = _NOTHING
     for run in runs:
@@ -64,25 +127,16 @@ def total(runs: Iterable[Run], processor: Processor) -> Estimate:
     return Estimate(steps, head, tail, compute)
 
 
-def of_loads(loads: Iterable[StepLoad], head_to_head_ps: int) -> Iterator[Run]:
-    """Yield a run for each step of RAMP."""
-    for load in loads:
-        reduced = load.pair_bytes if load.sources > 1 else _NOTHING
-        yield Run(
-            1,
-            load.pair_bytes,
-            load.pair_bits_per_s,
-            head_to_head_ps,
-            reduced,
-            load.sources,
-        )
-
-
 def together(left: Iterable[Run], right: Iterable[Run]) -> list[Run]:
     """Return two sequences of runs that run at once on links of their own.
 
     Step i of one coincides with step i of the other: the slower counts, and a node
     adds up what came in by both, buffers of equal numbers of sources.
+
+    Parameters
+    ----------
+    left, right
+        The two sequences.
     """
     waiting = [list(left), list(right)]
     merged: list[Run] = []

@@ -9,13 +9,17 @@ from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.ramp.baseline_strategies import STRATEGIES
 from lightloom.papers.ramp.baseline_strategies import plans as ring_plans
-from lightloom.papers.ramp.collective_estimates import Processor
 from lightloom.papers.ramp.ramp_estimate import boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
+from lightloom.papers.ramp.repeated_steps import Processor
+from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.papers.data import Data
     from lightloom.papers.ramp.baseline_networks import Network
-    from lightloom.papers.ramp.collective_estimates import Estimate
+    from lightloom.papers.ramp.repeated_steps import Estimate
 
 NODES = 65_536
 TERABIT = 10**12
@@ -130,6 +134,26 @@ def best_on(network: Network, op: str, size_bytes: int) -> Timed:
 def title_of(name: str) -> str:
     """Return the name of a system or a strategy in pictures."""
     return TITLES.get(name, name)
+
+
+def beside_the_paper(
+    data: Data, ours: Sequence[float], paper: Sequence[float], label: str
+) -> Panel:
+    """Return ours and the paper's values of each network as dots.
+
+    Parameters
+    ----------
+    data
+        Has the columns ``network`` and ``oversubscription``.
+    ours, paper
+        A value for each row.
+    label
+        Of the vertical axis, with the unit.
+    """
+    networks = zip(data.values("network"), data.values("oversubscription"), strict=True)
+    names = [f"{network}\n{ratio}".replace(" at ", "\n") for network, ratio in networks]
+    series = [Series("ours", names, ours), Series("paper", names, paper)]
+    return Panel("65,536 nodes", "", label, series, "dots", y_log=10)
 
 
 def rounded(value: float) -> float:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lightloom.instances.workloads import layer_graph, model_named
 from lightloom.papers.claims import near
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from lightloom.papers.reproduction import Comparison
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
 
 
-class Printed(NamedTuple):
+class DlrmRow(NamedTuple):
     """A row of the table."""
 
     gpus: int
@@ -30,59 +30,26 @@ class Printed(NamedTuple):
 
 
 PRINTED = (
-    Printed(256, 8, 8e7, 4096, 128, 8192, 328e9, 1.3e9),
-    Printed(1024, 16, 1.6e8, 8192, 128, 4096, 1.3e12, 1.3e9),
-    Printed(4096, 32, 3.2e8, 16_384, 128, 3072, 5.2e12, 1.3e9),
-    Printed(16_384, 128, 1.28e9, 16_384, 128, 512, 21e12, 1.3e9),
-    Printed(65_536, 256, 2.56e9, 16_384, 64, 256, 41.9e12, 0.7e9),
+    DlrmRow(256, 8, 8e7, 4096, 128, 8192, 328e9, 1.3e9),
+    DlrmRow(1024, 16, 1.6e8, 8192, 128, 4096, 1.3e12, 1.3e9),
+    DlrmRow(4096, 32, 3.2e8, 16_384, 128, 3072, 5.2e12, 1.3e9),
+    DlrmRow(16_384, 128, 1.28e9, 16_384, 128, 512, 21e12, 1.3e9),
+    DlrmRow(65_536, 256, 2.56e9, 16_384, 64, 256, 41.9e12, 0.7e9),
 )
 
 
-@dataclass(frozen=True)
-class Table10:
-    """The table, or the rows of some numbers of GPUs."""
-
-    gpus: tuple[int, ...] = tuple(row.gpus for row in PRINTED)
-    name: str = "ramp-table10"
-    title: str = "DLRM models: rows, parts and parameters"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Build every model and derive the row from its layers."""
-        rows, claims = [], []
-        kept = [row for row in PRINTED if row.gpus in self.gpus]
-        for printed in kept:
-            progress(f"{printed.gpus} GPUs")
-            found = derived(printed)
-            rows.append((printed.gpus, printed.tables, *found))
-            claims += list(_claims(printed, found))
-        series = [
-            Series("ours", self.gpus, [row[5] / 1e9 for row in rows]),
-            Series("paper", self.gpus, [row.per_gpu / 1e9 for row in kept], "--"),
-        ]
-        panel = Panel(
-            "parameters of a GPU",
-            "GPUs",
-            "billions",
-            series,
-            x_log=2,
-            x_ticks=[(gpus, f"{gpus:,}") for gpus in self.gpus],
-        )
-        columns = (
-            *("gpus", "tables", "rows", "part_of_features", "parameters"),
-            *("parameters_of_a_gpu", "batch_of_a_gpu"),
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            columns,
-            tuple(rows),
-            tuple(claims),
-            _NOTES,
-            (panel,),
-        )
+GPUS = tuple(row.gpus for row in PRINTED)
 
 
-def derived(printed: Printed) -> tuple[int, int, int, int, int]:
+def _compute(tell: Tell, *, gpus: tuple[int, ...] = GPUS) -> Iterator[Row]:
+    """Build the models for some numbers of GPUs and derive rows from their layers."""
+    for printed in PRINTED:
+        if printed.gpus in gpus:
+            tell(f"{printed.gpus} GPUs")
+            yield printed.gpus, printed.tables, *derived(printed)
+
+
+def derived(printed: DlrmRow) -> tuple[int, int, int, int, int]:
     """Return rows, part of the features, parameters, those of a GPU, and its batch.
 
     GPUs stand in a grid of tables times parts of their columns; samples are divided
@@ -99,10 +66,26 @@ def derived(printed: Printed) -> tuple[int, int, int, int, int]:
     return rows, features // parts, parameters, per_gpu, batch
 
 
-def _claims(
-    printed: Printed, found: tuple[int, int, int, int, int]
+def _printed(data: Data) -> list[DlrmRow]:
+    """Return the rows of the paper for which there are data."""
+    return [row for row in PRINTED if row.gpus in data.sizes("gpus")]
+
+
+def _claims(data: Data) -> Iterator[Comparison]:
+    columns = map(data.numbers, data.columns[2:])
+    for printed, *found in zip(_printed(data), *columns, strict=True):
+        yield from _claims_of(printed, *found)
+
+
+def _claims_of(
+    printed: DlrmRow,
+    rows: float,
+    part: float,
+    parameters: float,
+    per_gpu: float,
+    batch: float,
 ) -> Iterator[Comparison]:
-    rows, part, parameters, per_gpu, batch = found
+    """Yield the claims of one row."""
     label = f"{printed.gpus} GPUs"
     yield near(f"{label}, rows of all tables", printed.rows, rows, "")
     yield near(f"{label}, features of a part", printed.part_of_features, part, "")
@@ -113,6 +96,20 @@ def _claims(
     yield near(f"{label}, batch of a GPU", printed.batch_of_gpu, batch, "", why=why)
 
 
+def _panels(data: Data) -> Iterator[Panel]:
+    gpus = data.sizes("gpus")
+    ours = [count / 1e9 for count in data.numbers("parameters_of_a_gpu")]
+    theirs = [row.per_gpu / 1e9 for row in _printed(data)]
+    yield Panel(
+        "parameters of a GPU",
+        "GPUs",
+        "billions",
+        [Series("ours", gpus, ours), Series("paper", gpus, theirs, "--")],
+        x_log=2,
+        x_ticks=[(count, f"{count:,}") for count in gpus],
+    )
+
+
 _NOTES = (
     "Tables have 10 million rows each; the printed number of rows is that of all.",
     (
@@ -121,4 +118,15 @@ _NOTES = (
     ),
 )
 
-FIGURE = Table10()
+FIGURE = Figure(
+    name="ramp-table10",
+    title="DLRM models: rows, parts and parameters",
+    columns=(
+        *("gpus", "tables", "rows", "part_of_features", "parameters"),
+        *("parameters_of_a_gpu", "batch_of_a_gpu"),
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds, near
@@ -15,14 +14,16 @@ from lightloom.papers.ramp.components import (
     RampParts,
     usd_per_gbit,
 )
-from lightloom.papers.reproduction import Reproduction
-from lightloom.report.plots import Panel, Series
+from lightloom.papers.ramp.systems import beside_the_paper
+from lightloom.papers.reproduction import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
     from lightloom.papers.ramp.components import FatTree
-    from lightloom.papers.reproduction import Comparison
+    from lightloom.report.plots import Panel
 
 RAMP = RampParts()
 RAMP_TRANSCEIVER_USD = (600, 1200)
@@ -46,59 +47,22 @@ _PAID = (
 )
 
 
-@dataclass(frozen=True)
-class Table3:
-    """The table."""
-
-    name: str = "ramp-table3"
-    title: str = "cost of 65,536 nodes at up to 12.8 Tb/s"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Count components and add up their prices."""
-        progress("counting components")
-        rows = [
-            _electrical(tree, ratio, copies[place])
-            for place, tree in enumerate((HPC, DCN))
-            for ratio, copies in COPIES.items()
-        ]
-        for price in RAMP_TRANSCEIVER_USD:
-            cost = RAMP.cost_usd(price)
-            share = 100 * RAMP.transceivers * price / cost
-            rows.append(
-                (
-                    *(f"RAMP at {price} USD", "1:1", RAMP.transceivers, RAMP.couplers),
-                    *(cost / _BILLION, None, share),
-                    float(usd_per_gbit(cost, RAMP.node_gbit_per_s)),
-                )
-            )
-        columns = (
-            *("network", "oversubscription", "transceivers", "switches_or_couplers"),
-            *("cost_busd", "cost_as_printed_busd", "transceiver_percent"),
-            "usd_per_gbit_per_s",
-        )
-        names = tuple(f"{row[0]}\n{row[1]}".replace(" at ", "\n") for row in rows)
-        paper = [*(busd for _, _, busd in PRINTED.values()), *RAMP_PRINTED_BUSD]
-        series = [
-            Series("ours", names, [round(float(row[4] or 0), 2) for row in rows]),
-            Series("paper", names, paper),
-        ]
-        panel = Panel(
-            "65,536 nodes", "", "cost (billion USD)", series, "bars", y_log=10
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            columns,
-            tuple(rows),
-            tuple(_claims()),
-            _NOTES,
-            (panel,),
+def _compute(tell: Tell) -> Iterator[Row]:
+    """Count components and add up their prices."""
+    tell("counting components")
+    for place, tree in enumerate((HPC, DCN)):
+        for ratio, copies in COPIES.items():
+            yield _electrical(tree, ratio, copies[place])
+    for price in RAMP_TRANSCEIVER_USD:
+        cost = RAMP.cost_usd(price)
+        yield (
+            *(f"RAMP at {price} USD", "1:1", RAMP.transceivers, RAMP.couplers),
+            *(cost / _BILLION, None, 100 * RAMP.transceivers * price / cost),
+            float(usd_per_gbit(cost, RAMP.node_gbit_per_s)),
         )
 
 
-def _electrical(
-    tree: FatTree, ratio: str, copies: int
-) -> tuple[str | int | float | None, ...]:
+def _electrical(tree: FatTree, ratio: str, copies: int) -> Row:
     """Return the row of an electrical network."""
     items, paid = tree.transceivers(copies), tree.paid_transceivers(copies)
     cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
@@ -111,7 +75,7 @@ def _electrical(
     )
 
 
-def _claims() -> Iterator[Comparison]:
+def _claims(_: Data) -> Iterator[Comparison]:
     for place, tree in enumerate((HPC, DCN)):
         for ratio, copies in COPIES.items():
             count = copies[place]
@@ -168,6 +132,12 @@ def _counted(claim: str, paper: float, ours: int) -> Comparison:
     return near(claim, paper, ours, "items", why=why)
 
 
+def _panels(data: Data) -> Iterator[Panel]:
+    paper = [*(busd for _, _, busd in PRINTED.values()), *RAMP_PRINTED_BUSD]
+    ours = [round(busd, 2) for busd in data.numbers("cost_busd")]
+    yield beside_the_paper(data, ours, paper, "cost (billion USD)")
+
+
 _NOTES = (
     (
         "A 3-tier tree of k-port switches has 65,536 / (k/2) leaves, as many spines and"
@@ -182,4 +152,16 @@ _NOTES = (
     ),
 )
 
-FIGURE = Table3()
+FIGURE = Figure(
+    name="ramp-table3",
+    title="cost of 65,536 nodes at up to 12.8 Tb/s",
+    columns=(
+        *("network", "oversubscription", "transceivers", "switches_or_couplers"),
+        *("cost_busd", "cost_as_printed_busd", "transceiver_percent"),
+        "usd_per_gbit_per_s",
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

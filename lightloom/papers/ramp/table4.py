@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,13 +14,15 @@ from lightloom.papers.ramp.components import (
     NODES,
     RampParts,
 )
-from lightloom.papers.reproduction import Reproduction
-from lightloom.report.plots import Panel, Series
+from lightloom.papers.ramp.systems import beside_the_paper
+from lightloom.papers.reproduction import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from lightloom.papers.reproduction import Comparison, Value
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.report.plots import Panel
 
 RAMP = RampParts()
 RAMP_TRANSCEIVER_W = (Fraction("3.4"), Fraction("3.8"))
@@ -45,58 +46,28 @@ _PAID = {"HPC SuperPod": 5, "DCN fat tree": 6}
 """Transceivers for each port of a node that the printed powers count."""
 
 
-@dataclass(frozen=True)
-class Table4:
-    """The table."""
-
-    name: str = "ramp-table4"
-    title: str = "power of 65,536 nodes at up to 12.8 Tb/s"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Count components and add up their powers."""
-        progress("counting components")
-        rows: list[tuple[Value, ...]] = []
-        for place, tree in enumerate((HPC, DCN)):
-            for ratio, copies in COPIES.items():
-                watts = tree.power_w(copies[place], tree.transceivers_per_port)
-                rate = copies[place] * tree.port_gbit_per_s
-                rows.append(
-                    (
-                        *(tree.name, ratio, float(watts / _MW)),
-                        float(1000 * watts / (NODES * rate)),
-                        float(tree.path_pj_per_bit),
-                    )
-                )
-        for watts in RAMP_TRANSCEIVER_W:
-            total = RAMP.power_w(watts)
-            rows.append(
-                (
-                    *(f"RAMP at {float(watts)} W", "1:1", float(total / _MW)),
-                    float(1000 * total / (NODES * RAMP.node_gbit_per_s)),
-                    float(1000 * watts / RAMP.transceiver_gbit_per_s),
-                )
+def _compute(tell: Tell) -> Iterator[Row]:
+    """Count components and add up their powers."""
+    tell("counting components")
+    for place, tree in enumerate((HPC, DCN)):
+        for ratio, copies in COPIES.items():
+            watts = tree.power_w(copies[place], tree.transceivers_per_port)
+            rate = copies[place] * tree.port_gbit_per_s
+            yield (
+                *(tree.name, ratio, float(watts / _MW)),
+                float(1000 * watts / (NODES * rate)),
+                float(tree.path_pj_per_bit),
             )
-        columns = (
-            *("network", "oversubscription", "power_mw"),
-            *("mw_per_gbit_per_s", "pj_per_bit_path"),
-        )
-        names = tuple(f"{row[0]}\n{row[1]}".replace(" at ", "\n") for row in rows)
-        heights = [round(float(row[2] or 0), 1) for row in rows]
-        paper = [*PRINTED_MW.values(), *RAMP_PRINTED_MW]
-        series = [Series("ours", names, heights), Series("paper", names, paper)]
-        panel = Panel("65,536 nodes", "", "power (MW)", series, "bars", y_log=10)
-        return Reproduction(
-            self.name,
-            self.title,
-            columns,
-            tuple(rows),
-            tuple(_claims()),
-            _NOTES,
-            (panel,),
+    for watts in RAMP_TRANSCEIVER_W:
+        total = RAMP.power_w(watts)
+        yield (
+            *(f"RAMP at {float(watts)} W", "1:1", float(total / _MW)),
+            float(1000 * total / (NODES * RAMP.node_gbit_per_s)),
+            float(1000 * watts / RAMP.transceiver_gbit_per_s),
         )
 
 
-def _claims() -> Iterator[Comparison]:
+def _claims(_: Data) -> Iterator[Comparison]:
     for place, tree in enumerate((HPC, DCN)):
         paper = PRINTED_PJ[tree.name]
         found = float(tree.path_pj_per_bit)
@@ -152,6 +123,12 @@ def _ratios(low: float, high: float) -> Iterator[Comparison]:
     yield near("greatest excess over 64:1", 66, more[1], "%")
 
 
+def _panels(data: Data) -> Iterator[Panel]:
+    paper = [*PRINTED_MW.values(), *RAMP_PRINTED_MW]
+    ours = [round(megawatts, 1) for megawatts in data.numbers("power_mw")]
+    yield beside_the_paper(data, ours, paper, "power (MW)")
+
+
 _NOTES = (
     (
         "Switches of 404 W (40 ports of 200 Gb/s) and 320 W (64 of 100 Gb/s), optical"
@@ -161,4 +138,15 @@ _NOTES = (
     f"At 1:1 every node has {NODE_GBIT_PER_S / 1000:g} Tb/s.",
 )
 
-FIGURE = Table4()
+FIGURE = Figure(
+    name="ramp-table4",
+    title="power of 65,536 nodes at up to 12.8 Tb/s",
+    columns=(
+        *("network", "oversubscription", "power_mw"),
+        *("mw_per_gbit_per_s", "pj_per_bit_path"),
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

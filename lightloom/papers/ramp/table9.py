@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lightloom.instances.gpus import ELEMENT_BYTES
 from lightloom.instances.workloads import layer_graph, model_named
 from lightloom.papers.claims import near
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from lightloom.papers.reproduction import Comparison
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
 
 
-class Printed(NamedTuple):
+class MegatronRow(NamedTuple):
     """A row of the table, without the shape of its model."""
 
     loss: str
@@ -32,75 +32,32 @@ class Printed(NamedTuple):
 
 
 PRINTED = (
-    Printed("2.5", 2480, 574e6, 574e6, 16, 16, 1, 1.14e9, 0),
-    Printed("2.4", 3424, 1.13e9, 1.13e9, 32, 32, 1, 2.27e9, 0),
-    Printed("2.2", 4896, 3.57e9, 893e6, 128, 32, 4, 1.78e9, 150e6),
-    Printed("2.0", 7168, 10.1e9, 1.2e9, 512, 64, 8, 2.52e9, 268e6),
-    Printed("1.8", 10_880, 32.2e9, 1e9, 2048, 64, 32, 2.01e9, 402e6),
-    Printed("1.7", 16_896, 103.1e9, 811e6, 32_768, 256, 128, 1.62e9, 1.11e9),
-    Printed("1.5", 14_080, 425.2e9, 843e6, 65_536, 128, 512, 1.69e9, 3.69e9),
-    Printed("1.3", 1024, 2.06e12, 1.03e9, 65_536, 32, 2048, 2.08e9, 2.15e9),
-    Printed("1.2", 64, 10.7e12, 1.35e9, 65_536, 8, 8192, 2.7e9, 2.15e9),
-    Printed("1.0", 4, 74.2e12, 1.27e9, 65_536, 1, 65_536, 2.55e9, 2.15e9),
+    MegatronRow("2.5", 2480, 574e6, 574e6, 16, 16, 1, 1.14e9, 0),
+    MegatronRow("2.4", 3424, 1.13e9, 1.13e9, 32, 32, 1, 2.27e9, 0),
+    MegatronRow("2.2", 4896, 3.57e9, 893e6, 128, 32, 4, 1.78e9, 150e6),
+    MegatronRow("2.0", 7168, 10.1e9, 1.2e9, 512, 64, 8, 2.52e9, 268e6),
+    MegatronRow("1.8", 10_880, 32.2e9, 1e9, 2048, 64, 32, 2.01e9, 402e6),
+    MegatronRow("1.7", 16_896, 103.1e9, 811e6, 32_768, 256, 128, 1.62e9, 1.11e9),
+    MegatronRow("1.5", 14_080, 425.2e9, 843e6, 65_536, 128, 512, 1.69e9, 3.69e9),
+    MegatronRow("1.3", 1024, 2.06e12, 1.03e9, 65_536, 32, 2048, 2.08e9, 2.15e9),
+    MegatronRow("1.2", 64, 10.7e12, 1.35e9, 65_536, 8, 8192, 2.7e9, 2.15e9),
+    MegatronRow("1.0", 4, 74.2e12, 1.27e9, 65_536, 1, 65_536, 2.55e9, 2.15e9),
 )
 _ELEMENT_BYTES = ELEMENT_BYTES["fp16"]
 
 
-@dataclass(frozen=True)
-class Table9:
-    """The table, or some of its rows."""
-
-    losses: tuple[str, ...] = tuple(row.loss for row in PRINTED)
-    name: str = "ramp-table9"
-    title: str = "Megatron models: parameters and messages"
-
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Build every model and derive the row from its layers."""
-        rows, claims = [], []
-        kept = [row for row in PRINTED if row.loss in self.losses]
-        for printed in kept:
-            progress(f"loss {printed.loss}")
-            found = derived(printed)
-            rows.append((float(printed.loss), printed.gpus, *found))
-            claims += list(_claims(printed, found))
-        losses = [row[0] for row in rows]
-        panels = tuple(
-            Panel(
-                title,
-                "cross-entropy loss",
-                unit,
-                [Series("ours", losses, ours), Series("paper", losses, theirs, "--")],
-            )
-            for title, unit, ours, theirs in (
-                (
-                    "parameters of a GPU",
-                    "millions",
-                    [row[3] / 1e6 for row in rows],
-                    [row.per_gpu / 1e6 for row in kept],
-                ),
-                (
-                    "message of model parallelism",
-                    "MB",
-                    [row[5] / 1e6 for row in rows],
-                    [row.model_bytes / 1e6 for row in kept],
-                ),
-            )
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            (
-                *("loss", "gpus", "parameters", "parameters_of_a_gpu"),
-                *("data_message_bytes", "model_message_bytes"),
-            ),
-            tuple(rows),
-            tuple(claims),
-            _NOTES,
-            panels,
-        )
+LOSSES = tuple(row.loss for row in PRINTED)
 
 
-def derived(printed: Printed) -> tuple[int, int, int, int]:
+def _compute(tell: Tell, *, losses: tuple[str, ...] = LOSSES) -> Iterator[Row]:
+    """Build the models that aim at some losses and derive rows from their layers."""
+    for printed in PRINTED:
+        if printed.loss in losses:
+            tell(f"loss {printed.loss}")
+            yield float(printed.loss), printed.gpus, *derived(printed)
+
+
+def derived(printed: MegatronRow) -> tuple[int, int, int, int]:
     """Return the parameters of a model, those of a GPU, and the two messages.
 
     A message of data parallelism is the gradients of a GPU, one of model parallelism
@@ -115,8 +72,25 @@ def derived(printed: Printed) -> tuple[int, int, int, int]:
     return parameters, per_gpu, per_gpu * _ELEMENT_BYTES, sent
 
 
-def _claims(printed: Printed, found: tuple[int, int, int, int]) -> Iterator[Comparison]:
-    parameters, per_gpu, data_bytes, model_bytes = found
+def _printed(data: Data) -> list[MegatronRow]:
+    """Return the rows of the paper for which there are data."""
+    return [row for row in PRINTED if float(row.loss) in data.sizes("loss")]
+
+
+def _claims(data: Data) -> Iterator[Comparison]:
+    columns = map(data.numbers, data.columns[2:])
+    for printed, *found in zip(_printed(data), *columns, strict=True):
+        yield from _claims_of(printed, *found)
+
+
+def _claims_of(
+    printed: MegatronRow,
+    parameters: float,
+    per_gpu: float,
+    data_bytes: float,
+    model_bytes: float,
+) -> Iterator[Comparison]:
+    """Yield the claims of one row."""
     label = f"loss {printed.loss}"
     yield near(f"{label}, parameters", printed.parameters, parameters, "", why=_SIZE)
     why = _SHARE if float(printed.loss) < 1.7 else "the last digit is cut off"
@@ -133,6 +107,30 @@ def _claims(printed: Printed, found: tuple[int, int, int, int]) -> Iterator[Comp
         yield near(claim, printed.model_bytes, model_bytes, "B", why=why)
 
 
+def _panels(data: Data) -> Iterator[Panel]:
+    losses, paper = data.numbers("loss"), _printed(data)
+    for title, unit, column, theirs in (
+        (
+            "parameters of a GPU",
+            "millions",
+            "parameters_of_a_gpu",
+            [row.per_gpu for row in paper],
+        ),
+        (
+            "message of model parallelism",
+            "MB",
+            "model_message_bytes",
+            [row.model_bytes for row in paper],
+        ),
+    ):
+        ours = [value / 1e6 for value in data.numbers(column)]
+        series = [
+            Series("ours", losses, ours),
+            Series("paper", losses, [value / 1e6 for value in theirs], "--"),
+        ]
+        yield Panel(title, "cross-entropy loss", unit, series)
+
+
 _SIZE = "12 layers width^2 are printed; biases and norms are counted here"
 _SHARE = (
     "parameters over the level of model parallelism; below a loss of 1.8 the paper has"
@@ -146,4 +144,15 @@ _NOTES = (
     ),
 )
 
-FIGURE = Table9()
+FIGURE = Figure(
+    name="ramp-table9",
+    title="Megatron models: parameters and messages",
+    columns=(
+        *("loss", "gpus", "parameters", "parameters_of_a_gpu"),
+        *("data_message_bytes", "model_message_bytes"),
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lightloom.core.errors import NoAnswerError
-from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.fabrics.torus import Torus
-from lightloom.instances.instance import Instance
+from lightloom.papers.verified import verified_schedule
 from lightloom.replay import replay
-from lightloom.synth.synthesise import synthesise
-from lightloom.validate import verify
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
@@ -39,7 +35,7 @@ NOT_MODELLED = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCollective:
     """A collective that was synthesised, verified and replayed.
 
     Attributes
@@ -67,7 +63,7 @@ class Measured:
 
 def measure(
     fabric: AnyFabric, op: str, buffer_bytes: int, algorithm: str, **parameters: object
-) -> Measured:
+) -> MeasuredCollective:
     """Synthesise, verify and replay a collective over all nodes.
 
     Parameters
@@ -84,36 +80,28 @@ def measure(
     NoAnswerError
         If nothing was found, or what was found breaks a rule.
     """
-    nodes = tuple(range(fabric.node_count))
     if COLLECTIVES[op].uses_blocks:
-        buffer_bytes += -buffer_bytes % len(nodes)
-    task = Collective(op, nodes, buffer_bytes)
-    instance = Instance(f"{fabric.kind}-{len(nodes)}", fabric, task)
-    synthesis = synthesise(instance, algorithm, parameters).incumbent
-    if synthesis is None:
-        raise NoAnswerError("no schedule was found", where=instance.name)
-    schedule = synthesis.schedule
-    verdict = verify(schedule)
-    if not verdict.valid:
-        what = f"the schedule breaks {verdict.violations[0].rule}"
-        raise NoAnswerError(what, where=instance.name, found=algorithm)
+        buffer_bytes += -buffer_bytes % fabric.node_count
+    schedule = verified_schedule(fabric, op, buffer_bytes, algorithm, parameters)
     timeline = replay(schedule)
     label = " ".join(
         f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
         for key, value in schedule.algorithm.parameters.items()
     )
     name = f"{schedule.algorithm.name} {label}".strip()
-    return Measured(name, timeline.completion_time_ps, len(timeline.steps), schedule)
+    return MeasuredCollective(
+        name, timeline.completion_time_ps, len(timeline.steps), schedule
+    )
 
 
-def replayed_on(measured: Measured, fabric: AnyFabric) -> Measured:
+def replayed_on(measured: MeasuredCollective, fabric: AnyFabric) -> MeasuredCollective:
     """Return the same schedule replayed at other rates of the same cluster."""
     moved = replace(measured.schedule, fabric=fabric.table())
     time_ps = replay(moved).completion_time_ps
     return replace(measured, completion_time_ps=time_ps, schedule=moved)
 
 
-def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
+def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
     """Return a collective by the algorithm that a cluster is usually given.
 
     All-reduce: levels on SiPAC and BCube, rings both ways along rows and columns on a

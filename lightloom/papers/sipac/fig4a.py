@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.instances.sipac_clusters import clusters
 from lightloom.papers.claims import holds
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.plot import Plot
+from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipac.clusters import (
     CLUSTERS,
     NOT_MODELLED,
     TITLES,
     usual,
 )
-from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from lightloom.papers.reproduction import Comparison
-    from lightloom.papers.sipac.clusters import Measured
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.report.plots import Panel
 
 MESSAGE_BYTES = 10**6
 OPS = {"incast": "gather", "broadcast": "broadcast", "all-to-all": "all-to-all"}
@@ -31,122 +31,80 @@ SMALL = 16
 SMALL_US = {"sipac": 617, "torus": 1454, "bcube": 2254, "superpod": 2728}
 """All-to-all on 16 units as the packet simulator of the paper gives it."""
 
-Points = dict[tuple[int, str, str], "Measured"]
-"""By (compute units, pattern, cluster)."""
-
 _QUEUES = "queues and congestion control of the packet simulator are not modelled"
 
 
-@dataclass(frozen=True)
-class Fig4a:
-    """The figure, for a number of compute units."""
+def _compute(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
+    """Yield every pattern on every cluster, replayed."""
+    for units in sorted({SMALL, nodes}):
+        fabrics = clusters(units)
+        for pattern, op in OPS.items():
+            size = MESSAGE_BYTES * (1 if op == "broadcast" else units)
+            sipac_ps = 0
+            for cluster in CLUSTERS:  # SiPAC is the first
+                tell(f"{units} units, {pattern}, {cluster}")
+                point = usual(fabrics[cluster], op, size)
+                sipac_ps = sipac_ps or point.completion_time_ps
+                yield (
+                    *(units, pattern, cluster, point.algorithm),
+                    *(point.completion_time_us, point.steps),
+                    point.completion_time_ps / sipac_ps,
+                )
 
-    nodes: int = 512
-    name: str = "sipac-fig4a"
-    title: str = "primitive collectives of 1 MB at 2048 Gb/s a compute unit"
 
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Synthesise, verify and replay every pattern on every cluster."""
-        points: Points = {}
-        for nodes in sorted({SMALL, self.nodes}):
-            for pattern, op in OPS.items():
-                size = MESSAGE_BYTES * (1 if op == "broadcast" else nodes)
-                for cluster in CLUSTERS:
-                    progress(f"{nodes} units, {pattern}, {cluster}")
-                    fabric = clusters(nodes)[cluster]
-                    points[nodes, pattern, cluster] = usual(fabric, op, size)
-        rows = tuple(
-            (
-                nodes,
-                pattern,
-                cluster,
-                point.algorithm,
-                point.completion_time_us,
-                point.steps,
-                point.completion_time_ps
-                / points[nodes, pattern, "sipac"].completion_time_ps,
-            )
-            for (nodes, pattern, cluster), point in points.items()
-        )
-        columns = (
-            *("units", "pattern", "cluster", "algorithm", "time_us", "steps"),
-            "times_sipac",
-        )
-        return Reproduction(
-            self.name,
-            self.title,
-            columns,
-            rows,
-            tuple(self._claims(points)),
-            _NOTES,
-            (_panel(points, self.nodes),),
-        )
-
-    def _claims(self, points: Points) -> Iterator[Comparison]:
-        for cluster, (least, most) in GAINS.items():
-            gains = [_gain(points, self.nodes, pattern, cluster) for pattern in OPS]
-            yield holds(
-                f"SiPAC is faster than {cluster} by ({self.nodes} units, three"
-                " patterns)",
-                f"{least}X to {most}X",
-                ", ".join(
-                    f"{pattern} {gain:.2f}X"
-                    for pattern, gain in zip(OPS, gains, strict=True)
-                ),
-                holds=round(min(gains), 1) >= least and round(max(gains), 1) <= most,
-                why=f"algorithms of the figure are not given, and {_QUEUES}",
-            )
-        order = sorted(SMALL_US, key=SMALL_US.__getitem__)
-        ours = {
-            cluster: points[SMALL, "all-to-all", cluster].completion_time_us
-            for cluster in order
-        }
+def _claims(data: Data) -> Iterator[Comparison]:
+    units = max(data.sizes("units"))
+    for cluster, (least, most) in GAINS.items():
+        gains = data.numbers("times_sipac", units=units, cluster=cluster)
         yield holds(
-            f"order of all-to-all on {SMALL} units",
-            " < ".join(f"{cluster} {SMALL_US[cluster]} us" for cluster in order),
-            " < ".join(
-                f"{cluster} {ours[cluster]:.1f} us"
-                for cluster in sorted(ours, key=ours.__getitem__)
+            f"SiPAC is faster than {cluster} by ({units} units, three patterns)",
+            f"{least}X to {most}X",
+            ", ".join(
+                f"{pattern} {gain:.2f}X"
+                for pattern, gain in zip(OPS, gains, strict=True)
             ),
-            holds=sorted(ours, key=ours.__getitem__) == order,
-            why="without queues a BCube carries all-to-all as fast as SiPAC, which has"
-            " the same links, and in one step; it is packets that collide in its"
-            " switches that cost it time",
+            holds=round(min(gains), 1) >= least and round(max(gains), 1) <= most,
+            why=f"algorithms of the figure are not given, and {_QUEUES}",
         )
-        yield holds(
-            f"SuperPod is slowest at all-to-all on {SMALL} units, SiPAC before 2D"
-            " torus",
-            "yes",
-            f"{ours['sipac']:.1f} < {ours['torus']:.1f} < {ours['superpod']:.1f} us",
-            holds=ours["sipac"]
-            < ours["torus"]
-            < ours["superpod"]
-            == max(ours.values()),
-            why=_QUEUES,
-        )
+    order = sorted(SMALL_US, key=SMALL_US.__getitem__)
+    small = data.where(units=SMALL, pattern="all-to-all")
+    ours = {cluster: small.number("time_us", cluster=cluster) for cluster in order}
+    yield holds(
+        f"order of all-to-all on {SMALL} units",
+        " < ".join(f"{cluster} {SMALL_US[cluster]} us" for cluster in order),
+        " < ".join(
+            f"{cluster} {ours[cluster]:.1f} us"
+            for cluster in sorted(ours, key=ours.__getitem__)
+        ),
+        holds=sorted(ours, key=ours.__getitem__) == order,
+        why="without queues a BCube carries all-to-all as fast as SiPAC, which has"
+        " the same links, and in one step; it is packets that collide in its"
+        " switches that cost it time",
+    )
+    yield holds(
+        f"SuperPod is slowest at all-to-all on {SMALL} units, SiPAC before 2D torus",
+        "yes",
+        f"{ours['sipac']:.1f} < {ours['torus']:.1f} < {ours['superpod']:.1f} us",
+        holds=ours["sipac"] < ours["torus"] < ours["superpod"] == max(ours.values()),
+        why=_QUEUES,
+    )
 
 
-def _gain(points: Points, nodes: int, pattern: str, cluster: str) -> float:
-    theirs = points[nodes, pattern, cluster].completion_time_ps
-    return theirs / points[nodes, pattern, "sipac"].completion_time_ps
-
-
-def _panel(points: Points, nodes: int) -> Panel:
-    series = [
-        Series(
-            TITLES[cluster],
-            tuple(OPS),
-            [_rounded(points[nodes, pattern, cluster]) for pattern in OPS],
-        )
-        for cluster in CLUSTERS
-    ]
-    title = f"{nodes} compute units, 1 MB"
-    return Panel(title, "", "completion time (us)", series, kind="bars", y_log=10)
-
-
-def _rounded(point: Measured) -> float:
-    """Return a time with as many digits as fit above a bar."""
-    return float(f"{point.completion_time_us:.3g}")
+def _panels(data: Data) -> Iterator[Panel]:
+    plot = Plot(
+        x="pattern",
+        y="time_us",
+        series="cluster",
+        panel="units",
+        title="{} compute units, 1 MB",
+        x_label="",
+        y_label="completion time (us)",
+        names=TITLES,
+        kind="dots",
+        y_log=10,
+        shown=lambda us: float(f"{us:.3g}"),
+    )
+    return plot(data.where(units=max(data.sizes("units"))))
 
 
 _NOTES = (
@@ -165,4 +123,15 @@ _NOTES = (
     ),
 )
 
-FIGURE = Fig4a()
+FIGURE = Figure(
+    name="sipac-fig4a",
+    title="primitive collectives of 1 MB at 2048 Gb/s a compute unit",
+    columns=(
+        *("units", "pattern", "cluster", "algorithm", "time_us", "steps"),
+        "times_sipac",
+    ),
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=_NOTES,
+)

@@ -1,8 +1,8 @@
-"""Curves of fabrics: each looks the same in every figure."""
+"""Curves of fabrics over rates or sizes: each looks the same in every figure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from lightloom.papers.sipml.setup import (
     DATA_PARALLEL,
@@ -11,23 +11,48 @@ from lightloom.papers.sipml.setup import (
     RING,
     UPLINKS_GBIT,
 )
-from lightloom.report.plots import Series
+from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    from lightloom.papers.data import Data
+    from lightloom.report.plots import LineStyle
 
 CLUSTERS = tuple(f"Elect-Cluster {rate}G" for rate in UPLINKS_GBIT)
 _ORDER = (*CLUSTERS, OCS, RING, DATA_PARALLEL, FLAT)
-_Style: TypeAlias = Literal["-", "--", ":"]
-_STYLES: dict[str, _Style] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
+_STYLES: dict[str, LineStyle] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
 """Broken lines are drawn over whole ones: curves that coincide are both seen."""
 
 
-def lines(curves: Mapping[str, Mapping[int, float]]) -> Iterator[Series]:
-    """Yield the curve of each fabric, given by name, that has points."""
-    for colour, fabric in enumerate(_ORDER):
-        curve = curves.get(fabric)
-        if curve:
-            x, y = list(curve), list(curve.values())
-            style: _Style = _STYLES.get(fabric, "-")
-            yield Series(fabric, x, y, style=style, colour=colour)
+def curve_panels(
+    data: Data, x: str, x_label: str, *, y_log: int | None = None
+) -> Iterator[Panel]:
+    """Yield the times to accuracy of each model on each fabric.
+
+    Parameters
+    ----------
+    data
+        With the columns of `lightloom.papers.sipml.sweep`.
+    x, x_label
+        Column of the horizontal axis, and its text.
+    y_log
+        Base of a logarithmic axis of times, or ``None``.
+    """
+    for model in data.names("model"):
+        series = []
+        for colour, fabric in enumerate(_ORDER):
+            curve = data.curve(x, "minutes", model=model, fabric=fabric)
+            if curve:
+                style = _STYLES.get(fabric, "-")
+                points = list(curve), list(curve.values())
+                series.append(Series(fabric, *points, style, colour))
+        yield Panel(
+            model,
+            x_label,
+            "time to accuracy (minutes)",
+            series,
+            x_log=2,
+            y_log=y_log,
+            x_ticks=[(place, str(place)) for place in data.sizes(x)],
+        )

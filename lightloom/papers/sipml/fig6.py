@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds
-from lightloom.papers.reproduction import Reproduction
+from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import (
     CURVES,
     LATENCY,
@@ -15,91 +14,84 @@ from lightloom.papers.sipml.setup import (
     ROOFLINE,
     TRANSFORMER,
 )
-from lightloom.papers.sipml.sweep import COLUMNS, Plans, rows, sweep
+from lightloom.papers.sipml.sweep import COLUMNS, sweep
 from lightloom.report.plots import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from lightloom.papers.reproduction import Comparison
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.data import Data, Row, Tell
     from lightloom.papers.sipml.setup import Trained
 
 
-@dataclass(frozen=True)
-class Fig6Sip:
-    """The figure, over some rates of a GPU in Gb/s."""
+def _compute(
+    tell: Tell,
+    *,
+    gpus: int = 1024,
+    rates: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096, 10_240),
+    models: tuple[Trained, ...] = (RESNET, TRANSFORMER),
+) -> Iterator[Row]:
+    """Search, place and replay every model and rate of a GPU in Gb/s."""
+    for trained in models:
+        yield from sweep(trained, gpus, rates, tell, only=(OCS,))
 
-    gpus: int = 1024
-    rates: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096, 10_240)
-    models: tuple[Trained, ...] = (RESNET, TRANSFORMER)
-    name: str = "sipml-fig6"
-    title: str = "degrees of model and data parallelism on SiP-OCS, 1024 GPUs"
 
-    def run(self, progress: Callable[[str], None]) -> Reproduction:
-        """Search, place and replay every model and rate."""
-        plans: Plans = {}
-        for trained in self.models:
-            plans |= sweep(trained, self.gpus, self.rates, progress, only=(OCS,))
-        return Reproduction(
-            self.name,
-            self.title,
-            COLUMNS,
-            tuple(rows(plans, self.gpus)),
-            tuple(self._claims(plans)),
-            (CURVES, ROOFLINE, LATENCY),
-            tuple(self._panel(plans, trained.model) for trained in self.models),
+def _claims(data: Data) -> Iterator[Comparison]:
+    gpus = data.given["gpus"]
+    for model in data.names("model"):
+        degrees = data.curve("gbit_per_s", "model_parallel", model=model)
+        replicas = data.curve("gbit_per_s", "replicas", model=model)
+        ks = list(degrees.values())
+        shown = ", ".join(
+            f"{rate}: {k} x {replicas[rate]}" for rate, k in degrees.items()
         )
-
-    def _shares(self, plans: Plans, model: str) -> list[tuple[int, int, int]]:
-        """Return (rate, k, l) of a model."""
-        found = []
-        for rate in self.rates:
-            plan = plans[model, rate, OCS]
-            if plan is not None:
-                found.append(
-                    (rate, plan.strategy.model_parallel, plan.strategy.replicas)
-                )
-        return found
-
-    def _claims(self, plans: Plans) -> Iterator[Comparison]:
-        for trained in self.models:
-            shares = self._shares(plans, trained.model)
-            degrees = [k for _, k, _ in shares]
-            shown = ", ".join(f"{rate}: {k} x {count}" for rate, k, count in shares)
+        yield holds(
+            f"{model}: more model parallelism as the rate grows (Fig. 6)",
+            "more",
+            shown,
+            holds=ks == sorted(ks) and ks[-1] > ks[0],
+            why="with this curve and these compute times the best degree does not"
+            " rise throughout",
+        )
+        if model == TRANSFORMER.model:
+            first, *_, last = zip(ks, replicas.values(), strict=True)
             yield holds(
-                f"{trained.model}: more model parallelism as the rate grows (Fig. 6)",
-                "more",
+                f"{model}: from 1 x 1024 to 16 x 64 at 10 Tb/s (4.3)",
+                "16 x 64",
                 shown,
-                holds=degrees == sorted(degrees) and degrees[-1] > degrees[0],
-                why="with this curve and these compute times the best degree does not"
-                " rise throughout",
+                holds=first == (1, gpus) and last == (16, gpus // 16),
+                why="degrees depend on the curve of iterations, the batches tried"
+                " and compute times, none of which the paper gives",
             )
-            if trained == TRANSFORMER:
-                yield holds(
-                    f"{trained.model}: from 1 x 1024 to 16 x 64 at 10 Tb/s (4.3)",
-                    "16 x 64",
-                    shown,
-                    holds=shares[0][1:] == (1, self.gpus)
-                    and shares[-1][1:] == (16, self.gpus // 16),
-                    why="degrees depend on the curve of iterations, the batches tried"
-                    " and compute times, none of which the paper gives",
-                )
 
-    def _panel(self, plans: Plans, model: str) -> Panel:
-        shares = self._shares(plans, model)
-        x = [rate for rate, *_ in shares]
-        return Panel(
+
+def _panels(data: Data) -> Iterator[Panel]:
+    for model in data.names("model"):
+        series = []
+        for label, column in (
+            ("model parallelism k", "model_parallel"),
+            ("data parallelism l", "replicas"),
+        ):
+            curve = data.curve("gbit_per_s", column, model=model)
+            series.append(Series(label, list(curve), list(curve.values())))
+        yield Panel(
             model,
             "rate of a GPU (Gb/s)",
             "devices",
-            (
-                Series("model parallelism k", x, [k for _, k, _ in shares]),
-                Series("data parallelism l", x, [count for *_, count in shares]),
-            ),
+            series,
             x_log=2,
             y_log=2,
-            x_ticks=[(rate, str(rate)) for rate in self.rates],
+            x_ticks=[(rate, str(rate)) for rate in data.sizes("gbit_per_s")],
         )
 
 
-FIGURE = Fig6Sip()
+FIGURE = Figure(
+    name="sipml-fig6",
+    title="degrees of model and data parallelism on SiP-OCS, 1024 GPUs",
+    columns=COLUMNS,
+    compute=_compute,
+    claims=_claims,
+    panels=_panels,
+    notes=(CURVES, ROOFLINE, LATENCY),
+)

@@ -13,9 +13,9 @@ from lightloom.papers.sipml.setup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
 
-    from lightloom.papers.reproduction import Value
+    from lightloom.papers.data import Row, Tell
     from lightloom.papers.sipml.setup import Trained
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingPlan
@@ -28,21 +28,18 @@ COLUMNS = (
     *("iteration_us", "minutes", "communication_share"),
 )
 
-Plans = dict[tuple[str, int, str], "TrainingPlan | None"]
-"""By (model, rate of a GPU in Gb/s, fabric)."""
-
 
 def sweep(
     trained: Trained,
     gpus: int,
     rates: Iterable[int],
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
     planner: Planner | None = None,
     only: tuple[str, ...] | None = None,
     data_parallel: bool = False,
-) -> Plans:
-    """Return the best training on each fabric at each rate.
+) -> Iterator[Row]:
+    """Yield the best training on each fabric at each rate, as a row of data.
 
     Parameters
     ----------
@@ -62,48 +59,24 @@ def sweep(
         Whether to add data parallelism alone on the ideal switch.
     """
     planner, curve = planner or trained.planner(tell), trained.curve()
-    plans: Plans = {}
     for rate in rates:
         named = fabrics(gpus, rate)
         for name, fabric in named.items():
-            if only is not None and name not in only:
-                continue
-            tell(f"{trained.model}, {gpus} GPUs, {rate} Gb/s, {name}")
-            plans[trained.model, rate, name] = best_plan(
-                planner, fabric, curve, MOST_MODEL_PARALLEL
-            )
+            if only is None or name in only:
+                tell(f"{trained.model}, {gpus} GPUs, {rate} Gb/s, {name}")
+                plan = best_plan(planner, fabric, curve, MOST_MODEL_PARALLEL)
+                yield trained.model, gpus, rate, name, *_found(plan)
         if data_parallel:
-            plans[trained.model, rate, DATA_PARALLEL] = best_plan(
-                planner, named[FLAT], curve, 1
-            )
-    return plans
+            plan = best_plan(planner, named[FLAT], curve, 1)
+            yield trained.model, gpus, rate, DATA_PARALLEL, *_found(plan)
 
 
-def rows(plans: Plans, gpus: int) -> Iterable[tuple[Value, ...]]:
-    """Yield a row of data for each training that can be run."""
-    for (model, rate, fabric), plan in plans.items():
-        if plan is None:
-            yield model, gpus, rate, fabric, *[None] * 6
-            continue
-        yield (
-            model,
-            gpus,
-            rate,
-            fabric,
-            plan.strategy.model_parallel,
-            plan.strategy.replicas,
-            plan.strategy.batch_size,
-            plan.iteration_ps / 1e6,
-            minutes(plan),
-            float(plan.communication_share),
-        )
-
-
-def curve_of(plans: Plans, model: str, fabric: str) -> dict[int, float]:
-    """Return minutes by rate of a fabric, where it can be run."""
-    found = {
-        rate: minutes(plan)
-        for (of, rate, name), plan in plans.items()
-        if of == model and name == fabric and plan is not None
-    }
-    return dict(sorted(found.items()))
+def _found(plan: TrainingPlan | None) -> Row:
+    """Return what is to be said of a training, nothing where none can be run."""
+    if plan is None:
+        return (None,) * 6
+    strategy = plan.strategy
+    return (
+        *(strategy.model_parallel, strategy.replicas, strategy.batch_size),
+        *(plan.iteration_ps / 1e6, minutes(plan), float(plan.communication_share)),
+    )

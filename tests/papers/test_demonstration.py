@@ -11,7 +11,7 @@ from rich.console import Console
 from lightloom.core.units import MIB
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.instances.catalogue import fabrics
-from lightloom.report.demo import ON_RACK, ON_SWITCH, demonstrate
+from lightloom.papers.demonstration import ON_RACK, ON_SWITCH, demonstrate
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""RAMP beside electrical networks: what they are built of, cost and consume."""
