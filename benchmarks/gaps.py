@@ -74,7 +74,6 @@ def measure(tiles: int, op: str, size_bytes: int) -> Cell:
     spent = time.process_time() - begun
     assert outcome.incumbent is not None
     schedule = outcome.incumbent.schedule
-    assert schedule.footer is not None
     certificate = schedule.footer.certificate
     assert certificate is not None
     parameters = [f"{key}={v}" for key, v in schedule.algorithm.parameters.items()]

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lightloom.bench.job import Job
-    from lightloom.core.certificate import Number, ObjectiveCertificate
+    from lightloom.core.certificate import Certificate, Number
     from lightloom.core.outcome import Outcome
     from lightloom.core.placement import Placement
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.schedule import Schedule, SealedSchedule
     from lightloom.instances.instance import Instance
     from lightloom.models import Problem
     from lightloom.models.routing import RoutingAnswer
     from lightloom.problems import OwnAnswer
-    from lightloom.validate.certificates.objectives import ObjectiveReport
+    from lightloom.validate import CertificateReport
 
 OBJECTIVES = {
     "ocs": "circuits-per-byte",
@@ -102,7 +102,7 @@ def check_own(job: Job, answer: OwnAnswer, *, certain: bool) -> Given:
     return _judged(schedule, given, OBJECTIVES.get(job.problem))
 
 
-def check_schedule(schedule: Schedule, claim: int | None) -> Given:
+def check_schedule(schedule: SealedSchedule, claim: int | None) -> Given:
     """Return what a signed schedule is worth.
 
     Parameters
@@ -112,7 +112,6 @@ def check_schedule(schedule: Schedule, claim: int | None) -> Given:
     claim
         Its number of rounds; ``None``: it is about the completion time.
     """
-    assert schedule.footer is not None
     if claim is not None:
         given = Given(claim, None, Proof.NONE)
         return _judged(schedule, given, OBJECTIVES["rounds"])
@@ -148,8 +147,8 @@ def check_solver(
 def _sign(
     instance: Instance,
     schedule: Schedule,
-    certificates: Iterable[ObjectiveCertificate],
-) -> Schedule:
+    certificates: Iterable[Certificate],
+) -> SealedSchedule:
     from lightloom.synth.certify import signed
 
     return signed(schedule, instance, certificates)
@@ -162,7 +161,7 @@ def _judged(schedule: Schedule, given: Given, objective: str | None) -> Given:
     """
     from lightloom.instances.fabrics import load_fabric
     from lightloom.validate import verify
-    from lightloom.validate.certificates.objectives import catalogue
+    from lightloom.validate.certificates import OBJECTIVES as MEASURES
 
     verdict = verify(schedule)
     if not verdict.valid:
@@ -176,21 +175,22 @@ def _judged(schedule: Schedule, given: Given, objective: str | None) -> Given:
             return replace(given, verified=True)
         checked = replace(given, verified=True)
         return checked.with_bound(report.bound, Proof.CHECKED, report.kind or "")
-    _, value = catalogue()[objective].measure(load_fabric(schedule.fabric), schedule)
+    _, value = MEASURES[objective].measure(load_fabric(schedule.fabric), schedule)
     if value != given.value:
         fault = f"claims {given.value}, but the schedule has {value}"
         return replace(given, verified=False, fault=fault)
-    proven = [one for one in verdict.objectives if one.objective == objective]
-    return _bounded(given, proven[0]) if proven else replace(given, verified=True)
+    return _bounded(given, verdict.certificate_of(objective))
 
 
-def _bounded(given: Given, proven: ObjectiveReport) -> Given:
-    """Return a verified answer with the bound that its schedule proves."""
+def _bounded(given: Given, proven: CertificateReport) -> Given:
+    """Return a verified answer with the bound that its schedule proves, if any."""
+    if proven.status is CertificateStatus.NO_BOUND:
+        return replace(given, verified=True)
     if given.bound not in (None, proven.bound):
         fault = f"claims the bound {given.bound}, proves {proven.bound}"
         return replace(given, verified=False, fault=fault)
     checked = replace(given, verified=True)
-    return checked.with_bound(proven.bound, Proof.CHECKED, proven.kind)
+    return checked.with_bound(proven.bound, Proof.CHECKED, proven.kind or "")
 
 
 def _placed_again(job: Job, given: Given) -> Given:

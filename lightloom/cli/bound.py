@@ -11,12 +11,13 @@ from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import answer_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
+from lightloom.core.certificate import stored
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.core.certificate import Certificate, ObjectiveCertificate
+    from lightloom.core.certificate import Certificate
 
 
 @click.command(
@@ -48,26 +49,26 @@ def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> 
 
 def _completion_time(instance: str, *, as_json: bool) -> None:
     from lightloom.instances.catalogue import load_instance
-    from lightloom.validate.certificates.completion_time import all_bounds, lower_bound
+    from lightloom.synth.bounds import all_bounds
 
     question = load_instance(instance)
     with progress("bound") as tell:
         tell("computing every kind of bound")
-        best = lower_bound(question.fabric, question.communication)
         certificates = sorted(
             all_bounds(question.fabric, question.communication).values(),
             key=lambda certificate: (-certificate.bound, certificate.kind),
         )
     if as_json:
-        write_json({"instance": instance, **_record(best, certificates)})
+        write_json({"instance": instance, **_record(certificates)})
         return
-    if best is None:
+    if not certificates:
         write_text(f"{instance}: no bound is known")
         return
     from lightloom.report.bound_table import bound_table
 
-    write_table(bound_table(certificates))
-    text = f"no schedule ends before {format_ps(best.bound)} ({best.kind})"
+    write_table(bound_table(certificates, "ps"))
+    best = certificates[0]
+    text = f"no schedule ends before {format_ps(int(best.bound))} ({best.kind})"
     write_text(f"{instance}: {text}")
 
 
@@ -79,39 +80,32 @@ def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None
         tell("looking for witnesses")
         certificates = problem_bounds(problem, load_instance(instance), seed)
     algorithm = own_algorithm(problem)
-    best = certificates[0] if certificates else None
     if as_json:
         head = {"instance": instance, "problem": problem, "unit": algorithm.unit}
-        write_json({**head, **_record(best, certificates)})
+        write_json({**head, **_record(certificates)})
         return
-    if best is None:
+    if not certificates:
         write_text(f"{instance}: no bound is known")
         return
-    from lightloom.core.certificate import exact
     from lightloom.report.bound_table import bound_table
 
+    best = certificates[0]
     write_table(bound_table(certificates, algorithm.unit))
     side = "most" if algorithm.largest else "least"
-    value = answer_text(str(exact(best.bound)), algorithm.unit)
+    value = answer_text(str(best.bound), algorithm.unit)
     verb = "takes" if algorithm.unit == "ps" else "has"
     text = f"every answer {verb} at {side} {value} ({best.kind}, witness checked)"
     write_text(f"{instance}: {text}")
 
 
-def _record(
-    best: Certificate | ObjectiveCertificate | None,
-    certificates: Sequence[Certificate] | Sequence[ObjectiveCertificate],
-) -> dict[str, object]:
+def _record(certificates: Sequence[Certificate]) -> dict[str, object]:
+    """Return bounds, the best first, as their documented JSON object."""
+    bounds = [
+        {"kind": one.kind, "bound": stored(one.bound), "witness": one.witness}
+        for one in certificates
+    ]
+    best = bounds[0] if bounds else {"kind": None, "bound": None, "witness": None}
     return {
-        "bound": None if best is None else best.bound,
-        "kind": None if best is None else best.kind,
-        "witness": None if best is None else best.witness,
-        "bounds": [
-            {
-                "kind": certificate.kind,
-                "bound": certificate.bound,
-                "witness": certificate.witness,
-            }
-            for certificate in certificates
-        ],
+        **{key: best[key] for key in ("bound", "kind", "witness")},
+        "bounds": bounds,
     }

@@ -10,7 +10,7 @@ from lightloom.cli.console import write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.failure import INTERRUPTED, NO_ANSWER
 from lightloom.cli.formatting import answer_text, value_text
-from lightloom.cli.json_records import certificates_text, objective_record
+from lightloom.cli.json_records import certificates_text, objective_records
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_parameters
@@ -250,7 +250,7 @@ def _report(
 
         verdict = publish(schedule, output)
         record["file"] = output
-        record["objectives"] = [objective_record(one) for one in verdict.objectives]
+        record["objectives"] = objective_records(verdict)
         proven = f"\n  {certificates_text(verdict)}"
     if as_json:
         write_json(record)

@@ -131,7 +131,6 @@ def _record(
     output: str, synthesis: Synthesis, certificate: CertificateReport
 ) -> dict[str, object]:
     schedule = synthesis.schedule
-    assert schedule.footer is not None
     return {
         "file": output,
         "algorithm": schedule.algorithm.name,
@@ -166,7 +165,6 @@ def _text(output: str, synthesis: Synthesis, certificate: CertificateReport) -> 
     from lightloom.report.candidate_table import parameters_text
 
     schedule = synthesis.schedule
-    assert schedule.footer is not None
     parameters = parameters_text(schedule.algorithm.parameters)
     return (
         f"{output}: {schedule.algorithm.name} {parameters}".rstrip()

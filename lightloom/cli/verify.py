@@ -13,7 +13,7 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.json_records import (
     certificate_record,
     certificates_text,
-    objective_record,
+    objective_records,
 )
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
@@ -67,7 +67,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
             for violation in verdict.violations
         ],
         "certificate": certificate_record(verdict.certificate),
-        "objectives": [objective_record(report) for report in verdict.objectives],
+        "objectives": objective_records(verdict),
     }
 
 

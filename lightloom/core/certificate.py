@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
-import msgspec
+__all__ = [
+    "COMPLETION_TIME",
+    "Certificate",
+    "CertificateStatus",
+    "Number",
+    "Witness",
+    "gap",
+    "stored",
+]
+
+COMPLETION_TIME = "completion-time"
+"""The objective that every schedule has: its completion time in picoseconds."""
 
 Number: TypeAlias = int | Fraction
 """An exact value."""
-StoredNumber: TypeAlias = int | tuple[int, int]
-"""An exact value as files hold it: a fraction by numerator and denominator."""
-StoredWitness: TypeAlias = dict[str, int | str | list[int | list[int]]]
-"""A witness as files hold it: numbers, words, and lists or rows of numbers."""
+Witness: TypeAlias = Mapping[str, int | str | Sequence[int | Sequence[int]]]
+"""What an argument is about: numbers, words, and lists or rows of numbers, by name."""
 
 
 class CertificateStatus(StrEnum):
@@ -23,72 +33,82 @@ class CertificateStatus(StrEnum):
     OPTIMAL = "optimal"
     """The bound equals the value, and the witness was checked."""
     GAP = "gap"
-    """The bound is below the value, and the witness was checked."""
+    """The value is worse than the bound, and the witness was checked."""
     NO_BOUND = "no bound"
     """The file carries no certificate."""
     REFUSED = "refused"
     """The witness does not prove the bound, or the value is not the schedule's."""
 
 
-class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A lower bound on the completion time, with its witness.
-
-    Attributes
-    ----------
-    kind
-        Kind of argument, for example ``cut``; see ``docs/spec/certificates.md``.
-    bound
-        No schedule of this task on this fabric ends before, in picoseconds.
-    value
-        Completion time of the schedule that carries it, in picoseconds; ``None``
-        where the bound stands by itself.
-    witness
-        What the argument is about: a node set (cut), a node (receive, send), ...
-    """
-
-    kind: str
-    bound: int
-    value: int | None = None
-    witness: dict[str, int | list[int]] = msgspec.field(default_factory=dict)
-
-
-class ObjectiveCertificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A bound on something other than the completion time, with its witness.
+@dataclass(frozen=True)
+class Certificate:
+    """A bound on what a schedule may have of an objective, with its witness.
 
     Attributes
     ----------
     objective
-        What is bounded, for example ``rounds``; see ``docs/spec/certificates.md``.
+        What is bounded: `COMPLETION_TIME`, in picoseconds, or another objective of
+        ``docs/spec/certificates.md``, for example ``rounds``.
     kind
-        Kind of argument, for example ``edge-lengths``.
+        Kind of argument, for example ``cut``.
     bound
-        No schedule does better: has less of it, or more where more is better.
+        No schedule does better: has less of the objective, or more where more is
+        better.
     value
         What the schedule that carries it has; ``None`` where the bound stands by
         itself.
     witness
-        What the argument is about.
+        What the argument is about: a node set (cut), a node (receive, send), ...
     """
 
     objective: str
     kind: str
-    bound: StoredNumber
-    value: StoredNumber | None = None
-    witness: StoredWitness = msgspec.field(default_factory=dict)
+    bound: Number
+    value: Number | None = None
+    witness: Witness = field(default_factory=dict)
 
 
-def stored(value: Number) -> StoredNumber:
-    """Return an exact value as files hold it; a `Fraction` stays one."""
+def stored(value: Number) -> int | tuple[int, int]:
+    """Return an exact value as files and JSON hold it.
+
+    Parameters
+    ----------
+    value
+        Of any sign.
+
+    Returns
+    -------
+    An integer as it is, a `Fraction` as numerator and denominator in lowest terms.
+    """
     if isinstance(value, int):
         return value
     return value.numerator, value.denominator
 
 
-def exact(value: StoredNumber) -> Number | None:
-    """Return what a file holds, ``None`` if it is no fraction in lowest terms."""
-    if isinstance(value, int):
-        return value
-    top, bottom = value
-    if bottom < 1 or math.gcd(top, bottom) != 1:
-        return None
-    return Fraction(top, bottom)
+def gap(value: float | Fraction, bound: float | Fraction) -> float | None:
+    """Return how far a value is from a bound, relative to the bound.
+
+    ``value / bound - 1`` where less is better, ``1 - value / bound`` where more is.
+
+    Parameters
+    ----------
+    value
+        What an answer has of an objective.
+    bound
+        What no answer can beat, in the same unit.
+
+    Returns
+    -------
+    A fraction, 0 or more; ``None`` where the bound is 0 and the value is not.
+
+    Examples
+    --------
+    >>> gap(125, 100)
+    0.25
+    >>> gap(0, 0)
+    0.0
+    """
+    off = abs(Fraction(value) - Fraction(bound))
+    if not off:
+        return 0.0
+    return float(off / abs(Fraction(bound))) if bound else None

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.task import Collective, Task
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Certificate, ObjectiveCertificate
+    from lightloom.core.certificate import Certificate
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import FabricTable
@@ -106,10 +107,8 @@ class Footer:
         Counts.
     completion_time_ps
         What replay says.
-    certificate
-        A lower bound on the completion time with its witness, or ``None``.
-    objectives
-        Bounds on other objectives, each objective at most once.
+    certificates
+        Bounds with their witnesses, each objective at most once.
     """
 
     segments: int
@@ -117,8 +116,23 @@ class Footer:
     circuits: int
     transfers: int
     completion_time_ps: int
-    certificate: Certificate | None = None
-    objectives: tuple[ObjectiveCertificate, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the completion time, ``None`` where there is none."""
+        return self.certificate_of(COMPLETION_TIME)
+
+    def certificate_of(self, objective: str) -> Certificate | None:
+        """Return the certificate of an objective, ``None`` where there is none.
+
+        Parameters
+        ----------
+        objective
+            Name of the objective.
+        """
+        own = (one for one in self.certificates if one.objective == objective)
+        return next(own, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,3 +190,37 @@ class Schedule:
             raise TypeError(message)
         size = (transfers.chunk_hi - transfers.chunk_lo) * self.task.chunk_bytes
         return size.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SealedSchedule(Schedule):
+    """A schedule with its footer: what files hold, and what is judged.
+
+    Attributes
+    ----------
+    footer
+        What the author claims of the schedule.
+    """
+
+    footer: Footer = field()
+
+    @classmethod
+    def of(cls, schedule: Schedule, footer: Footer) -> SealedSchedule:
+        """Return a schedule with a footer, whatever footer it had.
+
+        Parameters
+        ----------
+        schedule
+            What the footer is about.
+        footer
+            What is claimed.
+        """
+        return cls(
+            schedule.fabric,
+            schedule.task,
+            schedule.algorithm,
+            schedule.segments,
+            schedule.parts,
+            footer,
+            schedule.written_by,
+        )

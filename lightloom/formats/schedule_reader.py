@@ -17,7 +17,7 @@ from lightloom.core.schedule import (
     Footer,
     Op,
     ParameterValue,
-    Schedule,
+    SealedSchedule,
     Segment,
     StepPart,
     Transfers,
@@ -35,6 +35,7 @@ from lightloom.formats.schedule_records import (
     SegmentRecord,
     StepRecord,
 )
+from lightloom.formats.stored_certificates import read_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,7 +53,7 @@ _STEP = b'{"record":"step",'
 _OPS = {op.name.lower(): int(op) for op in Op}
 
 
-def read_schedule(path: str | Path) -> Schedule:
+def read_schedule(path: str | Path) -> SealedSchedule:
     """Return the schedule in a file; ``-`` is standard input.
 
     The file is read line by line, decompressed by its suffix. What it says is
@@ -70,7 +71,7 @@ def read_schedule(path: str | Path) -> Schedule:
         return read_schedule_stream(binary, str(path))
 
 
-def read_schedule_stream(binary: BinaryIO, name: str) -> Schedule:
+def read_schedule_stream(binary: BinaryIO, name: str) -> SealedSchedule:
     """Return the schedule in an uncompressed stream; `name` is for messages.
 
     Raises
@@ -102,7 +103,7 @@ def read_schedule_stream(binary: BinaryIO, name: str) -> Schedule:
             allowed=digest.hexdigest(),
             fix="write it anew",
         )
-    return assembly.schedule()
+    return assembly.schedule(assembly.footer, f"{name}:{number}: footer")
 
 
 def _lines(binary: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -167,12 +168,11 @@ class _Assembly:
         else:
             self._add_step(record, place)
 
-    def schedule(self) -> Schedule:
-        """Return what was collected."""
-        footer, algorithm = self.footer, self.header.algorithm
-        assert footer is not None
+    def schedule(self, footer: FooterRecord, place: str) -> SealedSchedule:
+        """Return what was collected, with what the footer claims."""
+        algorithm = self.header.algorithm
         parameters = cast("dict[str, ParameterValue]", algorithm.parameters)
-        return Schedule(
+        return SealedSchedule(
             fabric=self.header.fabric,
             task=self._task,
             algorithm=Algorithm(algorithm.name, parameters, algorithm.seed),
@@ -184,8 +184,9 @@ class _Assembly:
                 circuits=footer.circuits,
                 transfers=footer.transfers,
                 completion_time_ps=footer.completion_time_ps,
-                certificate=footer.certificate,
-                objectives=tuple(footer.objectives or ()),
+                certificates=read_certificates(
+                    footer.certificate, footer.objectives or (), place
+                ),
             ),
             written_by=self.header.written_by,
         )

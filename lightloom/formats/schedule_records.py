@@ -8,10 +8,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 # msgspec reads the annotations when the classes are made.
-from lightloom.core.certificate import (  # noqa: TC001
-    Certificate,
-    ObjectiveCertificate,
-)
 from lightloom.core.fabric import FabricTable  # noqa: TC001
 from lightloom.core.task import Collective, Demand  # noqa: TC001
 
@@ -24,6 +20,10 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Column: TypeAlias = Int64 | list[Int64]
 OpName = Literal["copy", "reduce"]
 Parameter: TypeAlias = int | str | bool | list[int | str]
+StoredNumber: TypeAlias = int | tuple[int, int]
+"""An exact value: a fraction by numerator and denominator, in lowest terms."""
+TimeWitness: TypeAlias = dict[str, int | list[int]]
+StoredWitness: TypeAlias = dict[str, int | str | list[int | list[int]]]
 
 
 class TaskRecord(
@@ -117,6 +117,25 @@ class StepRecord(
     bytes: Column | UnsetType = UNSET
 
 
+class CertificateRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A lower bound on the completion time in picoseconds, with its witness."""
+
+    kind: str
+    bound: int
+    value: int | None = None
+    witness: TimeWitness = msgspec.field(default_factory=dict)
+
+
+class ObjectiveRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A bound on something other than the completion time, with its witness."""
+
+    objective: str
+    kind: str
+    bound: StoredNumber
+    value: StoredNumber | None = None
+    witness: StoredWitness = msgspec.field(default_factory=dict)
+
+
 class FooterRecord(
     msgspec.Struct,
     frozen=True,
@@ -138,8 +157,8 @@ class FooterRecord(
     circuits: Count
     transfers: Count
     completion_time_ps: Count
-    certificate: Certificate | None
-    objectives: list[ObjectiveCertificate] | UnsetType = UNSET
+    certificate: CertificateRecord | None
+    objectives: list[ObjectiveRecord] | UnsetType = UNSET
     sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 

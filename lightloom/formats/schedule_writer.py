@@ -25,6 +25,7 @@ from lightloom.formats.schedule_records import (
     SegmentRecord,
     StepRecord,
 )
+from lightloom.formats.stored_certificates import stored_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,8 @@ def schedule_lines(schedule: Schedule) -> Iterator[bytes]:
     Raises
     ------
     InputError
-        The schedule has no footer, or an operation is no `Op`.
+        The schedule has no footer, or one with several certificates of the completion
+        time, or an operation is no `Op`.
     """
     footer = schedule.footer
     if footer is None:
@@ -74,14 +76,15 @@ def schedule_lines(schedule: Schedule) -> Iterator[bytes]:
         line = encoder.encode(record) + b"\n"
         digest.update(line)
         yield line
+    certificate, objectives = stored_certificates(footer.certificates)
     last = FooterRecord(
         segments=footer.segments,
         steps=footer.steps,
         circuits=footer.circuits,
         transfers=footer.transfers,
         completion_time_ps=footer.completion_time_ps,
-        certificate=footer.certificate,
-        objectives=list(footer.objectives),
+        certificate=certificate,
+        objectives=objectives,
         sha256=digest.hexdigest(),
     )
     yield encoder.encode(last) + b"\n"

@@ -166,13 +166,8 @@ def _entry(
 def _row(entry: Entry, baseline_us: float) -> tuple[object, ...]:
     certificate = entry.verdict.certificate
     text = str(certificate.status)
-    if (
-        certificate.bound
-        and certificate.value
-        and certificate.value > certificate.bound
-    ):
-        gap = 100 * (certificate.value - certificate.bound) / certificate.value
-        text += f" {gap:.1f} % ({certificate.kind})"
+    if certificate.gap:
+        text += f" {100 * certificate.gap:.1f} % ({certificate.kind})"
     return (
         entry.fabric,
         entry.algorithm,
@@ -203,7 +198,7 @@ def _panel(title: str, entries: Sequence[Entry]) -> Panel:
         for entry in entries
         if entry.verdict.certificate.bound and entry.reconfiguring_us
     ]
-    marks = [Mark("lower bound", y=max(bounds) / PS_PER_US)] if bounds else []
+    marks = [Mark("lower bound", y=float(max(bounds) / PS_PER_US))] if bounds else []
     return Panel(
         title,
         "",

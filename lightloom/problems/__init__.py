@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from lightloom.core.catalogue import walk
 from lightloom.core.errors import InputError, nearest
 from lightloom.instances.instance import task_table
-from lightloom.validate.certificates.objectives import check_bound
+from lightloom.validate.certificates import check_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from lightloom.core.certificate import ObjectiveCertificate
+    from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
-    from lightloom.validate.certificates.objectives.objective import Question
+    from lightloom.validate.certificates.objective import Question
 
 __all__ = [
     "NAME",
@@ -63,7 +63,7 @@ class OwnAnswer:
     bound: int | Fraction | None
     detail: tuple[str, ...]
     schedule: Callable[[], Schedule] | None
-    certificates: tuple[ObjectiveCertificate, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
 
     @property
     def proved(self) -> bool:
@@ -84,7 +84,7 @@ class ProblemBounds:
     """
 
     question: Question
-    certificates: tuple[ObjectiveCertificate, ...]
+    certificates: tuple[Certificate, ...]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def own_algorithm(problem: str) -> OwnAlgorithm:
 
 def best_certificates(
     problem: str, instance: Instance, seed: int
-) -> tuple[ObjectiveCertificate, ...]:
+) -> tuple[Certificate, ...]:
     """Return what a schedule of a problem may carry whoever made it: its best bound.
 
     Empty where we know none.
@@ -161,7 +161,7 @@ def best_certificates(
 
 def problem_bounds(
     problem: str, instance: Instance, seed: int
-) -> tuple[ObjectiveCertificate, ...]:
+) -> tuple[Certificate, ...]:
     """Return what no answer of an instance can beat, the best first, all checked.
 
     Raises

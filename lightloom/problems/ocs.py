@@ -15,7 +15,7 @@ from lightloom.synth.ocs.switch_circuits import (
     port_certificates,
     switch_circuits,
 )
-from lightloom.validate.certificates.objectives.circuits_per_byte import (
+from lightloom.validate.certificates.circuits_per_byte import (
     PortsQuestion,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import ObjectiveCertificate
+from lightloom.core.certificate import Certificate
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
 from lightloom.core.training import Training
@@ -19,7 +19,7 @@ from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.replica import cut_replica
 from lightloom.training.strategy import Strategy
-from lightloom.validate.certificates.makespan_question import (
+from lightloom.validate.certificates.makespan import (
     OBJECTIVE,
     PlacementQuestion,
     placement_witness,
@@ -53,7 +53,7 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
     refuse_unplaceable(graph)
     bound_ps, witness = best_witness(graph)
     kind, told = placement_witness(witness)
-    certificate = ObjectiveCertificate(OBJECTIVE, kind, bound_ps, None, told)
+    certificate = Certificate(OBJECTIVE.name, kind, bound_ps, None, told)
     return ProblemBounds(PlacementQuestion(workload), (certificate,))
 
 

@@ -19,7 +19,7 @@ from lightloom.synth.ring.wavelengths import (
     ring_schedule,
     ring_wavelengths,
 )
-from lightloom.validate.certificates.objectives.circuits_per_byte import (
+from lightloom.validate.certificates.circuits_per_byte import (
     WavelengthsQuestion,
 )
 

@@ -13,7 +13,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
 from lightloom.synth.rounds.few_rounds import few_rounds
 from lightloom.synth.rounds.round_bounds import round_bounds
-from lightloom.validate.certificates.objectives.rounds import RoundsQuestion
+from lightloom.validate.certificates.rounds import RoundsQuestion
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance

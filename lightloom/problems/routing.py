@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import ObjectiveCertificate
+from lightloom.core.certificate import Certificate
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -16,7 +16,7 @@ from lightloom.synth.routing.certified_routing import (
 )
 from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 from lightloom.synth.routing.routing_schedule import one_round_schedule
-from lightloom.validate.certificates.objectives.congestion import (
+from lightloom.validate.certificates.congestion import (
     OBJECTIVE,
     CongestionQuestion,
     lengths_witness,
@@ -49,9 +49,9 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
     found = _routed(asked, seed)
     cut = rectangle_cut(asked.fabric, asked.src, asked.dst)
     nodes = {"nodes": cut.nodes.tolist()}
-    by_cut = ObjectiveCertificate(OBJECTIVE.name, "cut", cut.bound, None, nodes)
+    by_cut = Certificate(OBJECTIVE.name, "cut", cut.bound, None, nodes)
     certificates = [*_by_lengths(asked, found), by_cut]
-    certificates.sort(key=lambda certificate: (-_whole(certificate), certificate.kind))
+    certificates.sort(key=lambda certificate: (-certificate.bound, certificate.kind))
     return ProblemBounds(asked, tuple(certificates))
 
 
@@ -74,18 +74,13 @@ def _question(instance: Instance) -> CongestionQuestion:
 
 def _by_lengths(
     asked: CongestionQuestion, found: CertifiedRouting
-) -> tuple[ObjectiveCertificate, ...]:
+) -> tuple[Certificate, ...]:
     """Return the bound of a routing; none where there is no request."""
     if found.witness is None:
         return ()
     witness = lengths_witness(asked.fabric, found.witness)
     name = OBJECTIVE.name
-    return (ObjectiveCertificate(name, "edge-lengths", found.bound, None, witness),)
-
-
-def _whole(certificate: ObjectiveCertificate) -> int:
-    assert isinstance(certificate.bound, int)
-    return certificate.bound
+    return (Certificate(name, "edge-lengths", found.bound, None, witness),)
 
 
 OWN = OwnAlgorithm("routing", "paths on the most loaded edge", solve, bounds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import Certificate, exact
 from lightloom.core.units import format_ps
 from lightloom.report.tables import Column, terminal_table
 
@@ -13,35 +12,32 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.core.certificate import ObjectiveCertificate
+    from lightloom.core.certificate import Certificate, Number
 
 _COLUMNS = (Column("kind"), Column("bound", number=True), Column("witness"))
 _SHOWN = 8
 
 
-def bound_table(
-    certificates: Sequence[Certificate] | Sequence[ObjectiveCertificate],
-    unit: str = "",
-) -> Table:
+def bound_table(certificates: Sequence[Certificate], unit: str) -> Table:
     """Return bounds with their witnesses, in the given order.
 
-    `unit` is that of an objective; picoseconds are shown as other times are.
+    Parameters
+    ----------
+    certificates
+        Of one objective.
+    unit
+        That of the objective; whole picoseconds (``ps``) are shown as other times are.
     """
     rows = [
-        (certificate.kind, _bound(certificate, unit), _witness(certificate.witness))
-        for certificate in certificates
+        (one.kind, _bound(one.bound, unit), _witness(one.witness))
+        for one in certificates
     ]
     return terminal_table(_COLUMNS, rows)
 
 
-def _bound(certificate: Certificate | ObjectiveCertificate, unit: str) -> str:
+def _bound(bound: Number, unit: str) -> str:
     """Return a bound: a time with its unit, else a number."""
-    if isinstance(certificate, Certificate):
-        return format_ps(certificate.bound)
-    bound = exact(certificate.bound)
-    if unit == "ps" and isinstance(bound, int):
-        return format_ps(bound)
-    return str(bound)
+    return format_ps(bound) if unit == "ps" and isinstance(bound, int) else str(bound)
 
 
 def _witness(witness: Mapping[str, object]) -> str:

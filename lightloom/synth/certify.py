@@ -5,27 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from lightloom import __version__
-from lightloom.core.certificate import stored
-from lightloom.validate.certificates.objectives import catalogue
+from lightloom.synth.bounds import lower_bound
 from lightloom.validate.seal import seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lightloom.core.certificate import ObjectiveCertificate
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.certificate import Certificate
+    from lightloom.core.schedule import Schedule, SealedSchedule
     from lightloom.instances.instance import Instance
 
 
 def signed(
-    schedule: Schedule,
-    instance: Instance,
-    objectives: Iterable[ObjectiveCertificate] = (),
-) -> Schedule:
-    """Return a schedule with its footer: counts, completion time, certificates.
+    schedule: Schedule, instance: Instance, bounds: Iterable[Certificate] = ()
+) -> SealedSchedule:
+    """Return a schedule of ours with its footer: counts, time, certificates.
+
+    The first certificate is the best lower bound on the completion time, if one is
+    known.
 
     Parameters
     ----------
@@ -33,21 +31,10 @@ def signed(
         Sound, whatever its footer.
     instance
         The instance that it serves.
-    objectives
-        Bounds on other objectives that measure it, one each; their values are
+    bounds
+        Certificates of other objectives that measure it, one each; their values are
         recomputed from the schedule.
     """
-    sealed = seal(schedule)
-    assert sealed.footer is not None
-    valued = tuple(_valued(bound, schedule, instance) for bound in objectives)
-    footer = replace(sealed.footer, objectives=valued)
-    return replace(sealed, footer=footer, written_by=f"lightloom {__version__}")
-
-
-def _valued(
-    bound: ObjectiveCertificate, schedule: Schedule, instance: Instance
-) -> ObjectiveCertificate:
-    """Return a bound with what the schedule has of its objective."""
-    objective = catalogue()[bound.objective]
-    _, value = objective.measure(instance.fabric, schedule)
-    return msgspec.structs.replace(bound, value=stored(value))
+    best = lower_bound(instance.fabric, schedule.task)
+    found = [*bounds] if best is None else [best, *bounds]
+    return replace(seal(schedule, found), written_by=f"lightloom {__version__}")

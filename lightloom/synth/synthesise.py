@@ -11,17 +11,17 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, Search
+from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.validate.certificates.completion_time import lower_bound
 from lightloom.validate.checks import task as task_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from lightloom.core.certificate import Certificate
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.schedule import SealedSchedule
     from lightloom.instances.instance import Instance
     from lightloom.synth.fabrics.plug import MadeSchedule
 
@@ -40,19 +40,17 @@ class Synthesis:
         Every candidate that was realised or predicted, fastest first.
     """
 
-    schedule: Schedule
+    schedule: SealedSchedule
     compared: tuple[Candidate, ...]
 
     @property
     def completion_time_ps(self) -> int:
         """Completion time of the schedule, by replay."""
-        assert self.schedule.footer is not None
         return self.schedule.footer.completion_time_ps
 
     @property
     def certificate(self) -> Certificate | None:
         """What no schedule of the task can beat, if anything is proven."""
-        assert self.schedule.footer is not None
         return self.schedule.footer.certificate
 
 
@@ -111,7 +109,7 @@ def synthesise(
     schedule = signed(best.schedule, instance, best.certificates)
     synthesis = Synthesis(schedule, pool.compared())
     certificate = synthesis.certificate
-    bound = None if certificate is None else certificate.bound
+    bound = None if certificate is None else int(certificate.bound)
     proven = bound == synthesis.completion_time_ps
     return Outcome(
         reason=Reason.PROVEN_OPTIMAL if proven else Reason.STOPPED_WITH_ANSWER,
@@ -138,7 +136,7 @@ def _enter_all(
 ) -> None:
     """Enter schedules of a fabric's own algorithms."""
     bound = lower_bound(instance.fabric, instance.communication)
-    least_ps = 0 if bound is None else bound.bound
+    least_ps = 0 if bound is None else int(bound.bound)
     for made in schedules:
         algorithm = made.schedule.algorithm
         pool.say(f"replaying {algorithm.name}")

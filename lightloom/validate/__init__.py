@@ -1,16 +1,15 @@
-"""Feasibility and lower bounds, in exact arithmetic, owing the synthesiser nothing."""
+"""Feasibility and proofs of bounds, in exact arithmetic, apart from the synthesiser."""
 
 from __future__ import annotations
 
-from lightloom.validate.certificates.objectives import ObjectiveReport
+from lightloom.validate.certificates import CertificateReport
 from lightloom.validate.rules import RULES, Rule
 from lightloom.validate.seal import seal
-from lightloom.validate.verdict import CertificateReport, Verdict, verify
+from lightloom.validate.verdict import Verdict, verify
 
 __all__ = [
     "RULES",
     "CertificateReport",
-    "ObjectiveReport",
     "Rule",
     "Verdict",
     "seal",

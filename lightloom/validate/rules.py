@@ -358,31 +358,31 @@ _LEDGER = (
     (
         "objective-name",
         "An objective with a certificate is known, measures the schedule, comes once.",
-        "certificates.objectives",
+        "certificates.check",
         _CLAIM,
     ),
     (
         "objective-kind",
         "The kind of an objective's certificate is one for it.",
-        "certificates.objectives",
+        "certificates.check",
         _CLAIM,
     ),
     (
         "objective-witness",
         "The witness has the form of its kind and fits what is bounded.",
-        "certificates.objectives",
+        "certificates.check",
         _CLAIM,
     ),
     (
         "objective-bound",
         "The witness proves the bound of the objective, and the schedule keeps to it.",
-        "certificates.objectives",
+        "certificates.check",
         _CLAIM,
     ),
     (
         "objective-value",
         "The value is what the schedule has of the objective.",
-        "certificates.objectives",
+        "certificates.check",
         _CLAIM,
     ),
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import CertificateStatus
+from lightloom.core.certificate import COMPLETION_TIME, CertificateStatus
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric
-from lightloom.validate.certificates import check as certificate
-from lightloom.validate.certificates import objectives
+from lightloom.validate import certificates
+from lightloom.validate.certificates import CertificateReport
 from lightloom.validate.checks import (
     circuits,
     demand,
@@ -29,31 +29,11 @@ from lightloom.validate.data import contributions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lightloom.core.certificate import Certificate
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.schedule import Footer, Schedule
     from lightloom.instances.instance import AnyFabric
-    from lightloom.validate.certificates.objectives import ObjectiveReport
 
 MOST_PER_RULE = 1000
 """Violations of one rule that are kept; one more says how many there were."""
-
-
-@dataclass(frozen=True)
-class CertificateReport:
-    """What a schedule's certificate is worth.
-
-    Attributes
-    ----------
-    status
-        How good the schedule is known to be.
-    kind, bound, value
-        As the file claims them; ``None`` where it carries no certificate.
-    """
-
-    status: CertificateStatus
-    kind: str | None = None
-    bound: int | None = None
-    value: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,17 +46,36 @@ class Verdict:
         Whether no rule is broken.
     violations
         Sorted by rule, step (those of no step first), resource and message.
-    certificate
-        What the certificate of the completion time is worth; a broken schedule's is
-        refused.
-    objectives
-        What those of other objectives are worth, in the order of the file.
+    certificates
+        What the certificates of the footer are worth, in its order; those of a broken
+        schedule are refused.
     """
 
     valid: bool
     violations: tuple[Violation, ...]
-    certificate: CertificateReport
-    objectives: tuple[ObjectiveReport, ...]
+    certificates: tuple[CertificateReport, ...]
+
+    @property
+    def certificate(self) -> CertificateReport:
+        """What the certificate of the completion time is worth."""
+        return self.certificate_of(COMPLETION_TIME)
+
+    def certificate_of(self, objective: str) -> CertificateReport:
+        """Return what the certificate of an objective is worth.
+
+        Parameters
+        ----------
+        objective
+            Name of the objective.
+
+        Returns
+        -------
+        A report of status *no bound* where the footer has no such certificate.
+        """
+        for one in self.certificates:
+            if one.objective == objective:
+                return one
+        return CertificateReport(objective, CertificateStatus.NO_BOUND)
 
 
 def verify(schedule: Schedule) -> Verdict:
@@ -86,6 +85,11 @@ def verify(schedule: Schedule) -> Verdict:
     are followed only where every transfer is sound, the time recomputed only where
     every reference is. All other faults are reported at once. A schedule without
     footer claims nothing, and is checked all the same. Exact; deterministic.
+
+    Parameters
+    ----------
+    schedule
+        Of any fabric and task, right or wrong, with or without footer.
     """
     found = _Found()
     if schedule.footer is not None:
@@ -96,15 +100,10 @@ def verify(schedule: Schedule) -> Verdict:
         found.add([Violation("fabric", None, "fabric", str(problem))])
     else:
         _check(fabric, schedule, found)
-    claimed = None if schedule.footer is None else schedule.footer.certificate
-    others = () if schedule.footer is None else schedule.footer.objectives
+    claimed = () if schedule.footer is None else schedule.footer.certificates
     refused = bool(found.count)
-    return Verdict(
-        not refused,
-        found.kept(),
-        _report(claimed, found),
-        tuple(objectives.report(other, refused=refused) for other in others),
-    )
+    worth = tuple(certificates.report(one, refused=refused) for one in claimed)
+    return Verdict(not refused, found.kept(), worth)
 
 
 class _Found:
@@ -161,16 +160,19 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
             found.add(demand.check(count, schedule, schedule.task))
     if schedule.footer is None:
         return
-    time_ps = None
     sound = ordered and built and moved and task_sound
-    if sound:
-        time_ps = _check_time(schedule, found)
-    claimed = schedule.footer.certificate
-    if claimed is not None and task_sound:
-        found.add(certificate.check(fabric, schedule.task, claimed, time_ps))
-        if time_ps is not None and not found.count:
-            found.add(certificate.check_against(claimed, time_ps))
-    found.add(objectives.check(fabric, schedule, sound=sound))
+    time_ps = _check_time(schedule, schedule.footer, found) if sound else None
+    found.add(
+        certificates.check(
+            fabric,
+            schedule,
+            schedule.footer.certificates,
+            task_sound=task_sound,
+            sound=sound,
+            valid=not found.count,
+            completion_time_ps=time_ps,
+        )
+    )
 
 
 def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) -> bool:
@@ -184,28 +186,15 @@ def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) ->
     return built
 
 
-def _check_time(schedule: Schedule, found: _Found) -> int | None:
+def _check_time(schedule: Schedule, claimed: Footer, found: _Found) -> int | None:
     """Return replay's completion time, compared with the footer's."""
     from lightloom.replay import completion_time_ps
 
-    assert schedule.footer is not None
     try:
         time_ps = completion_time_ps(schedule)
     except (InputError, OverflowError) as problem:
         message = f"replay refuses the schedule: {problem}"
         found.add([Violation("footer-time", None, "schedule", message)])
         return None
-    found.add(footer.check_time(schedule.footer, time_ps))
+    found.add(footer.check_time(claimed, time_ps))
     return time_ps
-
-
-def _report(claimed: Certificate | None, found: _Found) -> CertificateReport:
-    if claimed is None:
-        return CertificateReport(CertificateStatus.NO_BOUND)
-    if found.count:
-        status = CertificateStatus.REFUSED
-    elif claimed.bound == claimed.value:
-        status = CertificateStatus.OPTIMAL
-    else:
-        status = CertificateStatus.GAP
-    return CertificateReport(status, claimed.kind, claimed.bound, claimed.value)

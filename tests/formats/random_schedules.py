@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import strategies as st
 
-from lightloom.core.certificate import Certificate, ObjectiveCertificate
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import (
     Algorithm,
     FluidTransfers,
     Footer,
-    Schedule,
+    SealedSchedule,
     Segment,
     StepPart,
     Transfers,
@@ -51,14 +52,15 @@ tasks = st.builds(
 )
 certificates = st.builds(
     Certificate,
+    objective=st.just(COMPLETION_TIME),
     kind=names,
     bound=values,
     value=st.none() | values,
     witness=st.dictionaries(names, values | st.lists(values, max_size=3), max_size=3),
 )
-numbers = values | st.tuples(values, values)
+numbers = values | st.builds(Fraction, values, st.integers(1, 2**63 - 1))
 objectives = st.builds(
-    ObjectiveCertificate,
+    Certificate,
     objective=names,
     kind=names,
     bound=numbers,
@@ -79,8 +81,11 @@ footers = st.builds(
     counts,
     counts,
     counts,
-    st.none() | certificates,
-    st.lists(objectives, max_size=2).map(tuple),
+    st.builds(
+        lambda first, others: (*first, *others),
+        st.lists(certificates, max_size=1),
+        st.lists(objectives, max_size=2),
+    ),
 )
 
 
@@ -124,14 +129,14 @@ def _parts(draw: st.DrawFn, segments: list[Segment]) -> StepPart:
 
 
 @st.composite
-def schedules(draw: st.DrawFn) -> Schedule:
+def schedules(draw: st.DrawFn) -> SealedSchedule:
     """Draw a schedule with a footer, whose segments are all different."""
     segments = draw(
         st.lists(
             _segments(), max_size=4, unique_by=lambda each: (each.plane, each.index)
         )
     )
-    return Schedule(
+    return SealedSchedule(
         fabric=draw(tables),
         task=draw(tasks),
         algorithm=Algorithm(draw(names), draw(parameters), draw(values)),
@@ -150,7 +155,7 @@ def plain(value: object) -> object:
         return [(key, plain(inner)) for key, inner in value.items()]
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
-    if isinstance(value, int | str | None):
+    if isinstance(value, int | str | Fraction | None):
         return (type(value).__name__, value)
     fields = getattr(value, "__struct_fields__", None) or value.__dict__
     return (type(value).__name__, [plain(getattr(value, name)) for name in fields])

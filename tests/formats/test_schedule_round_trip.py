@@ -87,7 +87,7 @@ def test_version_2_carries_certificates_of_objectives() -> None:
     """A pair that exchanges on both lasers does it in one round, and says why."""
     schedule = read_schedule(DATA / "all-reduce-pair.v2.jsonl")
     assert schedule.footer is not None
-    (certificate,) = schedule.footer.objectives
+    (certificate,) = schedule.footer.certificates
     assert certificate.objective == "rounds"
     assert (certificate.kind, certificate.witness) == ("receive", {"node": 0})
     assert (certificate.bound, certificate.value) == (1, 1)

@@ -39,8 +39,8 @@ def test_numbers_align_right() -> None:
 
 def test_long_witnesses_are_shortened() -> None:
     """A witness of many nodes is shown by its first and their number."""
-    certificate = Certificate("cut", 5, None, {"nodes": list(range(100))})
-    text = shown(bound_table([certificate]))
+    certificate = Certificate("rounds", "cut", 5, None, {"nodes": [*range(100)]})
+    text = shown(bound_table([certificate], "rounds"))
     assert "(100)" in text
     assert "99" not in text
 

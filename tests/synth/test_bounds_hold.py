@@ -11,8 +11,8 @@ from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import ALGORITHMS
+from lightloom.synth.bounds import all_bounds
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.certificates.completion_time import all_bounds
 
 OFFERED = [(e.name, op) for e in ALGORITHMS.values() for op in sorted(e.ops)]
 RACK = Lightpath(rows=8, cols=8)

@@ -28,7 +28,7 @@ from lightloom.validate import verify
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
-    from lightloom.validate import ObjectiveReport
+    from lightloom.validate import CertificateReport
 
 NODES = 6
 OPS = sorted(COLLECTIVES)
@@ -40,12 +40,13 @@ demands = st.dictionaries(pairs, st.integers(1, 1000), min_size=1, max_size=8).m
 )
 
 
-def proven(schedule: Schedule) -> ObjectiveReport:
+def proven(schedule: Schedule) -> CertificateReport:
     """Return what the file of a schedule proves, read back and verified."""
     data = b"".join(schedule_lines(schedule))
     verdict = verify(read_schedule_stream(io.BytesIO(data), "file"))
     assert verdict.violations == ()
-    (report,) = verdict.objectives
+    first, report = verdict.certificates
+    assert first == verdict.certificate
     return report
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,15 +134,15 @@ def test_a_bound_that_is_beaten_is_our_own_fault(
     """Should a bound ever exceed a valid schedule's time, that is said plainly."""
     from lightloom.testing.conformance import judge
 
-    true = judge.all_bounds
+    true = judge.every_bound
 
     def too_high(fabric: object, task: object) -> object:
         return {
-            name: type(bound)(bound.kind, 2**60, bound.value, bound.witness)
+            name: replace(bound, bound=2**60)
             for name, bound in true(fabric, task).items()  # type: ignore[arg-type]
         }
 
-    monkeypatch.setattr(judge, "all_bounds", too_high)
+    monkeypatch.setattr(judge, "every_bound", too_high)
     report = check_synthesiser(subjects.honest, kinds=["ocs"], examples=10)
     assert _failed(report) == {"bound"}
     assert "beats the bound" in _message(report, "bound")

@@ -18,6 +18,7 @@ from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import FABRICS, load_fabric
+from lightloom.synth.bounds import all_bounds
 from lightloom.testing.strategies import (
     break_schedule,
     broken_schedules,
@@ -37,7 +38,6 @@ from lightloom.testing.strategies.candidate_circuits import (
 )
 from lightloom.testing.strategies.tasks import DEMAND, connected
 from lightloom.validate import RULES, verify
-from lightloom.validate.certificates.completion_time import all_bounds
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric

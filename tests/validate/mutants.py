@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from lightloom.core.certificate import Certificate
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged, column
 from lightloom.core.schedule import Op, Schedule, Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
-from lightloom.validate.certificates.completion_time import lower_bound
+from lightloom.synth.bounds import lower_bound
 from tests.validate import schedules as made
 from tests.validate.objective_mutants import MUTANTS as OF_OBJECTIVES
 from tests.validate.ramp import MUTANTS as OF_RAMP
@@ -111,7 +111,7 @@ def certified(**fields: Any) -> Schedule:  # noqa: ANN401
         "witness": true.witness,
         **fields,
     }
-    return with_bound(base, Certificate(**values))
+    return with_bound(base, Certificate(COMPLETION_TIME, **values))
 
 
 def retasked(base: Schedule, **fields: object) -> Schedule:

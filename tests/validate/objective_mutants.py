@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lightloom.core.certificate import ObjectiveCertificate
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from tests.validate import schedules as made
 from tests.validate.rings_and_switches import ocs_demand, ring_demand
 
@@ -30,33 +31,33 @@ LENGTHS: Claim = {
 }
 PORT: Claim = {
     "kind": "saturated-port",
-    "bound": (1, 1000),
-    "value": (1, 1000),
+    "bound": Fraction(1, 1000),
+    "value": Fraction(1, 1000),
     "witness": {"side": "row", "node": 0},
 }
 NODE: Claim = {
     "kind": "crowded-node",
-    "bound": (3, 1000),
-    "value": (1, 1000),
+    "bound": Fraction(3, 1000),
+    "value": Fraction(1, 1000),
     "witness": {"side": "column", "node": 2},
 }
 SPANS: Claim = {
     **NODE,
     "kind": "crowded-spans",
-    "bound": (3, 500),
+    "bound": Fraction(3, 500),
     "witness": {"spans": [[0, 2]]},
 }
 LONG: Claim = {
     **NODE,
     "kind": "long-circuits",
-    "bound": (3, 250),
+    "bound": Fraction(3, 250),
     "witness": {"hops": 2, "directions": [0, 1]},
 }
 
 PRICES: Claim = {
     **NODE,
     "kind": "priced-pairs",
-    "bound": (3, 250),
+    "bound": Fraction(3, 250),
     "witness": {"prices": [1, 1, 1]},
 }
 
@@ -64,10 +65,16 @@ PRICES: Claim = {
 def carrying(base: Schedule, objective: str, *claims: Claim) -> Schedule:
     """Return a schedule with certificates of one objective in its footer."""
     assert base.footer is not None
-    certificates = tuple(
-        ObjectiveCertificate(objective=objective, **claim) for claim in claims
-    )
-    return replace(base, footer=replace(base.footer, objectives=certificates))
+    certificates = tuple(Certificate(objective=objective, **claim) for claim in claims)
+    return replace(base, footer=replace(base.footer, certificates=certificates))
+
+
+def twice(base: Schedule) -> Schedule:
+    """Return a schedule with two true certificates of its completion time."""
+    assert base.footer is not None
+    time_ps = base.footer.completion_time_ps
+    claim = Certificate(COMPLETION_TIME, "volume", 1, time_ps)
+    return replace(base, footer=replace(base.footer, certificates=(claim, claim)))
 
 
 def rounds(**fields: object) -> Schedule:
@@ -109,7 +116,7 @@ TRUE: tuple[tuple[str, bool, Callable[[], Schedule]], ...] = (
     ("edge lengths", False, congestion),
     ("cut", False, lambda: congestion(CUT)),
     ("saturated port", True, switches),
-    ("weaker bound on ports", False, lambda: switches(bound=(1, 999))),
+    ("weaker bound on ports", False, lambda: switches(bound=Fraction(1, 999))),
     ("crowded node", False, ring),
     ("crowded spans", False, lambda: ring(SPANS)),
     ("long circuits", False, lambda: ring(LONG)),
@@ -151,6 +158,12 @@ MUTANTS: tuple[Mutant, ...] = (
         _NAME,
         lambda: carrying(made.demand_2x2(), "circuits-per-byte", PORT),
     ),
+    (
+        "makespan of a schedule",
+        _NAME,
+        lambda: carrying(made.all_reduce_pair(), "makespan", ROUNDS),
+    ),
+    ("completion time twice", _NAME, lambda: twice(made.all_reduce_pair())),
     ("unknown kind of argument", _KIND, lambda: rounds(kind="oracle")),
     ("kind of another objective", _KIND, lambda: rounds(kind="edge-lengths")),
     ("kind of another fabric", _KIND, lambda: switches(kind="crowded-node")),
@@ -185,25 +198,22 @@ MUTANTS: tuple[Mutant, ...] = (
         _BOUND,
         lambda: rounds(kind="direct", bound=2, witness={"nodes": [1]}),
     ),
-    ("rounds in parts", _BOUND, lambda: rounds(bound=(1, 2))),
+    ("rounds in parts", _BOUND, lambda: rounds(bound=Fraction(1, 2))),
     ("congestion not proven", _BOUND, lambda: congestion(bound=2)),
     ("cut not proven", _BOUND, lambda: congestion(CUT, bound=2)),
     ("lengths where nobody goes", _BOUND, lambda: lengths([[1, 0, 1], [2, 0, 1]], 2)),
-    ("port with room", _BOUND, lambda: switches(bound=(1, 1001))),
+    ("port with room", _BOUND, lambda: switches(bound=Fraction(1, 1001))),
     (
         "port of another node",
         _BOUND,
         lambda: switches(witness={"side": "row", "node": 3}),
     ),
-    ("fraction not in lowest terms", _BOUND, lambda: switches(bound=(2, 2000))),
-    ("fraction of nothing", _BOUND, lambda: switches(bound=(1, 0))),
-    ("ring node with room", _BOUND, lambda: ring(bound=(1, 1000))),
-    ("ring spans with room", _BOUND, lambda: ring(SPANS, bound=(1, 1000))),
-    ("prices with room", _BOUND, lambda: ring(PRICES, bound=(1, 1000))),
-    ("ring with room for long", _BOUND, lambda: ring(LONG, bound=(1, 1000))),
+    ("ring node with room", _BOUND, lambda: ring(bound=Fraction(1, 1000))),
+    ("ring spans with room", _BOUND, lambda: ring(SPANS, bound=Fraction(1, 1000))),
+    ("prices with room", _BOUND, lambda: ring(PRICES, bound=Fraction(1, 1000))),
+    ("ring with room for long", _BOUND, lambda: ring(LONG, bound=Fraction(1, 1000))),
     ("another number of rounds", _VALUE, lambda: rounds(bound=0, value=0)),
     ("no value", _VALUE, lambda: rounds(value=None)),
     ("congestion of fewer edges", _VALUE, lambda: congestion(value=1)),
-    ("another slowest pair", _VALUE, lambda: switches(value=(1, 2000))),
-    ("value not in lowest terms", _VALUE, lambda: ring(value=(2, 2000))),
+    ("another slowest pair", _VALUE, lambda: switches(value=Fraction(1, 2000))),
 )

@@ -13,6 +13,7 @@ from lightloom.core.schedule import (
     Footer,
     Op,
     Schedule,
+    SealedSchedule,
     Segment,
     StepPart,
     Transfers,
@@ -61,7 +62,9 @@ def fluid(rows: Sequence[tuple[int, int, int]]) -> FluidTransfers:
     return FluidTransfers(*(column(row[place] for row in rows) for place in range(3)))
 
 
-def sealed(schedule: Schedule, certificate: Certificate | None = None) -> Schedule:
+def sealed(
+    schedule: Schedule, certificate: Certificate | None = None
+) -> SealedSchedule:
     """Return the schedule with true counts, and replay's time where it has one."""
     try:
         time_ps = replay(schedule).completion_time_ps
@@ -73,9 +76,9 @@ def sealed(schedule: Schedule, certificate: Certificate | None = None) -> Schedu
         schedule.circuit_count,
         schedule.transfer_count,
         time_ps,
-        certificate,
+        () if certificate is None else (certificate,),
     )
-    return replace(schedule, footer=footer)
+    return SealedSchedule.of(schedule, footer)
 
 
 def schedule(
@@ -206,7 +209,7 @@ def split_all_reduce() -> Schedule:
 def with_bound(made: Schedule, certificate: Certificate) -> Schedule:
     """Return the schedule with a certificate in its footer."""
     assert made.footer is not None
-    return replace(made, footer=replace(made.footer, certificate=certificate))
+    return replace(made, footer=replace(made.footer, certificates=(certificate,)))
 
 
 def with_circuits(made: Schedule, index: int, rows: Circuits) -> Schedule:

@@ -62,7 +62,7 @@ def modest(instance: Instance, seed: int) -> Schedule:
     made = honest(instance, seed)
     assert made.footer is not None
     time_ps = made.footer.completion_time_ps + 1
-    footer = replace(made.footer, completion_time_ps=time_ps, certificate=None)
+    footer = replace(made.footer, completion_time_ps=time_ps, certificates=())
     return replace(made, footer=footer)
 
 

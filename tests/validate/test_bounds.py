@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.core.certificate import Certificate
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import COLLECTIVES
@@ -19,20 +18,17 @@ from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay import replay
+from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
 from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
-from lightloom.validate.certificates.completion_time import (
-    WitnessError,
-    all_bounds,
-    catalogue,
-    lower_bound,
-)
+from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.certificates.completion_time.requirements import obligations
 from lightloom.validate.certificates.completion_time.step_costs import fan_ps, reach_ps
+from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.schedule import Schedule
-    from lightloom.validate.certificates.completion_time.kind import Witness
 
 COPYING = sorted(name for name, op in COLLECTIVES.items() if not op.reduces)
 REDUCING = sorted(name for name, op in COLLECTIVES.items() if op.reduces)
@@ -225,7 +221,7 @@ def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
     whole = task
     if isinstance(task, Collective):
         whole = msgspec.structs.replace(task, chunks=len(nodes))
-    kind = catalogue()["cut"]
+    kind = BOUND_KINDS["cut"]
     best = 0
     for top in range(grid.rows):
         for bottom in range(top, grid.rows):
@@ -244,15 +240,15 @@ def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
                         except WitnessError:
                             continue
                         best = max(best, proven)
-    found = kind.bound(grid, task)
+    found = find_bound("cut", grid, task)
     assert (found.bound if found else 0) == best
 
 
 def test_every_kind_checks_its_own_certificates() -> None:
     """What `bound` claims `check` proves, and no more."""
     task = Collective("all-gather", ALL, MIB)
-    for name, certificate in all_bounds(RACK, task).items():
-        assert catalogue()[name].check(RACK, task, certificate) == certificate.bound
+    for name, found in all_bounds(RACK, task).items():
+        assert BOUND_KINDS[name].prove(RACK, task, found.witness) == found.bound
 
 
 @pytest.mark.parametrize(
@@ -276,7 +272,7 @@ def test_bad_witnesses_are_refused(kind: str, witness: Witness) -> None:
     """A witness with other keys, types or nodes proves nothing."""
     task = Collective("all-reduce", ALL, MIB)
     with pytest.raises(WitnessError):
-        catalogue()[kind].check(RACK, task, Certificate(kind, 0, None, witness))
+        BOUND_KINDS[kind].prove(RACK, task, witness)
 
 
 def test_nothing_to_do_and_nothing_that_can_be_done() -> None:
@@ -285,9 +281,7 @@ def test_nothing_to_do_and_nothing_that_can_be_done() -> None:
     dark = Lightpath(rows=2, cols=2, lasers=0)
     assert lower_bound(dark, Collective("all-reduce", (0, 1), MIB)) is None
     with pytest.raises(WitnessError):
-        catalogue()["volume"].check(
-            dark, Collective("all-reduce", (0, 1), MIB), Certificate("volume", 0)
-        )
+        BOUND_KINDS["volume"].prove(dark, Collective("all-reduce", (0, 1), MIB), {})
 
 
 def test_switch_bounds_are_met_by_direct_exchange() -> None:

@@ -8,16 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from lightloom.core.certificate import Certificate
 from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.completion_time import (
-    WitnessError,
-    all_bounds,
-    catalogue,
-)
+from lightloom.synth.bounds import all_bounds
+from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
 )
@@ -27,6 +23,7 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     least_portions,
     summed_in_two,
 )
+from lightloom.validate.certificates.witness import WitnessError
 
 RACK = Lightpath(rows=16, cols=16)
 ALL = tuple(range(256))
@@ -280,17 +277,15 @@ def test_joint_bounds_on_the_rack() -> None:
 def test_bad_witnesses_are_refused(kind: str) -> None:
     """No witness is needed; other tasks and packet fabrics are refused."""
     task = Collective(TASKS[kind], ALL, MIB)
-    bad = Certificate(kind, 0, None, {"node": 0})
     with pytest.raises(WitnessError, match="allowed: none"):
-        catalogue()[kind].check(RACK, task, bad)
-    plain = Certificate(kind, 0)
+        BOUND_KINDS[kind].prove(RACK, task, {"node": 0})
     other = Collective("all-gather", ALL, MIB)
     with pytest.raises(WitnessError, match=f"the kind {kind}"):
-        catalogue()[kind].check(RACK, other, plain)
+        BOUND_KINDS[kind].prove(RACK, other, {})
     switch = IdealSwitch(nodes=256)
     assert kind not in all_bounds(switch, task)
     with pytest.raises(WitnessError, match=f"the kind {kind}"):
-        catalogue()[kind].check(switch, task, plain)
+        BOUND_KINDS[kind].prove(switch, task, {})
     dark = Lightpath(rows=16, cols=16, lasers=0)
     with pytest.raises(WitnessError, match="carries nothing"):
-        catalogue()[kind].check(dark, task, plain)
+        BOUND_KINDS[kind].prove(dark, task, {})

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.core.certificate import Certificate
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
+from lightloom.synth.bounds import find_bound, lower_bound
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.certificates.completion_time import WitnessError, lower_bound
 from lightloom.validate.certificates.completion_time.sipac_level import BOUND
+from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
-    from lightloom.validate.certificates.completion_time.kind import Witness
 
 MB = 10**6
 FABRIC = Sipac(radix=4)
@@ -48,14 +48,14 @@ def test_no_collective_beats_it(
         nodes = [node * fabric.radix + port for node in nodes for port in span]
     task = Collective(op, tuple(nodes), block_bytes * len(nodes))
     found = synthesise(Instance("a test", fabric, task))
-    bound = BOUND.bound(fabric, task)
+    bound = find_bound("level", fabric, task)
     assert (bound is not None) == (
         op in ("all-to-all", "gather", "scatter") and len(nodes) > 1
     )
     if bound is not None:
         assert found.objective is not None
         assert bound.bound <= found.objective
-        assert BOUND.check(fabric, task, bound) == bound.bound
+        assert BOUND.prove(fabric, task, bound.witness) == bound.bound
 
 
 @settings(max_examples=40, deadline=None)
@@ -76,7 +76,7 @@ def test_no_demand_beats_it(near: list[tuple[int, int, int]], algorithm: str) ->
         rows.append((src, src + ((digit + by) % 4 - digit) * 4**level, 1000 * by))
     task = Demand.from_rows(rows)
     found = synthesise(Instance("a test", FABRIC, task), algorithm)
-    bound = BOUND.bound(FABRIC, task)
+    bound = find_bound("level", FABRIC, task)
     assert bound is not None
     assert found.objective is not None
     assert bound.bound <= found.objective
@@ -118,12 +118,12 @@ def test_all_to_all_is_nearly_optimal() -> None:
 def test_bad_witnesses_are_refused(task: Task, witness: Witness) -> None:
     """Other keys, types and numbers prove nothing."""
     with pytest.raises(WitnessError):
-        BOUND.check(FABRIC, task, Certificate("level", 0, None, witness))
+        BOUND.prove(FABRIC, task, witness)
 
 
 def test_other_fabrics_have_no_levels() -> None:
     """Neither found nor believed there."""
     task = Collective("all-to-all", (0, 1), 16)
-    assert BOUND.find(IdealSwitch(nodes=2), task) is None
+    assert find_bound("level", IdealSwitch(nodes=2), task) is None
     with pytest.raises(WitnessError, match="about SiPAC"):
         BOUND.prove(IdealSwitch(nodes=2), task, {"level": 0})

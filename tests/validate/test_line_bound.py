@@ -10,20 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.core.certificate import Certificate, CertificateStatus
+from lightloom.core.certificate import CertificateStatus
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
+from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
 from lightloom.validate import verify
-from lightloom.validate.certificates.completion_time import (
-    WitnessError,
-    all_bounds,
-    lower_bound,
-)
 from lightloom.validate.certificates.completion_time.ocs_port_time import BOUND
+from lightloom.validate.certificates.witness import WitnessError
 from tests.validate.schedules import fluid, sealed, with_bound
 
 Pairs = list[tuple[int, int]]
@@ -116,7 +113,7 @@ def test_the_search_finds_the_longest_line(seed: int) -> None:
         for node in range(5)
         for direction in range(2)
     )
-    found = BOUND.bound(fabric, demand)
+    found = find_bound("line", fabric, demand)
     assert found is not None
     assert best - 1 <= found.bound <= best
 
@@ -147,7 +144,7 @@ def test_worked_out_by_hand() -> None:
         reconfiguration_ps=10_000_000,
         initial_configuration_charged=False,
     )
-    line = BOUND.bound(free, demand)
+    line = find_bound("line", free, demand)
     assert line is not None
     assert line.bound == 17_000_000
 
@@ -162,7 +159,7 @@ def test_a_large_partner_takes_several_uses() -> None:
         reconfiguration_ps=10_000_000,
     )
     demand = Demand.from_rows([(0, 1, 100_000), (0, 2, 1000)])
-    found = BOUND.bound(fabric, demand)
+    found = find_bound("line", fabric, demand)
     assert found is not None
 
     def fits(time_ps: int) -> bool:
@@ -187,12 +184,12 @@ def test_equal_partners_are_proven_optimal() -> None:
     )
     whole = sealed(made)
     assert whole.footer is not None
-    bound = BOUND.bound(fabric, whole.task)
+    bound = find_bound("line", fabric, whole.task)
     assert bound is not None
     value = whole.footer.completion_time_ps
-    claimed = with_bound(whole, Certificate("line", bound.bound, value, bound.witness))
+    claimed = with_bound(whole, replace(bound, value=value))
     assert verify(claimed).certificate.status is CertificateStatus.OPTIMAL
-    false = replace(claimed.footer, certificate=None) if claimed.footer else None
+    false = replace(claimed.footer, certificates=()) if claimed.footer else None
     assert verify(replace(claimed, footer=false)).valid
 
 
@@ -212,7 +209,7 @@ def test_it_is_about_demands() -> None:
     """Collectives may forward, so a line says nothing of them."""
     fabric = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
     task = Collective("all-to-all", (0, 1, 2, 3), 64, 4)
-    assert BOUND.bound(fabric, task) is None
+    assert find_bound("line", fabric, task) is None
     with pytest.raises(WitnessError):
         BOUND.prove(fabric, task, {"node": 0, "direction": 0})
 
@@ -221,7 +218,7 @@ def test_it_is_about_demands() -> None:
 def test_sizes_at_the_ends_of_their_domain(size: int) -> None:
     """A byte, and as many as there can be, exactly."""
     fabric = Ocs(nodes=2, switches=1, bits_per_second_per_node=3, alpha_ps=5)
-    found = BOUND.bound(fabric, Demand.from_rows([(0, 1, size)]))
+    found = find_bound("line", fabric, Demand.from_rows([(0, 1, size)]))
     assert found is not None
     data = Fraction(8 * 10**12 * size, 3)
     assert found.bound == fabric.reconfiguration_ps + 5 - (-data // 1)

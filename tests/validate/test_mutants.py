@@ -11,8 +11,8 @@ import pytest
 from lightloom.core.certificate import CertificateStatus
 from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import FABRICS, load_fabric
+from lightloom.synth.bounds import lower_bound
 from lightloom.validate import RULES, verify
-from lightloom.validate.certificates.completion_time import lower_bound
 from tests.validate.mutants import MUTANTS, certified
 from tests.validate.schedules import FAMILIES, moves, sealed, with_transfers
 
@@ -118,14 +118,7 @@ def test_certificates_of_whole_schedules(make: Callable[[], Schedule]) -> None:
     time_ps = whole.footer.completion_time_ps
     certificate = lower_bound(load_fabric(whole.fabric), whole.task)
     assert certificate is not None
-    verdict = verify(
-        sealed(
-            whole,
-            type(certificate)(
-                certificate.kind, certificate.bound, time_ps, certificate.witness
-            ),
-        )
-    )
+    verdict = verify(sealed(whole, replace(certificate, value=time_ps)))
     assert verdict.valid
     status = verdict.certificate.status
     meets = certificate.bound == time_ps

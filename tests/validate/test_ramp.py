@@ -10,8 +10,8 @@ from lightloom.core.circuit import ALONE
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.schedule import Segment
 from lightloom.instances.fabrics import load_fabric
+from lightloom.synth.bounds import all_bounds
 from lightloom.validate import RULES, verify
-from lightloom.validate.certificates.completion_time import all_bounds
 from lightloom.validate.checks import resources
 from lightloom.validate.checks.circuits import inspect
 from tests.validate.ramp import (

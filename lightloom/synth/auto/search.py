@@ -13,11 +13,11 @@ from lightloom.core.task import Collective, Demand
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.auto.candidate_pool import Candidate
 from lightloom.synth.auto.search_space import baselines
+from lightloom.synth.bounds import lower_bound
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.demand_rounds import demand_traffic
 from lightloom.synth.fabrics.plug import MadeSchedule
 from lightloom.synth.rank_mapping import GIVEN_ORDER, mapped_traffic, reordered
-from lightloom.validate.certificates.completion_time import lower_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

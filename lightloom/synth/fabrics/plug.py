@@ -16,7 +16,7 @@ from lightloom.synth.rank_mapping import GIVEN_ORDER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lightloom.core.certificate import ObjectiveCertificate
+    from lightloom.core.certificate import Certificate
     from lightloom.core.circuit import Circuits
     from lightloom.core.schedule import ParameterValue, Schedule
     from lightloom.core.task import Collective, Demand
@@ -209,7 +209,7 @@ class MadeSchedule:
     """
 
     schedule: Schedule
-    certificates: tuple[ObjectiveCertificate, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
 
 
 @dataclass(frozen=True)

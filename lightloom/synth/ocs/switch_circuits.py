@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.certificate import ObjectiveCertificate, stored
+from lightloom.core.certificate import Certificate
 from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.fluid_schedule import fluid_schedule
@@ -23,7 +23,7 @@ from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.edge_colouring import edge_colours
 from lightloom.synth.ocs.ratio_threshold import best_threshold
 from lightloom.synth.ocs.spare_circuits import SpareCircuits
-from lightloom.validate.certificates.objectives.circuits_per_byte import (
+from lightloom.validate.certificates.circuits_per_byte import (
     OBJECTIVE,
     port_witness,
 )
@@ -167,7 +167,7 @@ def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
     return fluid_schedule(fabric, plan.demand, algorithm, plan.switches, plan.pairs)
 
 
-def port_certificates(plan: SwitchPlan) -> tuple[ObjectiveCertificate, ...]:
+def port_certificates(plan: SwitchPlan) -> tuple[Certificate, ...]:
     """Return the proof of a plan's ratio, without value; none where there is no pair.
 
     Parameters
@@ -178,8 +178,8 @@ def port_certificates(plan: SwitchPlan) -> tuple[ObjectiveCertificate, ...]:
     port = plan.witness
     if port is None:
         return ()
-    bound, witness = stored(port.ratio), port_witness(port)
-    return (ObjectiveCertificate(OBJECTIVE.name, ALGORITHM, bound, None, witness),)
+    bound, witness = port.ratio, port_witness(port)
+    return (Certificate(OBJECTIVE.name, ALGORITHM, bound, None, witness),)
 
 
 def _permutations(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import ObjectiveCertificate, stored
+from lightloom.core.certificate import Certificate
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
@@ -30,7 +30,7 @@ from lightloom.synth.ring.gap_closing import (
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder, level_decided, lit_at
 from lightloom.synth.ring.wavelength_occupancy import LitRing
-from lightloom.validate.certificates.objectives.circuits_per_byte import (
+from lightloom.validate.certificates.circuits_per_byte import (
     OBJECTIVE,
     ring_witness,
 )
@@ -210,7 +210,7 @@ def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:
     return fluid_schedule(fabric, plan.demand, algorithm, [plan.circuits], [plan.pairs])
 
 
-def bound_certificate(witness: RingWitness) -> ObjectiveCertificate:
+def bound_certificate(witness: RingWitness) -> Certificate:
     """Return a proven bound on the ratio of the slowest pair, without value.
 
     Parameters
@@ -219,10 +219,10 @@ def bound_certificate(witness: RingWitness) -> ObjectiveCertificate:
         What proves it.
     """
     kind, told = ring_witness(witness)
-    return ObjectiveCertificate(OBJECTIVE.name, kind, stored(witness.ratio), None, told)
+    return Certificate(OBJECTIVE.name, kind, witness.ratio, None, told)
 
 
-def ring_certificates(plan: RingPlan) -> tuple[ObjectiveCertificate, ...]:
+def ring_certificates(plan: RingPlan) -> tuple[Certificate, ...]:
     """Return what bounds a plan's ratio, without value; none where nothing does.
 
     Parameters

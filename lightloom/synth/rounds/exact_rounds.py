@@ -33,7 +33,7 @@ from lightloom.synth.rounds.round_bounds import RoundBound, round_bound
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.schedule import SealedSchedule
     from lightloom.instances.instance import Instance
     from lightloom.models.linear_expression import Model
     from lightloom.solvers.standard_form import FloatArray
@@ -79,7 +79,7 @@ class Exact:
         The horizons tried.
     """
 
-    schedule: Schedule
+    schedule: SealedSchedule
     rounds: int
     bound: RoundBound
     trials: tuple[Trial, ...]

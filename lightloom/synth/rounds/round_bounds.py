@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.certificate import ObjectiveCertificate
-from lightloom.validate.certificates.completion_time.cut_search import best_rectangle
-from lightloom.validate.certificates.completion_time.kind import WitnessError
+from lightloom.core.certificate import Certificate
+from lightloom.synth.bounds.cut_search import best_rectangle
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     obligations,
 )
 from lightloom.validate.certificates.proofs.round_counts import KINDS, prove_rounds
+from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.certificate import StoredWitness
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
@@ -48,14 +48,12 @@ class RoundBound:
     rounds: int
     nodes: tuple[int, ...]
     reason: str
-    witness: StoredWitness = field(hash=False)
+    witness: Witness = field(hash=False)
 
     @property
-    def certificate(self) -> ObjectiveCertificate:
+    def certificate(self) -> Certificate:
         """The bound as a schedule carries it, without value."""
-        return ObjectiveCertificate(
-            OBJECTIVE, self.kind, self.rounds, None, self.witness
-        )
+        return Certificate(OBJECTIVE, self.kind, self.rounds, None, self.witness)
 
 
 def round_bound(fabric: Lightpath, collective: Collective) -> RoundBound:
@@ -112,7 +110,7 @@ def _direct(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
     best: RoundBound | None = None
     for band in bands:
         nodes = np.flatnonzero(band).tolist()
-        witness: StoredWitness = {"nodes": [*nodes]}
+        witness: Witness = {"nodes": [*nodes]}
         proof = prove_rounds(fabric, collective, "direct", witness)
         if best is None or proof.rounds > best.rounds:
             why = proof.reason
@@ -122,7 +120,7 @@ def _direct(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
 
 def _witnesses(
     fabric: Lightpath, collective: Collective, needs: CollectiveNeeds
-) -> Iterator[tuple[str, tuple[int, ...], StoredWitness]]:
+) -> Iterator[tuple[str, tuple[int, ...], Witness]]:
     """Yield kind, nodes and the best witness found."""
     for kind, by_node in (
         ("receive", needs.received_bytes()),

@@ -13,7 +13,7 @@ from lightloom.core.task import Collective
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
 from lightloom.testing.conformance.synthesiser_process import Refusal, Trouble, one_line
-from lightloom.validate.certificates.completion_time import all_bounds
+from lightloom.testing.exhaustive_bounds import every_bound
 from lightloom.validate.verdict import verify
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _after_reading(lines: list[bytes]) -> str | None:
 
 
 def _beaten(instance: Instance, made: Schedule, time_ps: int) -> str | None:
-    for name, bound in all_bounds(instance.fabric, made.task).items():
+    for name, bound in every_bound(instance.fabric, made.task).items():
         if bound.bound > time_ps:
             return f"{time_ps} ps beats the bound {name!r}, {bound.bound} ps"
     return None

@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.fabric import CircuitFabric
-from lightloom.core.schedule import Schedule
+from lightloom.core.schedule import SealedSchedule
 from lightloom.testing.strategies.candidate_circuits import (
     LightPath,
     circuits_of,
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 MOST_TRIED = 48
 """Most circuits that are tried in search of one that breaks a single rule."""
 
-Broken = tuple[str, Schedule] | None
+Broken = tuple[str, SealedSchedule] | None
 
 
-def circuit_too_many(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def circuit_too_many(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Add a sound circuit for which one kind of resource is used up."""
     number = _some_segment(whole, rng)
     if number is None or not isinstance(fabric, CircuitFabric):
@@ -54,7 +56,7 @@ def circuit_too_many(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> 
 
 
 def impossible_circuit(
-    whole: Schedule, fabric: AnyFabric, rng: random.Random
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
 ) -> Broken:
     """Add a circuit that breaks one rule of the fabric by itself."""
     number = _some_segment(whole, rng)
@@ -102,20 +104,22 @@ def _strange(fabric: CircuitFabric, pair: tuple[int, int]) -> list[LightPath]:
     return strange
 
 
-def circuit_to_itself(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def circuit_to_itself(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Add a circuit that leads back to its source."""
     return _with_end(whole, fabric, rng, "self-circuit")
 
 
 def circuit_to_nowhere(
-    whole: Schedule, fabric: AnyFabric, rng: random.Random
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
 ) -> Broken:
     """Add a circuit to a node that the fabric does not have."""
     return _with_end(whole, fabric, rng, "node-range")
 
 
 def _with_end(
-    whole: Schedule, fabric: AnyFabric, rng: random.Random, rule: str
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random, rule: str
 ) -> Broken:
     number = _some_segment(whole, rng)
     if number is None or not isinstance(fabric, CircuitFabric):
@@ -128,7 +132,9 @@ def _with_end(
     return rule, with_circuits(whole, number, wider)
 
 
-def missing_column(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def missing_column(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Leave a column out of a segment."""
     number = _some_segment(whole, rng)
     if number is None or not isinstance(fabric, CircuitFabric):
@@ -141,7 +147,9 @@ def missing_column(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Br
     return "circuit-columns", with_circuits(whole, number, circuits)
 
 
-def dropped_circuit(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def dropped_circuit(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Take away all circuits of a pair that transfers in a segment."""
     if not isinstance(fabric, CircuitFabric):
         return None
@@ -162,7 +170,7 @@ def dropped_circuit(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> B
     return "circuit-held", with_circuits(whole, number, take(circuits, kept))
 
 
-def _some_segment(whole: Schedule, rng: random.Random) -> int | None:
+def _some_segment(whole: SealedSchedule, rng: random.Random) -> int | None:
     """Return a segment that has circuits."""
     lit = [at for at, segment in enumerate(whole.segments) if len(segment.circuits)]
     return rng.choice(lit) if lit else None
@@ -191,7 +199,7 @@ def _joined(held: Circuits, more: Circuits) -> Circuits:
 
 
 def _chosen(
-    whole: Schedule,
+    whole: SealedSchedule,
     number: int,
     found: dict[str, list[Circuits]],
     rng: random.Random,

@@ -8,26 +8,29 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lightloom.core.fabric import CircuitFabric
-from lightloom.core.schedule import Schedule, Segment
+from lightloom.core.schedule import SealedSchedule, Segment
 from lightloom.core.task import Collective
 from lightloom.testing.strategies.mutation import reckoned, with_part
 
 if TYPE_CHECKING:
     import random
 
+    from lightloom.core.certificate import Certificate
     from lightloom.instances.instance import AnyFabric
     from lightloom.testing.strategies.mutation import Mutation
 
-Broken = tuple[str, Schedule] | None
+Broken = tuple[str, SealedSchedule] | None
 
 
-def unknown_key(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def unknown_key(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Give the fabric a key that it does not know."""
     del fabric, rng
     return "fabric", replace(whole, fabric={**whole.fabric, "colour": "blue"})
 
 
-def node_outside(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def node_outside(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Let the task name a node that the fabric does not have."""
     task = whole.task
     if isinstance(task, Collective):
@@ -41,7 +44,7 @@ def node_outside(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Brok
     return "task", reckoned(replace(whole, task=msgspec.structs.replace(task, src=src)))
 
 
-def self_demand(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def self_demand(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Ask that a node send to itself."""
     del fabric, rng
     if isinstance(whole.task, Collective):
@@ -51,7 +54,9 @@ def self_demand(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broke
     return "task", reckoned(replace(whole, task=task))
 
 
-def circuits_of_none(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def circuits_of_none(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Name a plane on a fabric without circuits."""
     if isinstance(fabric, CircuitFabric) or not whole.parts:
         return None
@@ -59,7 +64,9 @@ def circuits_of_none(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> 
     return "packet-has-circuits", with_part(whole, number, plane=0)
 
 
-def no_such_plane(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def no_such_plane(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Let a step use a plane beyond the last."""
     if not isinstance(fabric, CircuitFabric) or not whole.parts:
         return None
@@ -67,7 +74,9 @@ def no_such_plane(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Bro
     return "plane-range", with_part(whole, number, plane=fabric.plane_count)
 
 
-def no_such_segment(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def no_such_segment(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Let the last step of a plane use a segment beyond its last."""
     del rng
     if not isinstance(fabric, CircuitFabric) or not whole.parts:
@@ -77,7 +86,9 @@ def no_such_segment(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> B
     )
 
 
-def segment_skipped(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def segment_skipped(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Add a segment whose number is one too high."""
     if not isinstance(fabric, CircuitFabric) or not whole.segments:
         return None
@@ -87,7 +98,9 @@ def segment_skipped(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> B
     return "segment-order", reckoned(replace(whole, segments=(*whole.segments, more)))
 
 
-def step_skipped(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def step_skipped(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Give the last step a number that is one too high."""
     del fabric, rng
     if not whole.parts:
@@ -100,61 +113,56 @@ def step_skipped(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Brok
     return "step-order", reckoned(replace(whole, parts=parts))
 
 
-def false_count(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def false_count(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Claim one more of something than there is."""
     del fabric
-    assert whole.footer is not None
     name = rng.choice(["segments", "steps", "circuits", "transfers"])
     more = {name: getattr(whole.footer, name) + 1}
     return "footer-counts", replace(whole, footer=replace(whole.footer, **more))
 
 
-def false_time(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def false_time(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Claim a picosecond more or less than replay finds."""
     del fabric
-    assert whole.footer is not None
     time_ps = whole.footer.completion_time_ps
     time_ps += rng.choice([-1, 1]) if time_ps else 1
-    footer = replace(whole.footer, completion_time_ps=time_ps, certificate=None)
+    footer = replace(whole.footer, completion_time_ps=time_ps, certificates=())
     return "footer-time", replace(whole, footer=footer)
 
 
-def false_bound(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def _claiming(whole: SealedSchedule, claim: Certificate) -> SealedSchedule:
+    """Return a schedule with another certificate."""
+    return replace(whole, footer=replace(whole.footer, certificates=(claim,)))
+
+
+def false_bound(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Claim a bound one picosecond above what its witness proves."""
     del fabric, rng
-    assert whole.footer is not None
     claimed = whole.footer.certificate
     if claimed is None:
         return None
-    more = msgspec.structs.replace(claimed, bound=claimed.bound + 1)
-    return "certificate-bound", replace(
-        whole, footer=replace(whole.footer, certificate=more)
+    return "certificate-bound", _claiming(
+        whole, replace(claimed, bound=claimed.bound + 1)
     )
 
 
-def false_kind(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def false_kind(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Name a kind of certificate that nobody knows."""
     del fabric, rng
-    assert whole.footer is not None
     claimed = whole.footer.certificate
     if claimed is None:
         return None
-    odd = msgspec.structs.replace(claimed, kind="oracle")
-    return "certificate-kind", replace(
-        whole, footer=replace(whole.footer, certificate=odd)
-    )
+    return "certificate-kind", _claiming(whole, replace(claimed, kind="oracle"))
 
 
-def false_value(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def false_value(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Let the certificate speak of another time than the footer's."""
     del fabric, rng
-    assert whole.footer is not None
     claimed = whole.footer.certificate
     if claimed is None or claimed.value is None:
         return None
-    other = msgspec.structs.replace(claimed, value=claimed.value + 1)
-    return "certificate-value", replace(
-        whole, footer=replace(whole.footer, certificate=other)
+    return "certificate-value", _claiming(
+        whole, replace(claimed, value=claimed.value + 1)
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.columns import column
 from lightloom.core.fabric import CircuitFabric
-from lightloom.core.schedule import FluidTransfers, Op, Schedule, Transfers
+from lightloom.core.schedule import FluidTransfers, Op, SealedSchedule, Transfers
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 from lightloom.testing.strategies.mutation import (
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.testing.strategies.mutation import Mutation
 
-Broken = tuple[str, Schedule] | None
+Broken = tuple[str, SealedSchedule] | None
 
 
-def _more(whole: Schedule, rng: random.Random, rule: str, **fields: int) -> Broken:
+def _more(
+    whole: SealedSchedule, rng: random.Random, rule: str, **fields: int
+) -> Broken:
     """Return a schedule with one transfer repeated, some of its fields changed."""
     place = any_row(whole, rng)
     if place is None:
@@ -39,7 +41,7 @@ def _more(whole: Schedule, rng: random.Random, rule: str, **fields: int) -> Brok
 
 
 def transfer_to_itself(
-    whole: Schedule, fabric: AnyFabric, rng: random.Random
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
 ) -> Broken:
     """Add a transfer from a node to itself."""
     del fabric
@@ -48,14 +50,14 @@ def transfer_to_itself(
 
 
 def transfer_to_nowhere(
-    whole: Schedule, fabric: AnyFabric, rng: random.Random
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
 ) -> Broken:
     """Add a transfer to a node that the fabric does not have."""
     return _more(whole, rng, "node-range", dst=fabric.node_count)
 
 
 def transfer_to_stranger(
-    whole: Schedule, fabric: AnyFabric, rng: random.Random
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
 ) -> Broken:
     """Add a transfer to a node that has no rank."""
     if isinstance(fabric, CircuitFabric) or not isinstance(whole.task, Collective):
@@ -66,7 +68,9 @@ def transfer_to_stranger(
     return _more(whole, rng, "rank-membership", dst=rng.choice(sorted(outside)))
 
 
-def chunk_beyond(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def chunk_beyond(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Add a transfer of chunks that do not exist, or of none."""
     del fabric
     task = whole.task
@@ -77,7 +81,7 @@ def chunk_beyond(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Brok
     return _more(whole, rng, "chunk-range", chunk_lo=lo, chunk_hi=hi)
 
 
-def no_bytes(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def no_bytes(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Add a transfer of no bytes, or of less."""
     del fabric
     if isinstance(whole.task, Collective):
@@ -85,7 +89,9 @@ def no_bytes(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     return _more(whole, rng, "bytes-range", bytes=rng.choice([0, -1]))
 
 
-def short_column(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def short_column(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Cut the last value off one column of a step."""
     del fabric
     if (place := any_row(whole, rng)) is None:
@@ -96,7 +102,7 @@ def short_column(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Brok
     return "transfer-columns", with_part(whole, place[0], transfers=cut)
 
 
-def other_kind(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def other_kind(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Move bytes for a collective, or chunks for a demand."""
     del fabric
     if (place := any_row(whole, rng)) is None:
@@ -109,7 +115,7 @@ def other_kind(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken
     return "transfer-kind", with_part(whole, place[0], transfers=other)
 
 
-def wrong_bytes(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def wrong_bytes(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Move a byte more than was asked for, or leave a transfer out."""
     del fabric
     place = any_row(whole, rng)
@@ -123,7 +129,9 @@ def wrong_bytes(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broke
     return "demand-bytes", with_part(whole, number, transfers=rows)
 
 
-def data_not_held(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def data_not_held(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Let a node send in the last step what reaches it in that step, or never.
 
     A transfer of the last step asks for a chunk that its source has not: another
@@ -151,7 +159,7 @@ def data_not_held(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Bro
     return "source-holds-data", with_part(whole, number, transfers=rows)
 
 
-def _end(whole: Schedule, number: int, row: int, name: str) -> int:
+def _end(whole: SealedSchedule, number: int, row: int, name: str) -> int:
     return int(getattr(whole.parts[number].transfers, name)[row])
 
 
@@ -169,7 +177,7 @@ def _cells(moved: Transfers) -> set[tuple[int, int]]:
     }
 
 
-def _written_last(whole: Schedule) -> set[tuple[int, int]]:
+def _written_last(whole: SealedSchedule) -> set[tuple[int, int]]:
     cells: set[tuple[int, int]] = set()
     for part in whole.parts:
         if part.index == whole.step_count - 1:
@@ -178,7 +186,7 @@ def _written_last(whole: Schedule) -> set[tuple[int, int]]:
     return cells
 
 
-def _held_before_last(whole: Schedule, task: Collective) -> set[tuple[int, int]]:
+def _held_before_last(whole: SealedSchedule, task: Collective) -> set[tuple[int, int]]:
     """Return the (node, chunk) that are there when the last step begins."""
     start = op_of(task).initial(task)
     held = {
@@ -198,7 +206,9 @@ def _held_before_last(whole: Schedule, task: Collective) -> set[tuple[int, int]]
     return held
 
 
-def copied_twice(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def copied_twice(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Copy into the same chunk of the same node twice in a step."""
     del fabric
     copies = _rows_of(whole, Op.COPY)
@@ -209,7 +219,7 @@ def copied_twice(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Brok
     return "write-conflict", with_part(whole, number, transfers=rows)
 
 
-def added_twice(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def added_twice(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Add the same contribution twice in a step."""
     del fabric
     sums = _rows_of(whole, Op.REDUCE)
@@ -220,7 +230,9 @@ def added_twice(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broke
     return "post-condition-double", with_part(whole, number, transfers=rows)
 
 
-def added_to_nothing(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def added_to_nothing(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
     """Add, in the last step, where there is nothing to add to."""
     del fabric
     task = whole.task
@@ -234,7 +246,7 @@ def added_to_nothing(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> 
     return "reduce-into-nothing", with_part(whole, number, transfers=rows)
 
 
-def left_out(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
+def left_out(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     """Leave out a transfer of the last step that somebody was waiting for."""
     del fabric
     task = whole.task
@@ -264,7 +276,7 @@ def left_out(whole: Schedule, fabric: AnyFabric, rng: random.Random) -> Broken:
     return "post-condition-missing", with_part(whole, number, transfers=rows)
 
 
-def _rows_of(whole: Schedule, op: Op) -> list[tuple[int, int]]:
+def _rows_of(whole: SealedSchedule, op: Op) -> list[tuple[int, int]]:
     """Return (part, row) of the transfers of an operation."""
     return [
         (number, row)

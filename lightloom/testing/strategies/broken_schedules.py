@@ -17,7 +17,7 @@ from lightloom.testing.strategies.schedules import schedules
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.schedule import SealedSchedule
     from lightloom.testing.strategies.mutation import Mutation
 
 
@@ -30,7 +30,9 @@ def mutations() -> dict[str, Mutation]:
     return dict(sorted(named.items()))
 
 
-def break_schedule(whole: Schedule, name: str, seed: int) -> BrokenSchedule | None:
+def break_schedule(
+    whole: SealedSchedule, name: str, seed: int
+) -> BrokenSchedule | None:
     """Return a valid schedule after one mutation, ``None`` where it does not apply.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from lightloom.core.schedule import Footer, Schedule
+from lightloom.core.schedule import Footer, SealedSchedule
 
 if TYPE_CHECKING:
     import random
@@ -34,10 +34,10 @@ class BrokenSchedule:
         What it was before.
     """
 
-    schedule: Schedule
+    schedule: SealedSchedule
     rule: str
     mutation: str
-    valid: Schedule
+    valid: SealedSchedule
 
 
 class Mutation(Protocol):
@@ -46,8 +46,8 @@ class Mutation(Protocol):
     __name__: str
 
     def __call__(
-        self, whole: Schedule, fabric: AnyFabric, rng: random.Random, /
-    ) -> tuple[str, Schedule] | None:
+        self, whole: SealedSchedule, fabric: AnyFabric, rng: random.Random, /
+    ) -> tuple[str, SealedSchedule] | None:
         """Return (broken rule, broken schedule), ``None`` where it does not apply.
 
         Parameters
@@ -61,7 +61,7 @@ class Mutation(Protocol):
         """
 
 
-def reckoned(broken: Schedule) -> Schedule:
+def reckoned(broken: SealedSchedule) -> SealedSchedule:
     """Return a schedule with true counts, replay's time if it has one, no certificate.
 
     Where it has none, the time stays as it was: `verify` compares it only where
@@ -69,7 +69,6 @@ def reckoned(broken: Schedule) -> Schedule:
     """
     from lightloom.replay import replay
 
-    assert broken.footer is not None
     try:
         time_ps = replay(broken).completion_time_ps
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -84,14 +83,16 @@ def reckoned(broken: Schedule) -> Schedule:
     return replace(broken, footer=footer)
 
 
-def with_part(whole: Schedule, number: int, **fields: object) -> Schedule:
+def with_part(whole: SealedSchedule, number: int, **fields: object) -> SealedSchedule:
     """Return a schedule with fields of one part changed, and its footer reckoned."""
     parts = list(whole.parts)
     parts[number] = replace(parts[number], **fields)  # type: ignore[arg-type]
     return reckoned(replace(whole, parts=tuple(parts)))
 
 
-def with_circuits(whole: Schedule, number: int, circuits: Circuits) -> Schedule:
+def with_circuits(
+    whole: SealedSchedule, number: int, circuits: Circuits
+) -> SealedSchedule:
     """Return a schedule with other circuits in one segment, its footer reckoned."""
     segments = list(whole.segments)
     segments[number] = replace(segments[number], circuits=circuits)
@@ -132,7 +133,7 @@ def without_row(
     return replace(rows, **columns)
 
 
-def any_row(whole: Schedule, rng: random.Random) -> tuple[int, int] | None:
+def any_row(whole: SealedSchedule, rng: random.Random) -> tuple[int, int] | None:
     """Return (part, row) of some transfer, ``None`` if there is none."""
     rows = [
         (number, row)
@@ -142,7 +143,7 @@ def any_row(whole: Schedule, rng: random.Random) -> tuple[int, int] | None:
     return rng.choice(rows) if rows else None
 
 
-def last_rows(whole: Schedule) -> list[tuple[int, int]]:
+def last_rows(whole: SealedSchedule) -> list[tuple[int, int]]:
     """Return (part, row) of the transfers of the last step."""
     return [
         (number, row)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from hypothesis import strategies as st
 
-from lightloom.core.schedule import Op, Schedule
+from lightloom.core.schedule import Op, SealedSchedule
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import op_of
+from lightloom.testing.exhaustive_bounds import best_bound
 from lightloom.testing.strategies.candidate_circuits import joined_pairs
 from lightloom.testing.strategies.random_steps import (
     Weaver,
@@ -40,7 +41,7 @@ def schedules(
     names: Iterable[str] | None = None,
     *,
     multicast: bool = True,
-) -> st.SearchStrategy[Schedule]:
+) -> st.SearchStrategy[SealedSchedule]:
     """Return a strategy for schedules that obey every rule, with true footers.
 
     They are far from fast, and have what fast ones rarely have: circuits that nobody
@@ -63,8 +64,8 @@ def schedules(
 
 def random_schedule(
     instance: Instance, seed: int, *, multicast: bool = True
-) -> Schedule:
-    """Return a random valid schedule of an instance, sealed.
+) -> SealedSchedule:
+    """Return a random valid schedule of an instance, sealed with a certificate.
 
     Nodes tell each other what they know until all is done. Values that have to be
     combined are first added up along a random tree. The work is about the cube of
@@ -87,10 +88,12 @@ def random_schedule(
     """
     rng = random.Random(seed)  # noqa: S311  (no secret)
     weaver = Weaver(instance.fabric, rng, multicast=multicast)
+    bound = best_bound(instance.fabric, instance.communication)
+    bounds = () if bound is None else (bound,)
     task = instance.communication
     if isinstance(task, Demand):
         _serve(weaver, task, rng)
-        return seal(weaver.schedule(task, "random", seed))
+        return seal(weaver.schedule(task, "random", seed), bounds)
     if task.chunks is None:
         least = task.rank_count if op_of(task).uses_blocks else 1
         task = msgspec.structs.replace(task, chunks=least)
@@ -103,7 +106,7 @@ def random_schedule(
     else:
         held = _cells(task, op_of(task).initial(task))
     _tell(weaver, task, links, held, rng)
-    return seal(weaver.schedule(task, "random", seed))
+    return seal(weaver.schedule(task, "random", seed), bounds)
 
 
 def _inside(task: Collective, pair: Pair) -> bool:

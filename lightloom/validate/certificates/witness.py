@@ -1,4 +1,4 @@
-"""Witnesses as files hold them: read strictly, refused in words."""
+"""Witnesses of certificates: read strictly, refused in words."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.validate.certificates.completion_time.kind import WitnessError
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Number, StoredWitness
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from lightloom.core.certificate import Number, Witness
     from lightloom.core.columns import IntArray
-    from lightloom.validate.certificates.completion_time.requirements import Mask
 
 __all__ = [
     "NotProvenError",
+    "WitnessError",
     "keys",
     "node_mask",
     "number",
@@ -25,12 +28,43 @@ __all__ = [
 ]
 
 
+class WitnessError(InputError):
+    """A witness that does not have the form of its kind, or fits nothing here."""
+
+
 class NotProvenError(InputError):
-    """A witness of the right form that does not prove the bound it is given for."""
+    """A witness of the right form that does not prove the bound it is given for.
+
+    Parameters
+    ----------
+    what, where, found, allowed
+        As of every `InputError`.
+    excess
+        By how much the bound is larger than what is proven, ``None`` if unknown.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        found: object = None,
+        allowed: str = "",
+        excess: int | None = None,
+    ) -> None:
+        super().__init__(what, where=where, found=found, allowed=allowed)
+        self.excess = excess
 
 
 def require(bound: Number, proven: int) -> None:
     """Raise unless a whole lower bound is no more than what is proven.
+
+    Parameters
+    ----------
+    bound
+        What a certificate claims.
+    proven
+        What its witness proves.
 
     Raises
     ------
@@ -42,19 +76,37 @@ def require(bound: Number, proven: int) -> None:
         raise NotProvenError(what, found=str(bound), allowed=allowed)
     if bound > proven:
         what = f"the bound is {bound}, the witness proves {proven}"
-        raise NotProvenError(what)
+        raise NotProvenError(what, excess=bound - proven)
 
 
-def keys(witness: StoredWitness, *names: str) -> None:
-    """Raise `WitnessError` unless these are the keys of a witness."""
+def keys(witness: Witness, *names: str) -> None:
+    """Raise `WitnessError` unless these are the keys of a witness.
+
+    Parameters
+    ----------
+    witness
+        As a certificate holds it.
+    names
+        In any order; none: the witness must be empty.
+    """
     if sorted(witness) != sorted(names):
         allowed = ", ".join(sorted(names)) or "none"
         message = f"the witness has keys {sorted(witness)}, allowed: {allowed}"
         raise WitnessError(message)
 
 
-def number(witness: StoredWitness, key: str, count: int) -> int:
-    """Return an integer of a witness, 0 to ``count - 1``, or raise `WitnessError`."""
+def number(witness: Witness, key: str, count: int) -> int:
+    """Return an integer of a witness, 0 to ``count - 1``, or raise `WitnessError`.
+
+    Parameters
+    ----------
+    witness
+        With that key.
+    key
+        Where the number stands.
+    count
+        How many numbers are allowed.
+    """
     value = witness[key]
     if not isinstance(value, int) or not 0 <= value < count:
         message = f"{key} {value} is not among 0 to {count - 1}"
@@ -62,8 +114,18 @@ def number(witness: StoredWitness, key: str, count: int) -> int:
     return value
 
 
-def word(witness: StoredWitness, key: str, *allowed: str) -> str:
-    """Return a word of a witness, one of those allowed, or raise `WitnessError`."""
+def word(witness: Witness, key: str, *allowed: str) -> str:
+    """Return a word of a witness, one of those allowed, or raise `WitnessError`.
+
+    Parameters
+    ----------
+    witness
+        With that key.
+    key
+        Where the word stands.
+    allowed
+        The words that may stand there.
+    """
     value = witness[key]
     if not isinstance(value, str) or value not in allowed:
         message = f"{key} {value} is none of {', '.join(allowed)}"
@@ -71,10 +133,21 @@ def word(witness: StoredWitness, key: str, *allowed: str) -> str:
     return value
 
 
-def rows(witness: StoredWitness, key: str, width: int) -> IntArray:
-    """Return rows of integers, shape (rows, width), or raise `WitnessError`.
+def rows(witness: Witness, key: str, width: int) -> IntArray:
+    """Return rows of integers, or raise `WitnessError`.
 
-    Width 0 stands for a plain list, shape (rows,).
+    Parameters
+    ----------
+    witness
+        With that key.
+    key
+        Where the rows stand.
+    width
+        Integers of a row; 0 stands for a plain list.
+
+    Returns
+    -------
+    Shape (rows, width), or (rows,) of a plain list.
     """
     value = witness[key]
     shape = f"rows of {width} integers" if width else "a list of integers"
@@ -91,15 +164,29 @@ def rows(witness: StoredWitness, key: str, width: int) -> IntArray:
     return _integers(value, message)
 
 
-def _integers(value: list[int | list[int]], message: str) -> IntArray:
+def _integers(value: Sequence[int | Sequence[int]], message: str) -> IntArray:
     try:
         return np.array(value, dtype=np.int64)
     except OverflowError:
         raise WitnessError(message) from None
 
 
-def node_mask(witness: StoredWitness, key: str, node_count: int) -> Mask:
-    """Return a set of nodes, shape (nodes,), or raise `WitnessError`."""
+def node_mask(witness: Witness, key: str, node_count: int) -> npt.NDArray[np.bool_]:
+    """Return a set of nodes, or raise `WitnessError`.
+
+    Parameters
+    ----------
+    witness
+        With that key.
+    key
+        Where the nodes are listed, each once.
+    node_count
+        Nodes of the fabric.
+
+    Returns
+    -------
+    Whether each node is in the set, shape (nodes,).
+    """
     nodes = rows(witness, key, 0)
     inside = np.zeros(node_count, dtype=np.bool_)
     for node in nodes.tolist():

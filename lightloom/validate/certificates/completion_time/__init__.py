@@ -1,45 +1,76 @@
-"""Lower bounds on the completion time: one kind a file, found by walking this folder.
+"""The completion time, and kinds of lower bound on it: one a file of this folder.
 
 Every bound is a theorem of the schedule semantics, whatever the algorithm; its proof
-is in the docstring of its module.
+is in the docstring of its module. How witnesses are found is no matter of theirs.
 """
 
 from __future__ import annotations
 
-import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.catalogue import walk
-from lightloom.validate.certificates.completion_time.kind import BoundKind, WitnessError
+from lightloom.core.catalogue import Catalogue
+from lightloom.core.certificate import COMPLETION_TIME
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.objective import Objective
+from lightloom.validate.certificates.witness import require
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Certificate
+    from lightloom.core.certificate import Number, Witness
+    from lightloom.core.schedule import Schedule
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BoundKind", "WitnessError", "all_bounds", "catalogue", "lower_bound"]
+__all__ = ["BOUND_KINDS", "OBJECTIVE", "BoundKind", "CompletionTimeQuestion", "measure"]
 
 
-@functools.cache
-def catalogue() -> dict[str, BoundKind]:
-    """Return every kind of bound, by name."""
-    return walk(__name__, "BOUND")
+BOUND_KINDS: Catalogue[BoundKind] = Catalogue(
+    __name__, attribute="BOUND", noun="kind of bound"
+)
+"""Every kind of bound on the completion time, by name."""
 
 
-def all_bounds(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:
-    """Return the best certificate of each kind that has one, by kind.
+@dataclass(frozen=True)
+class CompletionTimeQuestion:
+    """Least completion time of a task, its chunk count open, in picoseconds.
 
-    The task must be sound for the fabric; its chunks need not be chosen and do not
-    matter. Deterministic.
+    Attributes
+    ----------
+    fabric
+        Any fabric.
+    task
+        Sound for it; its chunks need not be chosen and do not matter.
     """
-    found = {name: kind.bound(fabric, task) for name, kind in catalogue().items()}
-    return {name: bound for name, bound in found.items() if bound is not None}
+
+    fabric: AnyFabric
+    task: Task
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """One for each module of this folder that proves something."""
+        return tuple(BOUND_KINDS)
+
+    def prove(self, kind: str, witness: Witness, bound: Number) -> None:
+        """See `lightloom.validate.certificates.objective.Question.prove`."""
+        require(bound, BOUND_KINDS[kind].prove(self.fabric, self.task, witness))
 
 
-def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
-    """Return the largest bound, the first by name among equals.
+def measure(
+    fabric: AnyFabric, schedule: Schedule
+) -> tuple[CompletionTimeQuestion, int]:
+    """Return the question, and what replay says of a schedule.
 
-    ``None`` where there is nothing to do, or nothing can ever be done.
+    Parameters
+    ----------
+    fabric
+        Of the schedule.
+    schedule
+        Any that replay accepts.
     """
-    bounds = all_bounds(fabric, task)
-    return max(bounds.values(), key=lambda found: found.bound, default=None)
+    from lightloom.replay import completion_time_ps
+
+    question = CompletionTimeQuestion(fabric, schedule.task)
+    return question, completion_time_ps(schedule)
+
+
+OBJECTIVE = Objective(COMPLETION_TIME, largest=False, measure=measure)

@@ -11,40 +11,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.completion_time.cut_search import best_rectangle
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    WitnessError,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
     obligations,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
-    can_carry,
     require_carrier,
 )
+from lightloom.validate.certificates.witness import WitnessError, keys, node_mask
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.validate.certificates.completion_time.requirements import Mask
-
-_MOST_NODES = 4096
-
-
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not isinstance(fabric, Lightpath) or not can_carry(fabric):
-        return None
-    if fabric.node_count > _MOST_NODES:
-        return None
-    inside = best_rectangle(fabric, obligations(task, fabric.node_count))
-    return None if inside is None else {"nodes": np.flatnonzero(inside).tolist()}
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -52,7 +34,8 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if not isinstance(fabric, Lightpath):
         message = f"the kind cut is about grids, not about a {fabric.kind}"
         raise WitnessError(message)
-    inside = _node_set(witness, fabric.node_count)
+    keys(witness, "nodes")
+    inside = node_mask(witness, "nodes", fabric.node_count)
     needs = obligations(task, fabric.node_count)
     size_bytes = needs.entering_bytes(inside)
     tail, head = fabric.edges()
@@ -68,18 +51,4 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     return base_ps(fabric, needs) + transmission_ps(size_bytes, rate)
 
 
-def _node_set(witness: Witness, node_count: int) -> Mask:
-    nodes = witness.get("nodes")
-    if list(witness) != ["nodes"] or not isinstance(nodes, list):
-        message = f"the witness has keys {sorted(witness)}, allowed: a list of nodes"
-        raise WitnessError(message)
-    inside = np.zeros(node_count, dtype=np.bool_)
-    for node in nodes:
-        if not 0 <= node < node_count or inside[node]:
-            message = f"node {node} is named twice, or not among 0 to {node_count - 1}"
-            raise WitnessError(message)
-        inside[node] = True
-    return inside
-
-
-BOUND = BoundKind("cut", _find, _prove)
+BOUND = BoundKind("cut", _prove)

@@ -9,48 +9,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    WitnessError,
-    node_of,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     obligations,
     spread_on,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
-    can_carry,
     require_carrier,
 )
+from lightloom.validate.certificates.witness import keys, number
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not can_carry(fabric):
-        return None
-    needs = obligations(task, fabric.node_count)
-    sides = spread_on(fabric, needs)
-    most = max(max(side) for side in sides)
-    if not needs.spread_ps(fabric, most):
-        return None
-    direction = 0 if most in sides[0] else 1
-    return {"node": sides[direction].index(most), "direction": direction}
-
-
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
-    node = node_of(witness, fabric.node_count, "direction")
-    direction = witness["direction"]
-    if direction not in (0, 1):
-        message = f"direction {direction} is neither 0 (reach) nor 1 (hear)"
-        raise WitnessError(message)
+    keys(witness, "node", "direction")
+    node = number(witness, "node", fabric.node_count)
     needs = obligations(task, fabric.node_count)
-    side = spread_on(fabric, needs)[0 if direction == 0 else 1]
+    side = spread_on(fabric, needs)[number(witness, "direction", 2)]
     return needs.spread_ps(fabric, side[node])
 
 
-BOUND = BoundKind("growth", _find, _prove)
+BOUND = BoundKind("growth", _prove)

@@ -19,75 +19,27 @@ is s delta less, and a use may move data for T - alpha.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from lightloom.core.task import Demand
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    WitnessError,
-    node_of,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.witness import WitnessError, keys, number
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-
-_HALVINGS = 60
-
-
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    """Return the line that needs longest, by bisection in floating point."""
-    if not isinstance(fabric, Ocs) or not isinstance(task, Demand) or not task.src:
-        return None
-    size = np.array(task.bytes, dtype=np.float64)
-    data_ps = size * (BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_circuit)
-    line = np.concatenate(
-        [np.array(task.src, dtype=np.int64), fabric.nodes + np.array(task.dst)]
-    )
-    data_ps = np.tile(data_ps, 2)
-    total = np.bincount(line, weights=data_ps)
-    use_ps, blind_ps, free_ps = _costs(fabric)
-
-    def excess(time_ps: float) -> npt.NDArray[np.floating[Any]]:
-        """Return how much longer than `time_ps` allows each line keeps its ports."""
-        uses = np.ceil(data_ps / (time_ps - blind_ps))
-        cost = use_ps * np.bincount(line, weights=uses)
-        return total + cost - free_ps - fabric.switches * time_ps
-
-    # As long as anything can take: each partner at once, uses in a row.
-    low = float(blind_ps)
-    high = low + float(total.max()) + use_ps * float(np.bincount(line).max()) + 1.0
-    worst = int(total.argmax())
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        over = excess(middle)
-        if over.max() > 0:
-            low, worst = middle, int(over.argmax())
-        else:
-            high = middle
-    direction, node = divmod(worst, fabric.nodes)
-    return {"node": node, "direction": direction}
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if not isinstance(fabric, Ocs) or not isinstance(task, Demand):
         message = "the kind line is about demands on optical switches"
         raise WitnessError(message)
-    node = node_of(witness, fabric.nodes, "direction")
-    direction = witness["direction"]
-    if direction not in (0, 1):
-        message = f"direction {direction} is neither 0 (send) nor 1 (receive)"
-        raise WitnessError(message)
-    ends = task.dst if direction else task.src
+    keys(witness, "node", "direction")
+    node = number(witness, "node", fabric.nodes)
+    ends = task.dst if number(witness, "direction", 2) else task.src
     sizes = [size for end, size in zip(ends, task.bytes, strict=True) if end == node]
     return _least_ps(fabric, sizes)
 
@@ -100,7 +52,7 @@ def _least_ps(fabric: Ocs, sizes: list[int]) -> int:
     if not sizes:
         return 0
     rate, switches = fabric.bits_per_second_per_circuit, fabric.switches
-    use_ps, blind_ps, free_ps = _costs(fabric)
+    use_ps, blind_ps, free_ps = use_costs_ps(fabric)
     data = [size * BITS_PER_BYTE * PS_PER_S for size in sizes]
 
     def needed_ps(time_ps: int) -> int:
@@ -123,8 +75,19 @@ def _least_ps(fabric: Ocs, sizes: list[int]) -> int:
     return low
 
 
-def _costs(fabric: Ocs) -> tuple[int, int, int]:
-    """Return what a use costs, what it cannot use of the time, and what is free."""
+def use_costs_ps(fabric: Ocs) -> tuple[int, int, int]:
+    """Return what a use costs, what it cannot use of the time, and what is free.
+
+    Parameters
+    ----------
+    fabric
+        The switches.
+
+    Returns
+    -------
+    All in picoseconds: delta + alpha; what a use of a schedule of length T is
+    shorter than T; what all switches together are not charged.
+    """
     delay_ps, alpha_ps = fabric.reconfiguration_ps, fabric.alpha_ps
     use_ps = delay_ps + alpha_ps
     if fabric.initial_configuration_charged:
@@ -132,4 +95,4 @@ def _costs(fabric: Ocs) -> tuple[int, int, int]:
     return use_ps, alpha_ps, fabric.switches * delay_ps
 
 
-BOUND = BoundKind("line", _find, _prove)
+BOUND = BoundKind("line", _prove)

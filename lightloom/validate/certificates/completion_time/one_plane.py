@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    WitnessError,
-    no_keys,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.step_costs import (
-    can_carry,
     require_carrier,
 )
+from lightloom.validate.certificates.witness import WitnessError, keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
@@ -55,17 +51,9 @@ def narrow_bound(
             return None
         return (fabric, task) if serves(task) else None
 
-    def find(fabric: AnyFabric, task: Task) -> Witness | None:
-        question = asked(fabric, task)
-        if question is None or not can_carry(fabric):
-            return None
-        _, collective = question
-        moves = collective.rank_count > 1 and collective.buffer_bytes > 0
-        return {} if moves else None
-
     def prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         require_carrier(fabric)
-        no_keys(witness)
+        keys(witness)
         question = asked(fabric, task)
         if question is None:
             message = f"the kind {name} is about {about} on one plane"
@@ -73,4 +61,4 @@ def narrow_bound(
         _, collective = question
         return 0 if collective.rank_count == 1 else least_ps(*question)
 
-    return BoundKind(name, find, prove)
+    return BoundKind(name, prove)

@@ -10,37 +10,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import transmission_ps
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    node_of,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
     obligations,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
-    can_carry,
     require_carrier,
 )
+from lightloom.validate.certificates.witness import keys, number
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    due = obligations(task, fabric.node_count).sent_bytes()
-    most = max(due, default=0)
-    return {"node": due.index(most)} if most and can_carry(fabric) else None
-
-
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
-    node = node_of(witness, fabric.node_count)
+    keys(witness, "node")
+    node = number(witness, "node", fabric.node_count)
     needs = obligations(task, fabric.node_count)
     size_bytes = needs.sent_bytes()[node]
     return base_ps(fabric, needs) + transmission_ps(size_bytes, fabric.node_bits_per_s)
 
 
-BOUND = BoundKind("send", _find, _prove)
+BOUND = BoundKind("send", _prove)

@@ -23,42 +23,19 @@ import numpy as np
 from lightloom.core.exact_sums import exact_sums
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    WitnessError,
-    node_of,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     DemandNeeds,
     base_ps,
     obligations,
 )
+from lightloom.validate.certificates.witness import WitnessError, keys, number
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-
-
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not isinstance(fabric, Sipac):
-        return None
-    needs = obligations(task, fabric.node_count)
-    most, best = 0, None
-    for level in range(fabric.levels):
-        if isinstance(needs, CollectiveNeeds):
-            size_bytes = _crossing_bytes(fabric, needs, level)
-            if size_bytes > most:
-                most, best = size_bytes, {"level": level}
-            continue
-        for direction in (0, 1):
-            due = _fibre_bytes(fabric, needs, level, direction)
-            if max(due, default=0) > most:
-                most = max(due)
-                ends = {"direction": direction, "node": due.index(most)}
-                best = {"level": level, **ends}
-    return None if best is None else dict(best)
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -68,22 +45,31 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     needs = obligations(task, fabric.node_count)
     rate = fabric.wavelengths * fabric.bits_per_second_per_wavelength
     if isinstance(needs, CollectiveNeeds):
-        if list(witness) != ["level"]:
-            message = f"the witness has keys {sorted(witness)}, allowed: a level"
-            raise WitnessError(message)
-        level = _number(witness, "level", fabric.levels)
-        size_bytes = _crossing_bytes(fabric, needs, level)
+        keys(witness, "level")
+        level = number(witness, "level", fabric.levels)
+        size_bytes = crossing_bytes(fabric, needs, level)
         rate *= needs.collective.rank_count
     else:
-        node = node_of(witness, fabric.node_count, "direction", "level")
-        level = _number(witness, "level", fabric.levels)
-        direction = _number(witness, "direction", 2)
-        size_bytes = _fibre_bytes(fabric, needs, level, direction)[node]
+        keys(witness, "node", "direction", "level")
+        node = number(witness, "node", fabric.node_count)
+        level = number(witness, "level", fabric.levels)
+        direction = number(witness, "direction", 2)
+        size_bytes = fibre_bytes(fabric, needs, level, direction)[node]
     return base_ps(fabric, needs) + transmission_ps(size_bytes, rate)
 
 
-def _crossing_bytes(fabric: Sipac, needs: CollectiveNeeds, level: int) -> int:
-    """Return the bytes with one holder before and one after that a level parts."""
+def crossing_bytes(fabric: Sipac, needs: CollectiveNeeds, level: int) -> int:
+    """Return the bytes with one holder before and one after that a level parts.
+
+    Parameters
+    ----------
+    fabric
+        SiPAC.
+    needs
+        Of a collective on it.
+    level
+        0 to ``fabric.levels - 1``.
+    """
     if needs.reduces:
         return 0
     alone = needs.wanted == 1
@@ -93,21 +79,25 @@ def _crossing_bytes(fabric: Sipac, needs: CollectiveNeeds, level: int) -> int:
     return int(needs.chunks[crosses].sum()) * needs.collective.chunk_bytes
 
 
-def _fibre_bytes(
+def fibre_bytes(
     fabric: Sipac, needs: DemandNeeds, level: int, direction: int
 ) -> list[int]:
-    """Return the bytes that each node sends, or hears, on a level."""
+    """Return the bytes that each node sends, or hears, on a level.
+
+    Parameters
+    ----------
+    fabric
+        SiPAC.
+    needs
+        Of a demand on it.
+    level
+        0 to ``fabric.levels - 1``.
+    direction
+        0 for what nodes send, 1 for what they hear.
+    """
     end = needs.dst if direction else needs.src
     mine = fabric.level_of(needs.src, needs.dst) == level
     return exact_sums(end[mine], needs.bytes[mine], fabric.node_count)
 
 
-def _number(witness: Witness, key: str, count: int) -> int:
-    number = witness[key]
-    if not isinstance(number, int) or not 0 <= number < count:
-        message = f"{key} {number} is not among 0 to {count - 1}"
-        raise WitnessError(message)
-    return number
-
-
-BOUND = BoundKind("level", _find, _prove)
+BOUND = BoundKind("level", _prove)

@@ -16,7 +16,7 @@ plane is dark meanwhile. With several planes portions may overlap; then P counts
 from __future__ import annotations
 
 from lightloom.core.fabric import CircuitFabric, PacketFabric
-from lightloom.validate.certificates.completion_time.kind import WitnessError
+from lightloom.validate.certificates.witness import WitnessError
 
 __all__ = [
     "can_carry",

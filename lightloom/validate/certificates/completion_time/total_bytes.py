@@ -11,40 +11,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
-from lightloom.validate.certificates.completion_time.kind import (
-    BoundKind,
-    Witness,
-    WitnessError,
-    no_keys,
-)
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     base_ps,
     obligations,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
-    can_carry,
     require_carrier,
 )
+from lightloom.validate.certificates.witness import WitnessError, keys
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not isinstance(task, Collective) or not can_carry(fabric):
-        return None
-    needs = obligations(task, fabric.node_count)
-    assert isinstance(needs, CollectiveNeeds)
-    return {} if needs.volume_bytes() else None
-
-
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
-    no_keys(witness)
+    keys(witness)
     needs = obligations(task, fabric.node_count)
     if not isinstance(needs, CollectiveNeeds):
         message = "the kind volume is about collectives"
@@ -53,4 +40,4 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     return base_ps(fabric, needs) + transmission_ps(needs.volume_bytes(), rate)
 
 
-BOUND = BoundKind("volume", _find, _prove)
+BOUND = BoundKind("volume", _prove)

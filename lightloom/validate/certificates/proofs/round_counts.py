@@ -12,18 +12,22 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.distinct import distinct
 from lightloom.instances.collectives import op_of
-from lightloom.validate.certificates.completion_time.kind import WitnessError
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     obligations,
 )
 from lightloom.validate.certificates.proofs.direct_sends import direct_sends
-from lightloom.validate.certificates.witness import keys, node_mask, number
+from lightloom.validate.certificates.witness import (
+    WitnessError,
+    keys,
+    node_mask,
+    number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.core.certificate import StoredWitness
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
@@ -47,7 +51,7 @@ class RoundProof:
 
 
 def prove_rounds(
-    fabric: Lightpath, collective: Collective, kind: str, witness: StoredWitness
+    fabric: Lightpath, collective: Collective, kind: str, witness: Witness
 ) -> RoundProof:
     """Return how many rounds a witness proves, whatever the routes.
 
@@ -94,17 +98,17 @@ class _Question:
         return size_bytes // self.collective.chunk_bytes
 
 
-def _receive(question: _Question, witness: StoredWitness) -> RoundProof:
+def _receive(question: _Question, witness: Witness) -> RoundProof:
     due = question.needs.received_bytes()
     return _end(question, witness, due, "receive", "photodiodes")
 
 
-def _send(question: _Question, witness: StoredWitness) -> RoundProof:
+def _send(question: _Question, witness: Witness) -> RoundProof:
     return _end(question, witness, question.needs.sent_bytes(), "send", "lasers")
 
 
 def _end(
-    question: _Question, witness: StoredWitness, due: list[int], does: str, parts: str
+    question: _Question, witness: Witness, due: list[int], does: str, parts: str
 ) -> RoundProof:
     """Return what the lasers, or photodiodes, of one tile take."""
     keys(witness, "node")
@@ -115,7 +119,7 @@ def _end(
     return RoundProof(-(-chunks // max(lasers, 1)), reason)
 
 
-def _growth(question: _Question, witness: StoredWitness) -> RoundProof:
+def _growth(question: _Question, witness: Witness) -> RoundProof:
     """Return how long one tile's data take to spread, or others' to gather at it.
 
     In a round every tile that knows passes it on to one other a laser.
@@ -131,7 +135,7 @@ def _growth(question: _Question, witness: StoredWitness) -> RoundProof:
     return RoundProof(rounds, reason)
 
 
-def _volume(question: _Question, witness: StoredWitness) -> RoundProof:
+def _volume(question: _Question, witness: Witness) -> RoundProof:
     """Return how long all messages take where few can send first, or receive last.
 
     Counted are the messages of `CollectiveNeeds.volume_bytes`. Without reduction they
@@ -159,7 +163,7 @@ def _volume(question: _Question, witness: StoredWitness) -> RoundProof:
     return RoundProof(rounds, f"{messages} messages in all")
 
 
-def _cut(question: _Question, witness: StoredWitness) -> RoundProof:
+def _cut(question: _Question, witness: Witness) -> RoundProof:
     """Return how long what must enter a node set takes to cross into it."""
     keys(witness, "nodes")
     fabric, needs = question.fabric, question.needs
@@ -176,7 +180,7 @@ def _cut(question: _Question, witness: StoredWitness) -> RoundProof:
     return RoundProof(-(-chunks // max(lanes, 1)), reason)
 
 
-def _direct(question: _Question, witness: StoredWitness) -> RoundProof:
+def _direct(question: _Question, witness: Witness) -> RoundProof:
     """Return how long a node set's traffic takes where one round forwards nothing.
 
     Without reduction nothing is forwarded in the first round, so what starts outside
@@ -206,7 +210,7 @@ def _direct(question: _Question, witness: StoredWitness) -> RoundProof:
     return RoundProof(rounds, reason)
 
 
-_PROOFS: dict[str, Callable[[_Question, StoredWitness], RoundProof]] = {
+_PROOFS: dict[str, Callable[[_Question, Witness], RoundProof]] = {
     "receive": _receive,
     "send": _send,
     "growth": _growth,

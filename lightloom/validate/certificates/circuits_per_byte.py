@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.validate.certificates.completion_time.kind import WitnessError
-from lightloom.validate.certificates.objectives.objective import (
+from lightloom.validate.certificates.objective import (
     InapplicableError,
     Objective,
 )
@@ -30,7 +28,6 @@ from lightloom.validate.certificates.proofs.ring_lines import (
     check_ring_witness,
 )
 from lightloom.validate.certificates.witness import (
-    NotProvenError,
     keys,
     number,
     rows,
@@ -38,7 +35,7 @@ from lightloom.validate.certificates.witness import (
 )
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Number, StoredWitness
+    from lightloom.core.certificate import Number, Witness
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
@@ -59,17 +56,12 @@ class PortsQuestion:
         """Saturated ports alone."""
         return ("saturated-port",)
 
-    def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
+    def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `Question.prove`."""
         del kind
         side, node = _line(witness, self.fabric.nodes)
-        try:
-            port = SaturatedPort(side, node, Fraction(bound))
-            check_saturated_port(self.fabric, self.demand, port)
-        except NotProvenError:
-            raise
-        except InputError as problem:
-            raise WitnessError(str(problem)) from None
+        port = SaturatedPort(side, node, Fraction(bound))
+        check_saturated_port(self.fabric, self.demand, port)
 
 
 @dataclass(frozen=True)
@@ -84,17 +76,12 @@ class WavelengthsQuestion:
         """One for each form of `RingWitness`."""
         return ("crowded-node", "crowded-spans", "long-circuits", "priced-pairs")
 
-    def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
+    def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `Question.prove`."""
         told = self._told(kind, witness, Fraction(bound))
-        try:
-            check_ring_witness(self.fabric, self.demand, told)
-        except NotProvenError:
-            raise
-        except InputError as problem:
-            raise WitnessError(str(problem)) from None
+        check_ring_witness(self.fabric, self.demand, told)
 
-    def _told(self, kind: str, witness: StoredWitness, ratio: Fraction) -> RingWitness:
+    def _told(self, kind: str, witness: Witness, ratio: Fraction) -> RingWitness:
         if kind == "crowded-node":
             side, node = _line(witness, self.fabric.nodes)
             return CrowdedNode(ratio, side, node)
@@ -111,13 +98,25 @@ class WavelengthsQuestion:
         return LongCircuits(ratio, hops, tuple(directions))
 
 
-def port_witness(port: SaturatedPort | CrowdedNode) -> StoredWitness:
-    """Return a saturated line of ports as a file holds it."""
+def port_witness(port: SaturatedPort | CrowdedNode) -> Witness:
+    """Return a saturated line of ports as a certificate states it.
+
+    Parameters
+    ----------
+    port
+        On switches, or on a ring.
+    """
     return {"side": port.side, "node": port.node}
 
 
-def ring_witness(witness: RingWitness) -> tuple[str, StoredWitness]:
-    """Return the kind of a ring's witness, and what a file holds of it."""
+def ring_witness(witness: RingWitness) -> tuple[str, Witness]:
+    """Return the kind of a ring's witness, and how a certificate states it.
+
+    Parameters
+    ----------
+    witness
+        Whatever proves a ratio on a ring.
+    """
     if isinstance(witness, CrowdedNode):
         return "crowded-node", port_witness(witness)
     if isinstance(witness, CrowdedSpans):
@@ -128,7 +127,7 @@ def ring_witness(witness: RingWitness) -> tuple[str, StoredWitness]:
     return "long-circuits", {"hops": witness.hops, "directions": directions}
 
 
-def _line(witness: StoredWitness, nodes: int) -> tuple[Literal["row", "column"], int]:
+def _line(witness: Witness, nodes: int) -> tuple[Literal["row", "column"], int]:
     keys(witness, "side", "node")
     side = word(witness, "side", "row", "column")
     return cast("Literal['row', 'column']", side), number(witness, "node", nodes)

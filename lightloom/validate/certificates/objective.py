@@ -1,4 +1,4 @@
-"""Objectives: what a schedule may be measured by beside its completion time."""
+"""Objectives: what a schedule is measured by, and what is asked of bounds on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.core.certificate import Number, StoredWitness
+    from lightloom.core.certificate import Number, Witness
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
 
@@ -26,28 +26,37 @@ class Question(Protocol):
     def kinds(self) -> tuple[str, ...]:
         """Kinds of argument, sorted."""
 
-    def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
+    def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """Raise unless a witness of a known kind proves a bound.
 
         Exact, in time near-linear in question and witness.
 
+        Parameters
+        ----------
+        kind
+            One of `kinds`.
+        witness
+            Of that kind.
+        bound
+            What it is to prove; weaker than that is proven as well.
+
         Raises
         ------
-        WitnessError
-            If it has not the form of its kind, or fits nothing here.
         NotProvenError
             If it proves less.
+        InputError
+            If it has not the form of its kind, or fits nothing here.
         """
 
 
 @dataclass(frozen=True)
 class Objective:
-    """One objective; each module of this folder offers one as ``OBJECTIVE``.
+    """One objective; each is one module of this folder, which has it as ``OBJECTIVE``.
 
     Attributes
     ----------
     name
-        `ObjectiveCertificate.objective`.
+        `Certificate.objective`.
     largest
         Whether more of it is better.
     measure
@@ -60,5 +69,11 @@ class Objective:
     measure: Callable[[AnyFabric, Schedule], tuple[Question, Number]]
 
     def beats(self, value: Number, bound: Number) -> bool:
-        """Return whether a value is better than a bound allows."""
+        """Return whether a value is better than a bound allows.
+
+        Parameters
+        ----------
+        value, bound
+            In the unit of the objective.
+        """
         return value > bound if self.largest else value < bound

@@ -1,4 +1,4 @@
-"""The search for a good cut among all rectangles of a grid and their complements."""
+"""Good cuts, among all rectangles of a grid and their complements."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.distinct import distinct
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.bounds.search import Search
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     DemandNeeds,
     Mask,
+    obligations,
 )
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
     from lightloom.core.columns import IntArray
-    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
 
+_MOST_NODES = 4096
 _MOST_TOTAL = 2**62
 
 
@@ -42,6 +48,20 @@ def best_rectangle(
 ) -> Mask | None:
     """Return the rectangle, or complement of one, with the most data per lane.
 
+    Parameters
+    ----------
+    fabric
+        The grid.
+    needs
+        What a task asks on it.
+
+    Returns
+    -------
+    The set, shape (nodes,); ``None`` where nothing must enter any of them, or by
+    nothing, or the bytes in all do not fit 63 bits.
+
+    Notes
+    -----
     Everything is computed for all column intervals at once, row interval by row
     interval: time O((rows cols)^2), memory O(nodes^2) where data go by pairs.
     Ties go to the first in (row interval, column interval, inside before outside).
@@ -209,3 +229,13 @@ def _edges(fabric: Lightpath) -> tuple[IntArray, IntArray]:
     tail, head = node[:-1].reshape(-1), node[1:].reshape(-1)
     below[1:rows, 1:] = fabric.edge_waveguides(tail, head).reshape(rows - 1, cols)
     return beside.cumsum(axis=0), below.cumsum(axis=1)
+
+
+def _find(fabric: AnyFabric, task: Task) -> Witness | None:
+    if not isinstance(fabric, Lightpath) or fabric.node_count > _MOST_NODES:
+        return None
+    inside = best_rectangle(fabric, obligations(task, fabric.node_count))
+    return None if inside is None else {"nodes": np.flatnonzero(inside).tolist()}
+
+
+SEARCHES = Search("cut", _find)

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.completion_time.kind import WitnessError
-from lightloom.validate.certificates.objectives.objective import (
+from lightloom.validate.certificates.objective import (
     InapplicableError,
     Objective,
 )
@@ -19,10 +17,16 @@ from lightloom.validate.certificates.proofs.edge_lengths import (
     EdgeLengths,
     check_edge_lengths,
 )
-from lightloom.validate.certificates.witness import keys, node_mask, require, rows
+from lightloom.validate.certificates.witness import (
+    WitnessError,
+    keys,
+    node_mask,
+    require,
+    rows,
+)
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Number, StoredWitness
+    from lightloom.core.certificate import Number, Witness
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
@@ -55,22 +59,18 @@ class CongestionQuestion:
         """Edge lengths, and their special case, cuts."""
         return ("cut", "edge-lengths")
 
-    def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
+    def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `Question.prove`; one shortest-path search for each distinct source."""
-        try:
-            proven = (
-                self._by_cut(witness) if kind == "cut" else self._by_lengths(witness)
-            )
-        except InputError as problem:
-            raise WitnessError(str(problem)) from None
+        by_cut = kind == "cut"
+        proven = self._by_cut(witness) if by_cut else self._by_lengths(witness)
         require(bound, proven)
 
-    def _by_cut(self, witness: StoredWitness) -> int:
+    def _by_cut(self, witness: Witness) -> int:
         keys(witness, "nodes")
         nodes = node_mask(witness, "nodes", self.fabric.node_count)
         return check_cut(self.fabric, self.src, self.dst, np.flatnonzero(nodes))
 
-    def _by_lengths(self, witness: StoredWitness) -> int:
+    def _by_lengths(self, witness: Witness) -> int:
         keys(witness, "edges", "denominator")
         denominator = witness["denominator"]
         if not isinstance(denominator, int):
@@ -87,7 +87,7 @@ class CongestionQuestion:
         )
 
 
-def lengths_witness(fabric: Lightpath, lengths: EdgeLengths) -> StoredWitness:
+def lengths_witness(fabric: Lightpath, lengths: EdgeLengths) -> Witness:
     """Return edge lengths as a file holds them: (tail, head, numerator) rows."""
     tail, head = fabric.edges()
     used = np.flatnonzero(lengths.length)

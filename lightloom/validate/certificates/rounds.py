@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.objectives.objective import (
+from lightloom.validate.certificates.objective import (
     InapplicableError,
     Objective,
 )
@@ -19,7 +19,7 @@ from lightloom.validate.certificates.proofs.round_counts import KINDS, prove_rou
 from lightloom.validate.certificates.witness import require
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Number, StoredWitness
+    from lightloom.core.certificate import Number, Witness
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule, Segment
     from lightloom.instances.instance import AnyFabric
@@ -37,7 +37,7 @@ class RoundsQuestion:
         """Kinds of `lightloom.validate.certificates.proofs.round_counts`."""
         return tuple(sorted(KINDS))
 
-    def prove(self, kind: str, witness: StoredWitness, bound: Number) -> None:
+    def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `Question.prove`."""
         proof = prove_rounds(self.fabric, self.collective, kind, witness)
         require(bound, proof.rounds)

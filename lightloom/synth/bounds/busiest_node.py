@@ -1,0 +1,45 @@
+"""Witnesses that are a node: the one with most to receive, to send, or to spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.synth.bounds.search import Search
+from lightloom.validate.certificates.completion_time.requirements import (
+    obligations,
+    spread_on,
+)
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+
+def _receiver(fabric: AnyFabric, task: Task) -> Witness | None:
+    return _busiest(obligations(task, fabric.node_count).received_bytes())
+
+
+def _sender(fabric: AnyFabric, task: Task) -> Witness | None:
+    return _busiest(obligations(task, fabric.node_count).sent_bytes())
+
+
+def _busiest(due: list[int]) -> Witness | None:
+    """Return the first node with most bytes due."""
+    most = max(due, default=0)
+    return {"node": due.index(most)} if most else None
+
+
+def _spreader(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return the first node that must reach, or else hear of, most others."""
+    sides = spread_on(fabric, obligations(task, fabric.node_count))
+    most = max(max(side) for side in sides)
+    direction = 0 if most in sides[0] else 1
+    return {"node": sides[direction].index(most), "direction": direction}
+
+
+SEARCHES = (
+    Search("receive", _receiver),
+    Search("send", _sender),
+    Search("growth", _spreader),
+)

@@ -1,0 +1,33 @@
+"""What a search for witnesses is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.certificate import Witness
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+__all__ = ["Search"]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How witnesses of one kind of bound are found.
+
+    Attributes
+    ----------
+    name
+        The kind, one of
+        `lightloom.validate.certificates.completion_time.BOUND_KINDS`.
+    find
+        Returns the best witness it can find for a fabric that can carry something and
+        a task that is sound for it; ``None`` where the kind has nothing to say.
+    """
+
+    name: str
+    find: Callable[[AnyFabric, Task], Witness | None]

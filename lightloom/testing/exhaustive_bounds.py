@@ -1,0 +1,86 @@
+"""Lower bounds of small instances, by trying every small witness there is.
+
+This owes nothing to the search of `lightloom.synth.bounds`: `lightloom.validate` is
+asked of each witness what it proves.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, islice
+from typing import TYPE_CHECKING
+
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
+from lightloom.validate.certificates import WitnessError
+from lightloom.validate.certificates.completion_time import BOUND_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.certificate import Witness
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+__all__ = ["best_bound", "every_bound"]
+
+_MOST_SETS = 32
+"""Node sets that are tried, smallest first, and the complement of each."""
+_MOST_LEVELS = 4
+
+
+def every_bound(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:
+    """Return the best certificate of each kind of bound on the completion time.
+
+    Tried are the empty witness, every node in either direction and on every level,
+    every level, and small sets of nodes with their complements.
+
+    Parameters
+    ----------
+    fabric
+        A small one: the time is that of some proofs for each node.
+    task
+        Sound for the fabric.
+
+    Returns
+    -------
+    By kind, without value; kinds that say nothing are left out. Of equal bounds the
+    first witness is kept.
+    """
+    best: dict[str, Certificate] = {}
+    for witness in _witnesses(fabric.node_count):
+        for name, kind in BOUND_KINDS.items():
+            try:
+                bound_ps = kind.prove(fabric, task, witness)
+            except WitnessError:
+                continue
+            if bound_ps and (name not in best or bound_ps > best[name].bound):
+                found = Certificate(COMPLETION_TIME, name, bound_ps, None, witness)
+                best[name] = found
+    return dict(sorted(best.items()))
+
+
+def best_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
+    """Return the certificate of the largest bound, ``None`` where none says anything.
+
+    Parameters
+    ----------
+    fabric, task
+        As of `every_bound`.
+    """
+    found = every_bound(fabric, task).values()
+    return max(found, key=lambda certificate: certificate.bound, default=None)
+
+
+def _witnesses(count: int) -> Iterator[Witness]:
+    """Yield witnesses of every form, right or wrong for a fabric of `count` nodes."""
+    yield {}
+    for node in range(count):
+        yield {"node": node}
+        for direction in (0, 1):
+            yield {"node": node, "direction": direction}
+            for level in range(_MOST_LEVELS):
+                yield {"level": level, "direction": direction, "node": node}
+    yield from ({"level": level} for level in range(_MOST_LEVELS))
+    sizes = (combinations(range(count), size) for size in range(1, count))
+    for some in islice(chain.from_iterable(sizes), _MOST_SETS):
+        yield {"nodes": [*some]}
+        yield {"nodes": [node for node in range(count) if node not in some]}
