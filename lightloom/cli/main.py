@@ -13,6 +13,8 @@ SUMMARIES = {
     "algorithms": "List the algorithms, what they serve and their parameters.",
     "synth": "Synthesise a schedule, verify it and write it to a file.",
     "verify": "Check a schedule file: every rule, and its lower bound.",
+    "export": "Write a schedule in a format of collective libraries.",
+    "import": "Read a program of a collective library as a schedule.",
     "conform": "Check a synthesiser of your own on generated tasks.",
     "replay": "Execute a schedule in time and say how long it takes.",
     "bound": "Print the lower bounds on the completion time of an instance.",

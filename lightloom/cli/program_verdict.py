@@ -1,0 +1,93 @@
+"""``lightloom verify FILE.xml``: what is wrong with a program of GPUs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lightloom.cli.console import write_json, write_text
+from lightloom.cli.formatting import counted
+
+if TYPE_CHECKING:
+    from lightloom.validate.programs import ProgramVerdict
+
+__all__ = ["say_program_verdict"]
+
+_SHOWN = 20
+"""Violations of a rule that people see; --json has all of them."""
+
+
+def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> bool:
+    """Check an MSCCL XML file, print the verdict, and return whether it is valid.
+
+    Parameters
+    ----------
+    file
+        Its name.
+    runtime
+        Name of the runtime that is to load it; ``None`` for the one that fits best.
+    as_json
+        Whether to print one JSON object.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or there is no such runtime.
+    """
+    from lightloom.formats.msccl_runtimes import runtime_of
+    from lightloom.formats.msccl_xml import read_msccl
+    from lightloom.validate.programs import verify_program
+
+    program = read_msccl(file)
+    loader = None if runtime is None else runtime_of(runtime)
+    verdict = verify_program(program, loader)
+    if as_json:
+        write_json(_record(file, verdict))
+    else:
+        ranks, steps = len(program.ranks), program.instruction_count
+        size = (
+            f"{program.collective}, {counted(ranks, 'rank')}, {counted(steps, 'step')}"
+        )
+        write_text(_text(file, size, verdict))
+    return verdict.valid
+
+
+def _record(file: str, verdict: ProgramVerdict) -> dict[str, object]:
+    return {
+        "file": file,
+        "valid": verdict.valid,
+        "runtime": verdict.runtime,
+        "unchecked": verdict.unchecked,
+        "hangs_from_bytes": verdict.hangs_from_bytes,
+        "violations": [
+            {
+                "rule": violation.rule,
+                "step": violation.step,
+                "resource": violation.resource,
+                "message": violation.message,
+                "excess": violation.excess,
+            }
+            for violation in verdict.violations
+        ],
+    }
+
+
+def _text(file: str, size: str, verdict: ProgramVerdict) -> str:
+    notes = [size, f"as {verdict.runtime} loads it"]
+    if verdict.unchecked:
+        notes.append(f"values not checked: {verdict.unchecked}")
+    if verdict.hangs_from_bytes is not None:
+        notes.append(f"hangs for buffers from {verdict.hangs_from_bytes} bytes on")
+    count = len(verdict.violations)
+    state = "valid" if verdict.valid else counted(count, "violation")
+    lines = [f"{file}: {state}; {'; '.join(notes)}"]
+    shown: Counter[str] = Counter()
+    for violation in verdict.violations:
+        shown[violation.rule] += 1
+        if shown[violation.rule] <= _SHOWN:
+            where, message = violation.resource, violation.message
+            lines.append(f"  [{violation.rule}] {where}: {message}")
+    for rule, number in sorted(shown.items()):
+        if number > _SHOWN:
+            lines.append(f"  [{rule}] and {number - _SHOWN:,} more; --json has all")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Schedules to programs of GPUs, and programs to schedules."""

@@ -1,0 +1,132 @@
+"""A schedule as a program that was checked: lowered, sized, verified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError, LightloomError
+from lightloom.core.task import Collective
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.instance import Instance
+from lightloom.programs.lowering import PROTOCOLS, ProgramLimitError, lower
+from lightloom.programs.operations import BUFFER_USES
+from lightloom.validate import verify
+from lightloom.validate.programs import verify_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.chunk_program import ChunkProgram
+    from lightloom.core.schedule import Schedule
+    from lightloom.formats.msccl_runtimes import MscclRuntime
+
+__all__ = ["UnverifiedProgramError", "export_program"]
+
+_MOST_RANKS_TRIED = 128
+
+
+class UnverifiedProgramError(LightloomError):
+    """A program about to be written breaks a rule: a bug of the lowering."""
+
+    exit_code = 70
+
+
+def export_program(
+    schedule: Schedule,
+    runtime: MscclRuntime,
+    *,
+    protocol: str = PROTOCOLS[0],
+    buffers: str = BUFFER_USES[0],
+    progress: Callable[[str], None] | None = None,
+) -> ChunkProgram:
+    """Return a schedule as a program of GPUs that `verify_program` accepts.
+
+    Where receives wait for sends (``direct``), `max_bytes` is the largest buffer with
+    which the program cannot hang.
+
+    Parameters
+    ----------
+    schedule
+        Of a collective, on any fabric.
+    runtime
+        Who will load it.
+    protocol
+        ``Simple``, ``LL`` or ``LL128``.
+    buffers
+        ``scratch`` or ``direct``.
+    progress
+        Told in words what is being done.
+
+    Raises
+    ------
+    InputError
+        The schedule breaks a rule, is no collective's, or the runtime lacks the
+        operation or is too small; then the algorithms that would fit are named.
+    UnverifiedProgramError
+        The program breaks a rule, which is a bug of lightloom.
+    """
+    tell = progress or (lambda _: None)
+    tell("verifying the schedule")
+    verdict = verify(schedule)
+    if not verdict.valid:
+        first = verdict.violations[0]
+        what = f"the schedule breaks a rule ({first.rule}): {first.message}"
+        raise InputError(what, fix="`lightloom verify` lists all")
+    tell("lowering")
+    try:
+        program = lower(schedule, runtime, protocol=protocol, buffers=buffers)
+    except ProgramLimitError as problem:
+        tell("looking for algorithms that fit")
+        names = _fitting(schedule, runtime, protocol, buffers)
+        problem.fix = (
+            f"algorithms that fit: {', '.join(names)}" if names else problem.fix
+        )
+        raise
+    tell("verifying the program")
+    judged = verify_program(program, runtime)
+    if judged.hangs_from_bytes is not None:
+        most = judged.hangs_from_bytes - 1
+        if most < 1:
+            raise InputError(
+                "received directly, this schedule hangs at any size",
+                where="--buffers",
+                found=buffers,
+                fix="use --buffers scratch",
+            )
+        program = replace(program, max_bytes=most)
+        judged = verify_program(program, runtime)
+    if not judged.valid:
+        first = judged.violations[0]
+        what = f"the program breaks {first.rule} at {first.resource}"
+        raise UnverifiedProgramError(what, found=first.message)
+    return program
+
+
+def _fitting(
+    schedule: Schedule, runtime: MscclRuntime, protocol: str, buffers: str
+) -> list[str]:
+    """Return the algorithms with which the same collective fits the runtime."""
+    from lightloom.synth.algorithms import ALGORITHMS
+    from lightloom.synth.synthesise import synthesise
+
+    task = schedule.task
+    assert isinstance(task, Collective)
+    if task.rank_count > _MOST_RANKS_TRIED:
+        return []
+    nodes = tuple(range(task.rank_count))
+    same = Collective(task.op, nodes, task.buffer_bytes)
+    instance = Instance("fitting", IdealSwitch(nodes=task.rank_count), same)
+    found = []
+    for entry in ALGORITHMS.values():
+        if task.op not in entry.ops:
+            continue
+        try:
+            outcome = synthesise(instance, entry.name)
+            if outcome.incumbent is not None:
+                made = outcome.incumbent.schedule
+                lower(made, runtime, protocol=protocol, buffers=buffers)
+                found.append(entry.name)
+        except LightloomError:
+            continue
+    return found

@@ -1,0 +1,100 @@
+"""Transfers from elsewhere as a schedule on a fabric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.core.fabric import CircuitFabric
+from lightloom.core.schedule import Algorithm, FluidTransfers, Schedule
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import check_collective
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.instance import Instance
+from lightloom.synth.certify import signed
+from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from lightloom.core.schedule import StepPart
+    from lightloom.instances.instance import AnyFabric
+
+__all__ = ["imported", "table_collective"]
+
+IMPORTED = "imported"
+"""Name of the algorithm in the header."""
+
+
+def table_collective(
+    parts: tuple[StepPart, ...], op: str, chunks: int | None
+) -> Collective:
+    """Return the collective of a table of transfers, one byte a chunk.
+
+    Parameters
+    ----------
+    parts
+        Its steps; the ranks are nodes 0 up to the largest that sends or receives.
+    op
+        Name of the operation.
+    chunks
+        Chunks of the buffer; ``None`` for up to the largest that moves.
+
+    Raises
+    ------
+    InputError
+        The operation is unknown, or does not have so many chunks.
+    """
+    nodes, most = 0, 0
+    for part in parts:
+        transfers = part.transfers
+        assert not isinstance(transfers, FluidTransfers)
+        nodes = max(nodes, int(transfers.src.max()) + 1, int(transfers.dst.max()) + 1)
+        most = max(most, int(transfers.chunk_hi.max()))
+    if chunks is None:
+        chunks = -(-most // nodes) if op == "all-to-all" else most
+    task = Collective(op, tuple(range(nodes)), chunks, chunks)
+    check_collective(task, nodes, "the table")
+    return task
+
+
+def imported(
+    collective: Collective,
+    parts: tuple[StepPart, ...],
+    fabric: AnyFabric | None,
+    *,
+    source: str,
+) -> Schedule:
+    """Return transfers as a schedule with its footer.
+
+    Parameters
+    ----------
+    collective
+        Ranks are nodes of the fabric.
+    parts
+        Steps and transfers, without planes and segments.
+    fabric
+        What it runs on; ``None`` for an ideal switch of as many nodes.
+    source
+        Where the transfers come from, for messages and the header.
+
+    Raises
+    ------
+    InputError
+        The fabric has too few nodes, or the transfers break a rule.
+    """
+    on = IdealSwitch(nodes=max(2, collective.rank_count)) if fabric is None else fabric
+    check_collective(collective, on.node_count, source)
+    made = Algorithm(IMPORTED, {"source": Path(source).name})
+    if isinstance(on, CircuitFabric):
+        what = f"transfers find no circuits on {on.kind}"
+        raise InputError(what, where="--fabric", allowed="a fabric without circuits")
+    schedule = Schedule(on.table(), collective, made, (), parts)
+    instance = Instance(source, on, collective)
+    verdict = verify(schedule)
+    wrong = [each for each in verdict.violations if not each.rule.startswith("footer")]
+    if wrong:
+        first = wrong[0]
+        step = "" if first.step is None else f"step {first.step}: "
+        what = f"the transfers break {first.rule}: {step}{first.resource}"
+        raise InputError(what, where=source, found=first.message)
+    return signed(schedule, instance)

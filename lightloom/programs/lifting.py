@@ -1,0 +1,331 @@
+"""Lifting: a program of GPUs to the schedule of steps and transfers that it follows.
+
+Only the flow of data is kept: a message becomes a transfer for every chunk that its
+receiver ever uses. Scratch, local copies and sums, channels and thread blocks vanish.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.chunk_program import READS_SRC, REDUCES, SENDS, WRITES_DST
+from lightloom.core.columns import column
+from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op, StepPart, Transfers
+from lightloom.core.task import Collective
+from lightloom.validate.programs.form import place_of
+from lightloom.validate.programs.layout import OPERATIONS, Layout
+from lightloom.validate.programs.run import flatten, run
+
+if TYPE_CHECKING:
+    from lightloom.core.chunk_program import ChunkProgram, Place
+    from lightloom.validate.programs.run import Flat
+
+__all__ = ["Lifted", "lift"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """A program as rounds of transfers.
+
+    Attributes
+    ----------
+    collective
+        The task: ranks 0 to n - 1, chunks as in the program.
+    parts
+        Its transfers, step by step, without plane and segment.
+    unused
+        Chunks of messages that nobody used, and that are no transfers here.
+    """
+
+    collective: Collective
+    parts: tuple[StepPart, ...]
+    unused: int
+
+
+@dataclass(eq=False)
+class _Message:
+    """One chunk on its way: sent in one state, taken into another one."""
+
+    number: int
+    src: int
+    dst: int
+    chunk: int
+    sent: _State
+    taken: _State | None = None
+    copies: bool = False
+    step: int = 0
+
+
+@dataclass(eq=False)
+class _State:
+    """What a rank has of a chunk from some step on, told apart by what it took in."""
+
+    rank: int
+    chunk: int
+    before: _State | None = None
+    taken: list[_Message] = field(default_factory=list)
+    sends: list[_Message] = field(default_factory=list)
+
+    def since(self) -> int:
+        """Return the first step at whose release the state is there."""
+        return max((message.step + 1 for message in self.taken), default=0)
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What a place holds: a state the rank had, and messages added to it."""
+
+    chunk: int
+    base: _State | None
+    added: frozenset[_Message]
+
+
+class _Ledger:
+    """The states of every (rank, chunk), in the order in which they were used."""
+
+    def __init__(self) -> None:
+        self.states: dict[tuple[int, int], list[_State]] = defaultdict(list)
+        self.messages: list[_Message] = []
+        self._known: dict[_Value, _State] = {}
+
+    def start(self, rank: int, chunk: int) -> _Value:
+        """Return what a rank has of a chunk in the beginning."""
+        state = _State(rank, chunk)
+        self.states[rank, chunk].append(state)
+        value = _Value(chunk, state, frozenset())
+        self._known[value] = state
+        return value
+
+    def state(self, rank: int, value: _Value, where: str) -> _State:
+        """Return the state of a rank that has used a value.
+
+        Raises
+        ------
+        InputError
+            If the rank would have two values of one chunk that go on being used.
+        """
+        if value in self._known:
+            return self._known[value]
+        line = self.states[rank, value.chunk]
+        latest = line[-1] if line else None
+        if value.base is not None and value.base is not latest:
+            raise InputError(
+                "not representable: two values of one chunk are used in turn",
+                where=where,
+                found=f"chunk {value.chunk} of gpu {rank}",
+                allowed="one value of a chunk at a rank, as schedules have it",
+            )
+        added = sorted(value.added, key=lambda message: message.number)
+        if value.base is None:
+            first, *others = added
+            state = _State(rank, value.chunk, latest, [first])
+            first.taken, first.copies = state, True
+            line.append(state)
+            if not others:
+                self._known[value] = state
+                return state
+            latest, added = state, others
+        state = _State(rank, value.chunk, latest, added)
+        for message in added:
+            message.taken = state
+        line.append(state)
+        self._known[value] = state
+        return state
+
+
+def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
+    """Return the transfers of a program, each in the earliest step that it can have.
+
+    Parameters
+    ----------
+    program
+        One that `verify_program` accepts, of a known operation.
+    buffer_bytes
+        Size of the whole buffer; its chunks must divide it.
+
+    Raises
+    ------
+    InputError
+        The operation is unknown, the program does not end, or a rank keeps two values
+        of one chunk apart, which schedules do not.
+
+    Notes
+    -----
+    A rank may send a value in a step in which a new one arrives, since transfers read
+    what was there when the step was released.
+    """
+    if program.collective not in OPERATIONS:
+        raise InputError(
+            "the result of this operation is not known",
+            where="algo coll",
+            found=program.collective,
+            allowed=", ".join(OPERATIONS),
+        )
+    layout = Layout.of(program)
+    flat = flatten(program)
+    done = run(flat)
+    if done.stuck:
+        what = "the program does not end"
+        fix = "`lightloom verify` says why"
+        raise InputError(what, where=flat.where(done.stuck[0]), fix=fix)
+    ledger = _Ledger()
+    memory: dict[tuple[int, Place], _Value] = {}
+    in_place = program.in_place and not program.out_of_place
+    for rank in program.ranks:
+        for chunk in range(layout.sizes(rank.id)[0]):
+            place = layout.memory(rank.id, ("i", chunk), in_place=in_place)
+            start = ledger.start(rank.id, _chunk_of(layout, rank.id, chunk))
+            memory[rank.id, place] = start
+    sent: dict[int, list[_Value | None]] = {}
+    for step in done.order:
+        received = sent.pop(done.sender[step], None)
+        _follow(layout, flat, step, memory, received, sent, ledger, in_place=in_place)
+    for rank in program.ranks:
+        for chunk, _ in layout.results(rank.id):
+            place = layout.memory(rank.id, ("o", chunk), in_place=in_place)
+            value = memory.get((rank.id, place))
+            if value is not None:
+                ledger.state(rank.id, value, f"{place_of(rank.id)} o[{chunk}]")
+    _number_steps(ledger)
+    nodes = tuple(range(layout.ranks))
+    root = layout.root if layout.operation in ("broadcast", "reduce") else None
+    collective = Collective(
+        layout.operation, nodes, buffer_bytes, program.chunks_per_loop, root
+    )
+    used = [message for message in ledger.messages if message.taken is not None]
+    return Lifted(collective, _parts(used), len(ledger.messages) - len(used))
+
+
+def _chunk_of(layout: Layout, rank: int, chunk: int) -> int:
+    """Return the number that a schedule gives to an input chunk of a rank."""
+    if layout.operation == "all-gather":
+        return rank * layout.block + chunk
+    return rank * layout.chunks + chunk if layout.operation == "all-to-all" else chunk
+
+
+def _follow(
+    layout: Layout,
+    flat: Flat,
+    number: int,
+    memory: dict[tuple[int, Place], _Value],
+    received: list[_Value | None] | None,
+    sent: dict[int, list[_Value | None]],
+    ledger: _Ledger,
+    *,
+    in_place: bool,
+) -> None:
+    """Run one step on the values in memory."""
+    step = flat.steps[number]
+    rank = flat.rank[flat.block[number]]
+
+    def cells(place: Place) -> list[tuple[int, Place]]:
+        return [
+            (rank, layout.memory(rank, (place[0], place[1] + turn), in_place=in_place))
+            for turn in range(step.count)
+        ]
+
+    held = received or [None] * step.count
+    if step.kind in READS_SRC:
+        read = [memory.get(cell) for cell in cells(step.src)]
+        if step.kind in REDUCES:
+            others = (
+                held if received else [memory.get(cell) for cell in cells(step.dst)]
+            )
+            pairs = zip(others, read, strict=True)
+            held = [_sum(one, other, flat.where(number)) for one, other in pairs]
+        else:
+            held = read
+    if step.kind in WRITES_DST:
+        arrived = zip(cells(step.dst), held, strict=True)
+        memory |= {cell: value for cell, value in arrived if value is not None}
+    if step.kind in SENDS:
+        connection = flat.sends[number]
+        assert connection is not None
+        sent[number] = [
+            _send(ledger, rank, connection[1], value, flat.where(number))
+            for value in held
+        ]
+
+
+def _sum(one: _Value | None, other: _Value | None, where: str) -> _Value | None:
+    """Return the sum of two values of a rank."""
+    if one is None or other is None:
+        return None
+    if one.base is not None and other.base is not None:
+        what = "not representable: two values that a rank has used are added"
+        raise InputError(what, where=where, found=f"chunk {one.chunk}")
+    base = one.base if other.base is None else other.base
+    return _Value(one.chunk, base, one.added | other.added)
+
+
+def _send(
+    ledger: _Ledger, src: int, dst: int, value: _Value | None, where: str
+) -> _Value | None:
+    """Return what arrives of a value that is sent."""
+    if value is None:
+        return None
+    state = ledger.state(src, value, where)
+    message = _Message(len(ledger.messages), src, dst, value.chunk, state)
+    state.sends.append(message)
+    ledger.messages.append(message)
+    return _Value(value.chunk, None, frozenset((message,)))
+
+
+def _number_steps(ledger: _Ledger) -> None:
+    """Give every message the earliest step that its data allow.
+
+    A message is sent when its state is there, and taken in when the state before is,
+    and not before the last step that sends the state before.
+    """
+    used = [message for message in ledger.messages if message.taken is not None]
+    most = len(used) + 1
+    changed = True
+    while changed:
+        changed = False
+        for message in used:
+            before = message.taken.before if message.taken is not None else None
+            least = message.sent.since()
+            if before is not None:
+                reads = [
+                    other.step for other in before.sends if other.taken is not None
+                ]
+                least = max(least, before.since(), *reads, 0)
+            if least > message.step:
+                message.step, changed = least, True
+                if least > most:
+                    raise InputError(
+                        "not representable: no steps agree with what is read and"
+                        " written",
+                        where=f"gpu {message.src} to gpu {message.dst}",
+                        found=f"chunk {message.chunk}",
+                    )
+
+
+def _parts(messages: list[_Message]) -> tuple[StepPart, ...]:
+    """Return messages as steps, chunks in a row as one transfer."""
+    rows: dict[int, list[list[int]]] = defaultdict(list)
+    ordered = sorted(
+        messages,
+        key=lambda m: (m.step, m.src, m.dst, m.copies, m.chunk),
+    )
+    for message in ordered:
+        op = int(Op.COPY if message.copies else Op.REDUCE)
+        mine = rows[message.step]
+        head = [message.src, message.dst, op]
+        if mine and mine[-1][:3] == head and mine[-1][4] == message.chunk:
+            mine[-1][4] += 1
+        else:
+            mine.append([*head, message.chunk, message.chunk + 1])
+    parts = []
+    for index, step in enumerate(sorted(rows)):
+        src, dst, op_code, low, high = (
+            column(each) for each in zip(*rows[step], strict=True)
+        )
+        moved = Transfers(src, dst, low, high, np.asarray(op_code))
+        parts.append(StepPart(index, None, None, moved))
+    return tuple(parts)

@@ -1,0 +1,329 @@
+"""Lowering: a schedule of a collective to a program of GPUs for one runtime."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from lightloom.core.chunk_program import (
+    NOP,
+    ChunkProgram,
+    Instruction,
+    RankProgram,
+    ThreadBlock,
+)
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
+from lightloom.core.units import GIB
+from lightloom.programs.operations import BUFFER_USES, Operation, operations_of
+from lightloom.programs.references import references
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightloom.core.chunk_program import Place
+    from lightloom.core.schedule import Schedule
+    from lightloom.formats.msccl_runtimes import MscclRuntime
+
+__all__ = ["PROTOCOLS", "ProgramLimitError", "lower"]
+
+PROTOCOLS = ("Simple", "LL", "LL128")
+
+
+class ProgramLimitError(InputError):
+    """A program that is larger than its runtime takes."""
+
+
+UNLIMITED_BYTES = 1024 * GIB
+"""What stands for no limit where a runtime has no word for it."""
+_NOWHERE: Place = ("i", 0)
+
+
+def lower(
+    schedule: Schedule,
+    runtime: MscclRuntime,
+    *,
+    protocol: str = PROTOCOLS[0],
+    buffers: str = BUFFER_USES[0],
+    max_bytes: int | None = None,
+) -> ChunkProgram:
+    """Return a schedule as a program of GPUs; circuits and times are left out.
+
+    One thread block sends to each peer, one receives from each peer, one does what is
+    local. A step waits for what it reads and overwrites and for nothing else.
+
+    Parameters
+    ----------
+    schedule
+        A valid schedule of a collective, on any fabric.
+    runtime
+        Whose words and limits.
+    protocol
+        ``Simple``, ``LL`` or ``LL128``.
+    buffers
+        ``scratch``: no size makes the program hang. ``direct``: less scratch, but a
+        receive may wait for a send.
+    max_bytes
+        Largest buffer for which the program may be chosen; ``None`` for any.
+
+    Raises
+    ------
+    InputError
+        If the runtime lacks the operation.
+    ProgramLimitError
+        If its limits are exceeded.
+
+    Notes
+    -----
+    Deterministic. The program is not checked here; `verify_program` does.
+    """
+    task = schedule.task
+    if isinstance(task, Collective) and task.op not in runtime.operations:
+        raise InputError(
+            f"{runtime.name} has no operation for {task.op}",
+            where="task.collective.op",
+            found=task.op,
+            allowed=", ".join(runtime.operations),
+        )
+    if protocol not in PROTOCOLS:
+        allowed = ", ".join(PROTOCOLS)
+        raise InputError(
+            "invalid protocol", where="--protocol", found=protocol, allowed=allowed
+        )
+    made = operations_of(schedule, buffers)
+    task = made.collective
+    rows, sender_of = _cut(made.rows, runtime.most_count)
+    for row, sender in zip(rows, sender_of, strict=True):
+        row.sender = sender
+    keys, blocks, channels = _thread_blocks(rows, task.rank_count, runtime)
+    _refuse_long(rows, blocks, keys, runtime)
+    memory = [_cells(task, row) for row in rows]
+    waits = references(rows, blocks, memory)
+    ranks = _rank_programs(rows, blocks, keys, channels, waits, made.scratch, task)
+    _refuse_large(ranks, runtime)
+    unlimited = 0 if runtime.zero_is_unlimited else UNLIMITED_BYTES
+    return ChunkProgram(
+        name=_name(schedule, runtime),
+        collective=runtime.operations[task.op],
+        protocol=protocol,
+        channels=1 + max((channel for channel in channels), default=0),
+        chunks_per_loop=task.chunk_count,
+        in_place=task.op != "all-to-all",
+        out_of_place=True,
+        min_bytes=0,
+        max_bytes=unlimited if max_bytes is None else max_bytes,
+        ranks=ranks,
+        declared_ranks=task.rank_count,
+    )
+
+
+def _name(schedule: Schedule, runtime: MscclRuntime) -> str:
+    """Return a name of letters, digits and dashes that the runtime takes."""
+    task = schedule.task
+    assert isinstance(task, Collective)
+    words = ["lightloom", task.op, schedule.algorithm.name, str(task.rank_count)]
+    text = "-".join(words)
+    safe = "".join(
+        c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in text
+    )
+    return safe[: runtime.most_name]
+
+
+def _cut(rows: list[Operation], most: int) -> tuple[list[Operation], list[int]]:
+    """Return operations of at most so many chunks, and the sender of each."""
+    cut: list[Operation] = []
+    pieces: dict[int, list[int]] = {}
+    senders: list[int] = []
+    for number, row in enumerate(rows):
+        pieces[number] = []
+        for turn, start in enumerate(range(0, row.count, most)):
+            pieces[number].append(len(cut))
+            src, dst = ((place[0], place[1] + start) for place in (row.src, row.dst))
+            count = min(most, row.count - start)
+            cut.append(Operation(row.rank, row.kind, row.peer, src, dst, count))
+            senders.append(-1 if row.sender < 0 else pieces[row.sender][turn])
+    return cut, senders
+
+
+def _thread_blocks(
+    rows: Sequence[Operation], ranks: int, runtime: MscclRuntime
+) -> tuple[list[tuple[int, int, int]], list[int], list[int]]:
+    """Return (rank, side, peer) and channel of each thread block, and each row's.
+
+    Sides: 0 sends, 1 receives, 2 is local. Blocks are sorted by rank and side.
+    """
+    side = {"s": 0, "r": 1, "rrc": 1}
+    of_row = [(row.rank, side.get(row.kind, 2), row.peer) for row in rows]
+    keys = sorted(set(of_row))
+    number = {key: place for place, key in enumerate(keys)}
+    half = (runtime.most_blocks_per_channel - 2) // 2
+    used: Counter[tuple[int, int, int]] = Counter()
+    channel_of: dict[tuple[int, int], int] = {}
+    for rank, way, peer in keys:
+        if way:
+            continue
+        channel = 0
+        while max(used[rank, 0, channel], used[peer, 1, channel]) >= half:
+            channel += 1
+        used[rank, 0, channel] += 1
+        used[peer, 1, channel] += 1
+        channel_of[rank, peer] = channel
+    channels = [
+        0 if way == 2 else channel_of[(rank, peer) if way == 0 else (peer, rank)]
+        for rank, way, peer in keys
+    ]
+    del ranks
+    return keys, [number[key] for key in of_row], channels
+
+
+def _cells(task: Collective, row: Operation) -> tuple[list[Place], list[Place]]:
+    """Return what an operation reads and writes, input and output as one memory."""
+    block = task.chunk_count // task.rank_count
+
+    def memory(place: Place) -> list[Place]:
+        buffer, first = place
+        shift = 0
+        if buffer == "s" or task.op == "all-to-all":
+            return [(buffer, first + turn) for turn in range(row.count)]
+        if (task.op, buffer) in (("all-gather", "i"), ("reduce-scatter", "o")):
+            shift = row.rank * block
+        return [("o", first + shift + turn) for turn in range(row.count)]
+
+    source, target = memory(row.src), memory(row.dst)
+    if row.kind == "re":
+        return source + target, target
+    if row.kind == "cpy" and source == target:
+        return [], []
+    return source, target
+
+
+def _refuse_long(
+    rows: Sequence[Operation],
+    blocks: Sequence[int],
+    keys: Sequence[tuple[int, int, int]],
+    runtime: MscclRuntime,
+) -> None:
+    """Raise where a thread block or a GPU has too much to do, whatever it waits for."""
+    steps = Counter(blocks)
+    longest = max(steps.values(), default=0)
+    if longest > runtime.most_steps:
+        rank, _, _ = keys[max(steps, key=lambda block: steps[block])]
+        raise _over(
+            runtime,
+            f"gpu {rank}",
+            "steps in a thread block",
+            longest,
+            runtime.most_steps,
+        )
+    elements = Counter(row.rank for row in rows)
+    for rank, count in elements.items():
+        if count > runtime.most_elements:
+            raise _over(
+                runtime, f"gpu {rank}", "steps of a GPU", count, runtime.most_elements
+            )
+
+
+def _rank_programs(
+    rows: Sequence[Operation],
+    blocks: Sequence[int],
+    keys: Sequence[tuple[int, int, int]],
+    channels: Sequence[int],
+    waits: Sequence[Sequence[int]],
+    scratch: Sequence[int],
+    task: Collective,
+) -> tuple[RankProgram, ...]:
+    """Return the thread blocks of every rank, references resolved to places in them."""
+    first = {rank: place for place, (rank, _, _) in reversed(list(enumerate(keys)))}
+    position: dict[int, tuple[int, int]] = {}
+    length: Counter[int] = Counter()
+    for number, block in enumerate(blocks):
+        length[block] += max(1, len(waits[number]))
+        position[number] = (block - first[keys[block][0]], length[block] - 1)
+    awaited = {
+        (keys[blocks[other]][0], *position[other])
+        for others in waits
+        for other in others
+    }
+    steps: dict[int, list[Instruction]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        block = blocks[number]
+        mine = [position[other] for other in sorted(waits[number])]
+        for other in mine[:-1]:
+            steps[block].append(Instruction(NOP, _NOWHERE, _NOWHERE, 0, other))
+        steps[block].append(
+            Instruction(
+                row.kind,
+                row.src,
+                row.dst,
+                row.count,
+                mine[-1] if mine else None,
+                (row.rank, *position[number]) in awaited,
+            )
+        )
+    thread_blocks: dict[int, list[ThreadBlock]] = defaultdict(list)
+    for block, (rank, way, peer) in enumerate(keys):
+        send, receive = (peer if way == side else -1 for side in (0, 1))
+        thread_blocks[rank].append(
+            ThreadBlock(
+                block - first[rank], send, receive, channels[block], tuple(steps[block])
+            )
+        )
+    sizes = [_sizes(task, rank) for rank in range(task.rank_count)]
+    return tuple(
+        RankProgram(rank, *sizes[rank], scratch[rank], tuple(thread_blocks[rank]))
+        for rank in range(task.rank_count)
+    )
+
+
+def _sizes(task: Collective, rank: int) -> tuple[int, int]:
+    """Return the chunks of a rank's input and output."""
+    chunks, block = task.chunk_count, task.chunk_count // task.rank_count
+    at_root = chunks if rank == task.root_rank else 0
+    return {
+        "all-gather": (block, chunks),
+        "reduce-scatter": (chunks, block),
+        "broadcast": (at_root, chunks),
+        "reduce": (chunks, at_root),
+    }.get(task.op, (chunks, chunks))
+
+
+def _refuse_large(ranks: Iterable[RankProgram], runtime: MscclRuntime) -> None:
+    """Raise where a program exceeds what the runtime takes."""
+    for rank in ranks:
+        blocks = rank.thread_blocks
+        steps = [len(block.steps) for block in blocks]
+        per_channel = Counter(block.channel for block in blocks)
+        waits = max(
+            (
+                step.waits_for[0]
+                for block in blocks
+                for step in block.steps
+                if step.waits_for is not None
+            ),
+            default=-1,
+        )
+        for what, found, most in (
+            ("thread blocks", len(blocks), runtime.most_thread_blocks),
+            ("steps in a thread block", max(steps, default=0), runtime.most_steps),
+            ("XML elements", 1 + len(blocks) + sum(steps), runtime.most_elements),
+            ("channels", 1 + max(per_channel, default=0), runtime.most_channels),
+            (
+                "thread blocks on a channel",
+                max(per_channel.values(), default=0),
+                runtime.most_blocks_per_channel,
+            ),
+            ("as a thread block to wait for", waits, runtime.most_awaited_block),
+        ):
+            if found > most:
+                raise _over(runtime, f"gpu {rank.id}", what, found, most)
+
+
+def _over(
+    runtime: MscclRuntime, where: str, what: str, found: int, most: int
+) -> ProgramLimitError:
+    return ProgramLimitError(
+        f"more than {runtime.name} takes: {what}",
+        where=where,
+        found=found,
+        allowed=f"{most} at most",
+    )

@@ -1,0 +1,175 @@
+"""The form of a program: numbers, peers, sizes, offsets and references."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.chunk_program import (
+    NOP,
+    READS_SRC,
+    RECEIVES,
+    SENDS,
+    WRITES_DST,
+)
+from lightloom.core.violation import Violation
+from lightloom.validate.programs.layout import OPERATIONS, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.chunk_program import ChunkProgram, RankProgram, ThreadBlock
+    from lightloom.formats.msccl_runtimes import MscclRuntime
+
+__all__ = ["check_form", "place_of"]
+
+
+def place_of(rank: int, block: int | None = None, step: int | None = None) -> str:
+    """Return a place of a program in words.
+
+    Parameters
+    ----------
+    rank, block, step
+        Numbers as the file has them.
+    """
+    text = f"gpu {rank}"
+    text += "" if block is None else f" tb {block}"
+    return text if step is None else f"{text} step {step}"
+
+
+def check_form(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
+    """Yield what is wrong with the form of a program.
+
+    Parameters
+    ----------
+    program
+        As it was read.
+    runtime
+        Who is to load it.
+    """
+    yield from _check_header(program, runtime)
+    if program.collective in OPERATIONS:
+        yield from _check_chunks(program)
+    for number, rank in enumerate(program.ranks):
+        if rank.id != number:
+            message = f"GPU {number} of the file has the id {rank.id}"
+            yield Violation("program-ranks", None, place_of(rank.id), message)
+        yield from _check_blocks(program, rank)
+
+
+def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
+    name, count = program.collective, len(program.ranks)
+    if program.declared_ranks not in (None, count):
+        message = f"ngpus is {program.declared_ranks}, the file has {count}"
+        yield Violation("program-ranks", None, "algo", message)
+    if name not in runtime.operations.values() and name != "custom":
+        known = ", ".join(runtime.operations.values())
+        message = f"{runtime.name} has no operation {name!r}, it has {known}"
+        yield Violation("program-operation", None, "algo coll", message)
+    elif name == "custom" and runtime.name != "msccl":
+        message = f"{runtime.name} has no custom operations"
+        yield Violation("program-operation", None, "algo coll", message)
+    if program.attributes:
+        for missing in sorted(set(runtime.required) - program.attributes):
+            message = f"{runtime.name} refuses a program without {missing}"
+            yield Violation("program-attributes", None, f"algo {missing}", message)
+    if not program.instruction_count:
+        yield Violation("program-vacuous", None, "algo", "there is no step at all")
+
+
+def _check_chunks(program: ChunkProgram) -> Iterator[Violation]:
+    """Yield buffers that are not of the size of the operation; no chunks is allowed."""
+    layout = Layout.of(program)
+    blocks = layout.operation in ("all-gather", "reduce-scatter", "all-to-all")
+    if blocks and program.chunks_per_loop % max(layout.ranks, 1):
+        message = (
+            f"nchunksperloop {program.chunks_per_loop} is no multiple of"
+            f" {layout.ranks} GPUs, so {layout.operation} leaves data where they are"
+        )
+        yield Violation("program-vacuous", None, "algo nchunksperloop", message)
+        return
+    for number, rank in enumerate(program.ranks):
+        given = (rank.input_chunks, rank.output_chunks)
+        sides = zip(("i", "o"), given, layout.sizes(number), strict=True)
+        for letter, has, asked in sides:
+            if has not in (0, asked) and not (asked == 0 and has == layout.chunks):
+                message = f"{letter}_chunks is {has}, {program.collective} asks {asked}"
+                yield Violation("program-chunks", None, place_of(rank.id), message)
+
+
+def _check_blocks(program: ChunkProgram, rank: RankProgram) -> Iterator[Violation]:
+    connections: dict[tuple[str, int, int], int] = {}
+    awaited: set[tuple[int, int]] = set()
+    for number, block in enumerate(rank.thread_blocks):
+        where = place_of(rank.id, block.id)
+        if block.id != number:
+            message = f"thread block {number} of its GPU has the id {block.id}"
+            yield Violation("program-ranks", None, where, message)
+        for side, peer in (("send", block.send_peer), ("recv", block.receive_peer)):
+            if peer == -1:
+                continue
+            if not 0 <= peer < len(program.ranks) or peer == rank.id:
+                message = f"{side} is {peer}, allowed: another rank, or -1"
+                yield Violation("program-peer", None, where, message)
+            other = connections.setdefault((side, peer, block.channel), block.id)
+            if other != block.id:
+                message = f"{side} {peer} on channel {block.channel} is tb {other}'s"
+                yield Violation("program-connection", None, where, message)
+        yield from _check_steps(rank, block, awaited)
+    for number, block in enumerate(rank.thread_blocks):
+        for place, step in enumerate(block.steps):
+            if step.awaited != ((number, place) in awaited):
+                right = int(not step.awaited)
+                message = f"hasdep is {int(step.awaited)}, it must be {right}"
+                where = place_of(rank.id, block.id, place)
+                yield Violation("program-awaited", place, where, message)
+
+
+def _check_steps(
+    rank: RankProgram, block: ThreadBlock, awaited: set[tuple[int, int]]
+) -> Iterator[Violation]:
+    """Yield what is wrong with the steps of a block; note what they wait for."""
+    for number, step in enumerate(block.steps):
+        where = place_of(rank.id, block.id, number)
+        for side, kinds, peer in (
+            ("send", SENDS, block.send_peer),
+            ("recv", RECEIVES, block.receive_peer),
+        ):
+            if step.kind in kinds and peer == -1:
+                message = f"{step.kind} in a thread block without {side} peer"
+                yield Violation("program-peer", number, where, message)
+        if step.kind != NOP and not step.count:
+            message = f"cnt of {step.kind} is 0, allowed: 1 or more"
+            yield Violation("program-offset", number, where, message)
+        for side, kinds, (buffer, offset) in (
+            ("src", READS_SRC, step.src),
+            ("dst", WRITES_DST, step.dst),
+        ):
+            size = rank.chunks(buffer)
+            if step.kind in kinds and not 0 <= offset <= size - step.count:
+                message = (
+                    f"{side} {buffer}[{offset}:{offset + step.count}] is beyond the"
+                    f" buffer's {size} chunks"
+                )
+                yield Violation("program-offset", number, where, message)
+        if step.waits_for is not None:
+            yield from _check_reference(rank, block, number, step.waits_for, awaited)
+
+
+def _check_reference(
+    rank: RankProgram,
+    block: ThreadBlock,
+    number: int,
+    reference: tuple[int, int],
+    awaited: set[tuple[int, int]],
+) -> Iterator[Violation]:
+    other, step = reference
+    there = 0 <= other < len(rank.thread_blocks)
+    if not there or not 0 <= step < len(rank.thread_blocks[other].steps):
+        message = f"waits for tb {other} step {step}, which does not exist"
+    elif other == block.id and step >= number:
+        message = f"waits for step {step} of its own thread block"
+    else:
+        awaited.add(reference)
+        return
+    where = place_of(rank.id, block.id, number)
+    yield Violation("program-reference", number, where, message)

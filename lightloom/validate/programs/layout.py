@@ -1,0 +1,134 @@
+"""What an operation asks of buffers: sizes, contents before and after, aliases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.chunk_program import ChunkProgram, Place
+
+__all__ = ["OPERATIONS", "Layout"]
+
+OPERATIONS = {
+    "allreduce": "all-reduce",
+    "allgather": "all-gather",
+    "reduce": "reduce",
+    "broadcast": "broadcast",
+    "alltoall": "all-to-all",
+    "reduce_scatter": "reduce-scatter",
+    "reducescatter": "reduce-scatter",
+}
+"""Operations whose result is known, by what programs call them."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The buffers of one operation.
+
+    Attributes
+    ----------
+    operation
+        lightloom's name of it.
+    ranks
+        Number of ranks n.
+    chunks
+        Chunks C of the whole buffer.
+    root
+        Rank of the root, where there is one.
+    """
+
+    operation: str
+    ranks: int
+    chunks: int
+    root: int
+
+    @classmethod
+    def of(cls, program: ChunkProgram) -> Layout:
+        """Return the layout of a program whose operation is known.
+
+        Parameters
+        ----------
+        program
+            The root is the rank with the only input (broadcast) or output (reduce),
+            rank 0 where several have one.
+        """
+        operation = OPERATIONS[program.collective]
+        has_data = {
+            "broadcast": [rank.input_chunks > 0 for rank in program.ranks],
+            "reduce": [rank.output_chunks > 0 for rank in program.ranks],
+        }.get(operation, [])
+        root = has_data.index(True) if sum(has_data) == 1 else 0
+        return cls(operation, len(program.ranks), program.chunks_per_loop, root)
+
+    @property
+    def block(self) -> int:
+        """Chunks of one rank's block, rounded down."""
+        return self.chunks // self.ranks
+
+    def sizes(self, rank: int) -> tuple[int, int]:
+        """Return how many chunks the input and the output of a rank have.
+
+        Parameters
+        ----------
+        rank
+            From 0.
+        """
+        whole = (self.chunks, self.chunks)
+        at_root = rank == self.root
+        return {
+            "all-gather": (self.block, self.chunks),
+            "reduce-scatter": (self.chunks, self.block),
+            "broadcast": (self.chunks * at_root, self.chunks),
+            "reduce": (self.chunks, self.chunks * at_root),
+        }.get(self.operation, whole)
+
+    def results(self, rank: int) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+        """Yield (output chunk, contributions) that a rank must hold in the end.
+
+        Parameters
+        ----------
+        rank
+            From 0.
+
+        Notes
+        -----
+        A contribution is (rank, input chunk).
+        """
+        everyone = range(self.ranks)
+        for chunk in range(self.sizes(rank)[1]):
+            owner, within = divmod(chunk, max(self.block, 1))
+            if self.operation in ("all-reduce", "reduce"):
+                yield chunk, tuple((other, chunk) for other in everyone)
+            elif self.operation == "reduce-scatter":
+                summed = rank * self.block + chunk
+                yield chunk, tuple((other, summed) for other in everyone)
+            elif self.operation == "all-gather":
+                yield chunk, ((owner, within),)
+            elif self.operation == "broadcast":
+                yield chunk, ((self.root, chunk),)
+            else:
+                yield chunk, ((owner, rank * self.block + within),)
+
+    def memory(self, rank: int, place: Place, *, in_place: bool) -> Place:
+        """Return the place under the name by which its memory is known.
+
+        Parameters
+        ----------
+        rank
+            Whose buffers.
+        place
+            Buffer and offset.
+        in_place
+            Whether input and output are the same memory.
+        """
+        buffer, offset = place
+        if not in_place or buffer == "s":
+            return place
+        if self.operation == "all-gather" and buffer == "i":
+            return "o", rank * self.block + offset
+        if self.operation == "reduce-scatter":
+            return ("o", offset if buffer == "i" else rank * self.block + offset)
+        return "o", offset
