@@ -13,11 +13,14 @@ from lightloom.formats.communication_log import read_communication_log
 from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+from lightloom.formats.msccl_xml import read_msccl
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.formats.operation_graph import read_op_graph
 from lightloom.formats.schedule_reader import read_schedule
+from lightloom.formats.transfers_csv import read_transfers
 from lightloom.instances.instance_file import read_instance
 from lightloom.validate import verify
+from lightloom.validate.programs import verify_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +55,10 @@ def _verified(path: Path) -> object:
     return verify(read_schedule(path))
 
 
+def _judged(path: Path) -> object:
+    return verify_program(read_msccl(path))
+
+
 _TARGETS = (
     Target("schedule", ".jsonl", _verified),
     Target("schedule-gzip", ".jsonl.gz", read_schedule),
@@ -65,6 +72,8 @@ _TARGETS = (
     Target("flexflow-tasks", ".json", read_flexflow_tasks),
     Target("suite", ".toml", lambda path: load_suite(str(path))),
     Target("results", ".jsonl", read_results),
+    Target("msccl", ".xml", _judged),
+    Target("transfers", ".csv", read_transfers),
     Target("onnx", ".onnx", lambda path: read_onnx(path, batch_size=4)),
 )
 

@@ -20,11 +20,14 @@ _BUFFERS = ("scratch", "direct")
 @click.command(
     "export",
     help=SUMMARIES["export"]
-    + "\n\nmsccl writes XML that collective libraries load. Circuits and times have no"
-    " place in it. Nothing is written that `lightloom verify` does not accept.",
+    + "\n\nFILE is the schedule of a collective. msccl writes XML that collective"
+    " libraries load. Circuits and times have no place in it. Nothing is written that"
+    " `lightloom verify` does not accept.",
 )
 @click.argument("file", metavar="FILE")
-@click.option("--to", "target", type=click.Choice(_FORMATS), required=True)
+@click.option(
+    "--to", "target", type=click.Choice(_FORMATS), required=True, help="Format."
+)
 @click.option("-o", "--output", metavar="FILE", required=True, help="- is stdout.")
 @click.option(
     "--runtime",

@@ -29,13 +29,28 @@ _SHOWN = 20
     "verify",
     help=SUMMARIES["verify"]
     + "\n\nExit code 0 if every rule holds, 1 with the violations listed"
-    " otherwise, 2 if FILE is damaged. FILE may be - for stdin.",
+    " otherwise, 2 if FILE is damaged. FILE may be - for stdin, and MSCCL XML (.xml):"
+    " then form, values, deadlock, races and bounded connections are checked.",
 )
 @click.argument("file", metavar="FILE")
+@click.option(
+    "--runtime",
+    type=click.Choice(["msccl", "azure", "rccl"]),
+    help="Of XML: who is to load it.  [default: the one that fits best]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def command(ctx: click.Context, file: str, *, as_json: bool) -> None:
+def command(
+    ctx: click.Context, file: str, runtime: str | None, *, as_json: bool
+) -> None:
     """Check a schedule and say so."""
+    if file.removesuffix(".gz").removesuffix(".zst").endswith(".xml"):
+        from lightloom.cli.program_verdict import say_program_verdict
+
+        valid = say_program_verdict(file, runtime, as_json=as_json)
+        ctx.exit(0 if valid else INVALID)
+    if runtime is not None:
+        raise click.UsageError("--runtime is about MSCCL XML (.xml)")
     from lightloom.formats.schedule_reader import read_schedule
     from lightloom.validate import verify
 

@@ -108,7 +108,9 @@ def _rank(where: str, gpu: _Element) -> RankProgram:
     read = _Attributes(where, gpu)
     return RankProgram(
         read.number("id"),
-        *(read.number(f"{buffer}_chunks", 0, least=0) for buffer in BUFFERS),
+        read.number("i_chunks", 0, least=0),
+        read.number("o_chunks", 0, least=0),
+        read.number("s_chunks", 0, least=0),
         tuple(_thread_block(where, block) for block in gpu.children),
     )
 

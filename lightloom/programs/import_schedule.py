@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFabric
 from lightloom.core.schedule import Algorithm, FluidTransfers, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.synth.certify import signed
+from lightloom.synth.fabrics import realiser_of
+from lightloom.synth.partial_permutations import coloured_ports
+from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
 
 if TYPE_CHECKING:
@@ -81,20 +83,40 @@ def imported(
     ------
     InputError
         The fabric has too few nodes, or the transfers break a rule.
+    InfeasibleError, NoAnswerError
+        A pair has no circuit, or none was found.
     """
     on = IdealSwitch(nodes=max(2, collective.rank_count)) if fabric is None else fabric
     check_collective(collective, on.node_count, source)
     made = Algorithm(IMPORTED, {"source": Path(source).name})
-    if isinstance(on, CircuitFabric):
-        what = f"transfers find no circuits on {on.kind}"
-        raise InputError(what, where="--fabric", allowed="a fabric without circuits")
-    schedule = Schedule(on.table(), collective, made, (), parts)
+    # Transfers may be invalid: they are judged where every pair has a link, first.
+    switch = IdealSwitch(nodes=max(2, on.node_count))
+    plain = Schedule(switch.table(), collective, made, (), parts)
+    _refuse_invalid(plain, source)
+    realised = realiser_of(on).realise(_rounds(collective, parts))
+    schedule = Schedule(on.table(), collective, made, realised.segments, realised.parts)
     instance = Instance(source, on, collective)
-    verdict = verify(schedule)
-    wrong = [each for each in verdict.violations if not each.rule.startswith("footer")]
-    if wrong:
-        first = wrong[0]
+    return signed(schedule, instance)
+
+
+def _refuse_invalid(schedule: Schedule, source: str) -> None:
+    """Raise if transfers break a rule on a fabric where every pair has a link."""
+    for first in verify(schedule).violations[:1]:
         step = "" if first.step is None else f"step {first.step}: "
         what = f"the transfers break {first.rule}: {step}{first.resource}"
         raise InputError(what, where=source, found=first.message)
-    return signed(schedule, instance)
+
+
+def _rounds(
+    collective: Collective, parts: tuple[StepPart, ...]
+) -> tuple[TrafficRound, ...]:
+    """Return steps as rounds whose rows are dealt to ports by edge colouring."""
+    rounds = []
+    for part in parts:
+        transfers = part.transfers
+        assert not isinstance(transfers, FluidTransfers)
+        chunks = transfers.chunk_hi - transfers.chunk_lo
+        port = coloured_ports(transfers.src, transfers.dst)
+        size_bytes = chunks * collective.chunk_bytes
+        rounds.append(TrafficRound(transfers, size_bytes, port))
+    return tuple(rounds)

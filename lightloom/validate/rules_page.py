@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lightloom.validate.programs.rules import PROGRAM_RULES
 from lightloom.validate.rules import RULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec" / "rules.md"
@@ -20,13 +21,28 @@ its own words, or why none does.
 """
 
 
+_PROGRAMS = """
+## Programs of GPUs
+
+What `lightloom verify FILE.xml` reports of MSCCL XML. *Checked by* names the module of
+`lightloom.validate.programs`.
+
+| rule | what a program must obey | checked by |
+|---|---|---|
+"""
+
+
 def rules_page() -> str:
-    """Return the ledger as Markdown."""
+    """Return both ledgers as Markdown."""
     rows = [
         f"| `{rule.id}` | {rule.summary} | `{rule.checked_by}` | {rule.modelled_by} |"
         for rule in RULES.values()
     ]
-    return _HEAD + "\n".join(rows) + "\n"
+    programs = [
+        f"| `{rule}` | {summary} | `{module}` |"
+        for rule, (summary, module) in PROGRAM_RULES.items()
+    ]
+    return _HEAD + "\n".join(rows) + "\n" + _PROGRAMS + "\n".join(programs) + "\n"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lightloom.core.chunk_program import (
+    ChunkProgram,
     Instruction,
     RankProgram,
     ThreadBlock,

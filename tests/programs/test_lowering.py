@@ -71,7 +71,7 @@ def test_programs_are_accepted_and_right(fabric: str, op: str, algorithm: str) -
 @pytest.mark.parametrize("op", OPERATIONS)
 @pytest.mark.parametrize("fabric", ["lightpath-16", "lightpath-64", "torus-16"])
 def test_a_thousand_orders(fabric: str, op: str) -> None:
-    """What `auto` makes is right in a thousand random orders, in place and out of it."""
+    """What `auto` makes is right in a thousand orders, in place and out of it."""
     program = program_of(f"{fabric}/{op}-64MiB")
     if program is None:
         pytest.skip("more than the runtime takes")

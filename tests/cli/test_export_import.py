@@ -1,0 +1,142 @@
+"""``export``, ``import`` and ``verify`` of XML as a stranger uses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.program import run, run_json
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+TABLE = """step,src,dst,chunk_lo,chunk_hi,op
+0,0,1,0,1,reduce
+0,1,0,1,2,reduce
+1,1,0,0,1,copy
+1,0,1,1,2,copy
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def made(instance: str, algorithm: str = "auto") -> str:
+    """Write a schedule file and return its name."""
+    result = run("synth", instance, "--algorithm", algorithm, "-o", "made.jsonl")
+    assert result.exit_code == 0, result.stderr
+    return "made.jsonl"
+
+
+def one_line(result: Result, exit_code: int = 2) -> str:
+    """Return the one line of an error that left no file."""
+    assert result.exit_code == exit_code
+    assert result.stderr.count("lightloom: error:") == 1
+    assert "Traceback" not in result.stderr
+    assert not Path("x.xml").exists()
+    assert not Path("x.jsonl").exists()
+    return result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("runtime", ["msccl", "azure", "rccl"])
+@pytest.mark.parametrize("op", ["all-reduce", "all-to-all", "reduce-scatter"])
+def test_there_and_back(runtime: str, op: str) -> None:
+    """Exported, verified as XML, imported on the same rack, verified and replayed."""
+    name = f"lightpath-16/{op}-1MiB"
+    arguments = ("--to", "msccl", "--runtime", runtime, "-o", "x.xml")
+    result = run("export", made(name), *arguments)
+    assert result.exit_code == 0, result.stderr
+    assert "circuits and times are left out" in result.stderr
+    record = run_json("verify", "x.xml", "--runtime", runtime)
+    assert record["valid"]
+    assert record["hangs_from_bytes"] is None
+    size = ("--buffer-bytes", str(2**20))
+    result = run("import", "x.xml", "-o", "x.jsonl", "--fabric", name, *size)
+    assert result.exit_code == 0, result.stderr
+    assert run("verify", "x.jsonl").exit_code == 0
+    before = run_json("replay", "made.jsonl")["completion_time_ps"]
+    after = run_json("replay", "x.jsonl")["completion_time_ps"]
+    assert after <= before * 2
+
+
+def test_a_table_of_transfers() -> None:
+    """Four lines of CSV are an all-reduce of two ranks."""
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    arguments = ("t.csv", "--operation", "all-reduce", "-o", "x.jsonl")
+    assert run("import", *arguments).exit_code == 0
+    assert run("verify", "x.jsonl").exit_code == 0
+
+
+def test_a_fault_of_xml_is_listed_with_its_place() -> None:
+    """A step that reads too far: exit code 1, the rule, GPU, thread block and step."""
+    run("export", made("lightpath-8/all-reduce-1MiB"), "--to", "msccl", "-o", "x.xml")
+    text = Path("x.xml").read_text(encoding="utf-8")
+    Path("y.xml").write_text(text.replace('srcoff="0"', 'srcoff="99"', 1), "utf-8")
+    result = run("verify", "y.xml")
+    assert result.exit_code == 1
+    assert "[program-offset] gpu 0 tb 0 step 1: src o[99:100]" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("", "the first line is not the header"),
+        ("step,src\n0,1\n", "the first line is not the header"),
+        (TABLE + "0,0,1,0,1,copy\n", "steps go back"),
+        (TABLE.replace("copy", "move"), "op: invalid value"),
+        (TABLE.replace("0,0,1,0,1", "0,0,-1,0,1"), "dst: invalid value"),
+        (TABLE.replace("1,1,0,0,1,copy\n", ""), "break post-condition-missing"),
+        (TABLE + "2,0,1\n", "invalid number of columns"),
+    ],
+)
+def test_bad_tables(table: str, says: str) -> None:
+    """One line, exit code 2, no file."""
+    Path("t.csv").write_text(table, encoding="utf-8")
+    result = run("import", "t.csv", "--operation", "all-reduce", "-o", "x.jsonl")
+    assert says in one_line(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("export", "no.jsonl", "--to", "msccl", "-o", "x.xml"), "no.jsonl"),
+        (("import", "t.csv", "-o", "x.jsonl"), "give --operation"),
+        (("import", "t.txt", "-o", "x.jsonl"), "unknown kind of file"),
+        (("import", "t.csv", "-o", "t.csv"), "overwrite what is read"),
+        (
+            ("import", "t.csv", "--operation", "all-sum", "-o", "x.jsonl"),
+            "all-sum",
+        ),
+        (
+            (
+                *("import", "t.csv", "--operation", "all-reduce", "-o", "x.jsonl"),
+                *("--buffer-bytes", "5"),
+            ),
+            "chunks do not divide",
+        ),
+        (("verify", "t.csv", "--runtime", "rccl"), "--runtime is about MSCCL XML"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], says: str) -> None:
+    """One line, exit code 2, no file."""
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    Path("t.txt").write_text(TABLE, encoding="utf-8")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert not Path("x.jsonl").exists()
+    assert not Path("x.xml").exists()
+
+
+def test_a_schedule_that_is_too_long_names_what_fits() -> None:
+    """A ring of 64 ranks has 126 steps in a thread block."""
+    name = made("ideal-switch-64/all-reduce-1MiB", "ring")
+    arguments = ("--to", "msccl", "--runtime", "rccl", "-o", "x.xml")
+    line = one_line(run("export", name, *arguments))
+    assert "found 126" in line
+    assert "algorithms that fit: " in line
+    assert "lumorph-4" in line
