@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 # msgspec reads the annotations when the classes are made.
-from lightloom.core.fabric import FabricTable  # noqa: TC001
-from lightloom.core.task import Collective, Demand  # noqa: TC001
+from lightloom.core.fabric import FabricTable
+from lightloom.core.task import Collective, Demand
 
 FORMAT_NAME = "lightloom-schedule"
 VERSION = 2

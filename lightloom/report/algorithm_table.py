@@ -1,100 +1,192 @@
-"""The algorithms, what they serve and their parameters, as a table."""
+"""The algorithms, what they serve and their parameters, as tables."""
 
 from __future__ import annotations
 
-import types
-import typing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
+import msgspec.inspect
 
 from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.algorithms import ALGORITHMS
+from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
+from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
+from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.table import Table
 
-    from lightloom.synth.algorithms import Entry
+    from lightloom.synth.algorithms import AlgorithmEntry
 
+DEMANDS = "demand"
+"""What algorithms for demands serve, beside the operations of collectives."""
 _COLUMNS = (
     Column("algorithm"),
     Column("summary"),
-    Column("operations"),
+    Column("serves"),
     Column("parameters"),
+)
+_PARAMETER_COLUMNS = (
+    Column("parameter"),
+    Column("type"),
+    Column("default"),
+    Column("allowed"),
+    Column("meaning"),
 )
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an algorithm: its name, default, and whether it is a list."""
+    """A parameter of an algorithm.
+
+    Attributes
+    ----------
+    name
+        Its key, as ``--param`` takes it.
+    type
+        What it takes, in words.
+    default
+        What it is if not given; ``None``: the algorithm chooses, as `meaning` says.
+    allowed
+        Its domain; '' where the type says it all.
+    meaning
+        A sentence or more.
+    is_list
+        Whether it takes a list.
+    """
 
     name: str
+    type: str
     default: object
+    allowed: str
+    meaning: str
     is_list: bool
 
     def text(self) -> str:
         """Return the parameter with its default, as ``--param`` takes it."""
-        default = self.default
-        if default in (None, msgspec.NODEFAULT, (), []):
-            return f"{self.name}=..."
-        if isinstance(default, list | tuple):
-            return f"{self.name}={','.join(map(str, default))}"
-        return f"{self.name}={default}"
+        return f"{self.name}={_value_text(self.default)}"
 
 
 @dataclass(frozen=True)
 class AlgorithmRow:
-    """An algorithm as the table lists it."""
+    """An algorithm as the table lists it; `ops` are what it serves."""
 
     name: str
     summary: str
     ops: tuple[str, ...]
-    parameters: tuple[str, ...]
+    parameters: tuple[Parameter, ...] = ()
+
+    def record(self) -> dict[str, object]:
+        """Return the row as plain values, for JSON."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "ops": list(self.ops),
+            "parameters": [
+                {key: value for key, value in asdict(one).items() if key != "is_list"}
+                for one in self.parameters
+            ],
+        }
 
 
-def parameters_of(entry: Entry) -> tuple[Parameter, ...]:
+def parameters_of(entry: AlgorithmEntry) -> tuple[Parameter, ...]:
     """Return the parameters of an algorithm with the defaults of its preset."""
-    made: Any = entry.make
+    record = msgspec.inspect.type_info(entry.make)
+    assert isinstance(record, msgspec.inspect.StructType)
     return tuple(
-        Parameter(
-            field.encode_name,
-            entry.preset.get(field.encode_name, field.default),
-            is_list=_takes_list(field.type),
-        )
-        for field in msgspec.structs.fields(made)
+        _parameter(field, entry.preset.get(field.encode_name, field.default))
+        for field in record.fields
     )
 
 
 def algorithm_rows() -> list[AlgorithmRow]:
-    """Return every algorithm for collectives, by name."""
-    return [
-        AlgorithmRow(
-            entry.name,
-            entry.summary,
-            entry.ops,
-            tuple(parameter.text() for parameter in parameters_of(entry)),
-        )
+    """Return every algorithm, for collectives and for demands, by name."""
+    rows = [
+        AlgorithmRow(entry.name, entry.summary, entry.ops, parameters_of(entry))
         for entry in ALGORITHMS.values()
     ]
+    rows += [
+        AlgorithmRow(one.name, one.summary, (DEMANDS,))
+        for one in DEMAND_ALGORITHMS.values()
+    ]
+    rows += [
+        AlgorithmRow(
+            SATURATED_PORT,
+            "circuits of parallel switches that are best for the slowest pair",
+            (f"{DEMANDS} on ocs",),
+        ),
+        AlgorithmRow(
+            RING_LADDER,
+            "circuits of a ring that are best for the slowest pair",
+            (f"{DEMANDS} on ring",),
+        ),
+    ]
+    return sorted(rows, key=lambda row: row.name)
 
 
 def algorithm_table(rows: Iterable[AlgorithmRow]) -> Table:
     """Return the algorithms as a terminal table."""
     cells = [
-        (row.name, row.summary, " ".join(row.ops), " ".join(row.parameters) or None)
+        (
+            row.name,
+            row.summary,
+            " ".join(row.ops),
+            " ".join(parameter.text() for parameter in row.parameters) or None,
+        )
         for row in rows
     ]
     return terminal_table(_COLUMNS, cells)
 
 
-def _takes_list(annotation: object) -> bool:
-    """Return whether a type, or a member of a union or Annotated, is a sequence."""
-    origin = typing.get_origin(annotation) or annotation
-    if origin in (list, tuple):
-        return True
-    if origin in (types.UnionType, typing.Union, typing.Annotated):
-        return any(map(_takes_list, typing.get_args(annotation)))
-    return False
+def parameter_table(row: AlgorithmRow) -> Table:
+    """Return the parameters of one algorithm as a terminal table."""
+    cells = [
+        (one.name, one.type, _value_text(one.default), one.allowed or None, one.meaning)
+        for one in row.parameters
+    ]
+    return terminal_table(_PARAMETER_COLUMNS, cells)
+
+
+def _parameter(field: msgspec.inspect.Field, default: object) -> Parameter:
+    """Return a field of an algorithm's record as a parameter."""
+    kind, meaning = field.type, ""
+    if isinstance(kind, msgspec.inspect.Metadata):
+        meaning = str((kind.extra_json_schema or {}).get("description", ""))
+        kind = kind.type
+    if isinstance(kind, msgspec.inspect.UnionType):
+        (kind,) = (
+            one for one in kind.types if not isinstance(one, msgspec.inspect.NoneType)
+        )
+    name, allowed, is_list = _kind(kind)
+    return Parameter(field.encode_name, name, default, allowed, meaning, is_list)
+
+
+def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
+    """Return the name of a type in words, its domain, and whether it is a list."""
+    inspect = msgspec.inspect
+    if isinstance(kind, inspect.Metadata):
+        return _kind(kind.type)
+    if isinstance(kind, inspect.BoolType):
+        return "boolean", "true or false", False
+    if isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        return "list of integers", _kind(kind.item_type)[1] + " each", True
+    if isinstance(kind, inspect.TupleType):
+        count, domain = len(kind.item_types), _kind(kind.item_types[0])[1]
+        return f"list of {count} integers", domain + " each", True
+    if isinstance(kind, inspect.IntType):
+        return "integer", f"{kind.ge} to {kind.le}", False
+    return type(kind).__name__.removesuffix("Type").lower(), "", False
+
+
+def _value_text(value: object) -> str:
+    """Return a default as ``--param`` takes it, ``...`` where there is none."""
+    if value in (None, msgspec.NODEFAULT, (), []):
+        return "..."
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)

@@ -8,6 +8,7 @@ paper). Served by thin pipes, one wavelength a pair, it takes at least
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ from lightloom.synth.edge_colouring import edge_colours
 from lightloom.synth.traffic import TrafficRound
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lightloom.core.task import Demand
 
 EDGE_COLOURING = "edge-colouring"
@@ -29,6 +32,13 @@ def edge_colouring(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound
 
     The weaver deals the ports out to ``ceil(max degree / lasers)`` segments, the
     fewest there can be, with all lasers of a segment in use. Deterministic.
+
+    Parameters
+    ----------
+    demand
+        Bytes between pairs of nodes.
+    lasers, seed
+        Not used: this is the same for all.
     """
     del lasers, seed
     round_ = _round(demand, np.arange(len(demand.src)))
@@ -42,6 +52,15 @@ def greedy(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
     remaining sources at random. The printed algorithm never limits what a *source*
     sends; here a source whose lasers are all taken is passed over until the next
     round, else the round could not be lit.
+
+    Parameters
+    ----------
+    demand
+        Bytes between pairs of nodes.
+    lasers
+        Most sources of a destination, and destinations of a source, in a round.
+    seed
+        Seed of the choice among sources.
     """
     rng = random.Random(seed)  # noqa: S311
     remaining: dict[int, list[int]] = {}
@@ -70,15 +89,41 @@ def greedy(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
     return tuple(rounds)
 
 
-_ALGORITHMS = {EDGE_COLOURING: edge_colouring, GREEDY: greedy}
+@dataclass(frozen=True)
+class DemandAlgorithm:
+    """An algorithm for demands.
+
+    Attributes
+    ----------
+    name
+        Name, as in ``--algorithm``.
+    summary
+        One line that says what it does.
+    rounds
+        From a demand, the lasers of a node and a seed to the rounds that serve it.
+    """
+
+    name: str
+    summary: str
+    rounds: Callable[[Demand, int, int], tuple[TrafficRound, ...]]
 
 
-def demand_algorithms() -> dict[str, str]:
-    """Return the algorithms for demands with a line about each."""
-    return {
-        name: (algorithm.__doc__ or "").partition("\n")[0].rstrip(".")
-        for name, algorithm in _ALGORITHMS.items()
-    }
+DEMAND_ALGORITHMS = {
+    one.name: one
+    for one in (
+        DemandAlgorithm(
+            EDGE_COLOURING,
+            "fewest rounds of one circuit a pair, by bipartite edge colouring",
+            edge_colouring,
+        ),
+        DemandAlgorithm(
+            GREEDY,
+            "rounds in which every destination picks sources at random (LUMORPH)",
+            greedy,
+        ),
+    )
+}
+"""Every algorithm for demands, by name."""
 
 
 def demand_traffic(
@@ -86,20 +131,31 @@ def demand_traffic(
 ) -> tuple[TrafficRound, ...]:
     """Return the rounds in which an algorithm serves a demand.
 
+    Parameters
+    ----------
+    name
+        One of `DEMAND_ALGORITHMS`.
+    demand
+        Bytes between pairs of nodes.
+    lasers
+        Peers a node can drive at once.
+    seed
+        Seed of random choices.
+
     Raises
     ------
     InputError
         If there is no such algorithm for demands.
     """
-    if name not in _ALGORITHMS:
+    if name not in DEMAND_ALGORITHMS:
         raise InputError(
             "unknown algorithm for a demand",
             where="algorithm",
             found=name,
-            allowed=", ".join(["auto", *_ALGORITHMS]),
-            fix=nearest(name, _ALGORITHMS),
+            allowed=", ".join(["auto", *DEMAND_ALGORITHMS]),
+            fix=nearest(name, DEMAND_ALGORITHMS),
         )
-    return _ALGORITHMS[name](demand, lasers, seed)
+    return DEMAND_ALGORITHMS[name].rounds(demand, lasers, seed)
 
 
 def _round(demand: Demand, rows: np.ndarray) -> TrafficRound:

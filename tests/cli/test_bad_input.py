@@ -68,8 +68,17 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "--param: unknown key 'foo'; allowed: none",
         ),
         (
-            ("synth", SMALL, "-o", "x", "--algorithm", "radices", "--param", "base=x"),
-            "--param base: value not allowed; found 'x'; allowed: integer",
+            (
+                "synth",
+                SMALL,
+                "-o",
+                "x",
+                "--algorithm",
+                "tree",
+                "--param",
+                "ports=x",
+            ),
+            "--param ports: value not allowed; found 'x'; allowed: integer",
         ),
         (
             ("synth", "sipac-16/hybrid-parallel-100MB", "-o", "x", "--algorithm", "a"),

@@ -10,7 +10,8 @@ from lightloom.core.units import MIB
 from lightloom.instances.catalogue import load_instance, named_instances
 from lightloom.instances.instance_file import parse_instance
 from lightloom.synth.algorithms import ALGORITHMS
-from tests.cli.program import run, run_json
+from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
+from tests.cli.program import one_error, run, run_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,10 +61,39 @@ def test_show_lists_the_nodes_where_only_some_take_part(tmp_path: Path) -> None:
 def test_algorithms_lists_the_catalogue_with_parameters() -> None:
     """Every algorithm is there, with what it serves and takes."""
     listed = {entry["name"]: entry for entry in run_json("algorithms")["algorithms"]}
-    assert set(listed) == set(ALGORITHMS)
-    assert "radices=..." in listed["radices"]["parameters"]
+    own = {"ring-ladder", "saturated-port"}
+    assert set(listed) == {*ALGORITHMS, *DEMAND_ALGORITHMS, *own}
+    assert listed["ring-ladder"]["ops"] == ["demand on ring"]
     assert listed["ring"]["ops"] == list(ALGORITHMS["ring"].ops)
-    assert all(name in run("algorithms").stdout for name in listed)
+    assert listed["greedy"]["ops"] == ["demand"]
+    assert listed["lumorph-4"]["parameters"][0]["default"] == 4
+    table = run("algorithms").stdout
+    assert "radices=..." in table
+    assert "near_first=false" in table
+    assert all(name in table for name in listed)
+
+
+def test_every_parameter_is_explained() -> None:
+    """Each has a type, a domain and a sentence that says what it does."""
+    for entry in run_json("algorithms")["algorithms"]:
+        for parameter in entry["parameters"]:
+            assert set(parameter) == {"name", "type", "default", "allowed", "meaning"}
+            assert "None" not in parameter["allowed"], parameter
+            assert parameter["allowed"], parameter
+            assert parameter["meaning"].endswith("."), parameter
+
+
+def test_an_algorithm_prints_its_parameters() -> None:
+    """By name: what it serves, and each parameter with type, default and domain."""
+    text = run("algorithms", "disjoint-trees").stdout
+    assert "serves broadcast, reduce" in text
+    for word in ("root_children", "trees_per_last_piece", "integer", "1 to 1048576"):
+        assert word in text
+    assert "no parameters" in run("algorithms", "ring").stdout
+    (entry,) = run_json("algorithms", "multiport")["algorithms"]
+    assert [one["name"] for one in entry["parameters"]] == ["ports", "signed"]
+    assert [one["type"] for one in entry["parameters"]] == ["integer", "boolean"]
+    assert "did you mean multiport" in one_error(run("algorithms", "multi-port"))
 
 
 def test_reproduce_without_a_name_lists_the_figures() -> None:

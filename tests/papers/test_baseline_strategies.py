@@ -109,9 +109,11 @@ def test_rings_on_a_torus_agree_with_replay(op: str) -> None:
         forwarding="both-ways",
         apart=True,
     )
-    in_turn = replayed_ps(fabric, op, "torus-rings", shape=[8, 4], both_ways=1)
+    in_turn = replayed_ps(fabric, op, "torus-rings", shape=[8, 4], both_ways=True)
     assert in_turn == moving_ps(one(net, HIERARCHICAL, op))
-    at_once = replayed_ps(fabric, op, "torus-rings", shape=[8, 4], parts=2, both_ways=1)
+    at_once = replayed_ps(
+        fabric, op, "torus-rings", shape=[8, 4], parts=2, both_ways=True
+    )
     assert at_once == moving_ps(one(net, GRID, op))
 
 

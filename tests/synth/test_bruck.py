@@ -16,7 +16,7 @@ from lightloom.synth.algorithms.bruck import equal_radices
 from tests.oracle.rank_buffers import execute, port_chunks
 
 if TYPE_CHECKING:
-    from lightloom.synth.plan import Plan
+    from lightloom.synth.plans.plan import Plan
 
 
 def _plan(ranks: int, ports: int, **parameters: object) -> Plan:

@@ -54,7 +54,11 @@ def test_as_many_flat_trees_as_ports(ranks: int, depths: list[int]) -> None:
 @given(st.integers(2, 90), st.integers(1, 12), st.integers(1, 4), st.booleans())
 def test_fans_and_late_trees(ranks: int, ports: int, fan: int, late: bool) -> None:  # noqa: FBT001
     """Whatever the shape, everyone gets everything, on as many circuits as ports."""
-    given = {"ports": ports, "late" if late else "fan": fan, "pieces": 2}
+    given = {
+        "ports": ports,
+        "trees_per_last_piece" if late else "root_children": fan,
+        "pieces": 2,
+    }
     for op in ("broadcast", "reduce"):
         made = make_algorithm("disjoint-trees", given, op=op)
         count = made.granularity(ranks, ports)
@@ -85,7 +89,7 @@ def test_late_trees_are_flatter(ranks: int, late: int) -> None:
 @pytest.mark.parametrize(("ranks", "ports"), [(1, 3), (4, 3), (6, 3), (13, 3), (40, 9)])
 def test_split_blocks(op: str, ranks: int, ports: int) -> None:
     """Two rounds on as many circuits as ports; more ranks than two hops are refused."""
-    made = make_algorithm("spanning-tree", {"split": 1, "ports": ports}, op=op)
+    made = make_algorithm("two-hop-scatter", {"ports": ports}, op=op)
     count = made.granularity(ranks, ports)
     task = Collective(op, tuple(range(ranks)), 4 * count, count, root=ranks // 2)
     plan = made.plan(task, ports)
@@ -97,7 +101,7 @@ def test_split_blocks(op: str, ranks: int, ports: int) -> None:
         assert int(np.bincount(end, minlength=1).max()) <= ports
     big = Collective(op, tuple(range(14)), 14)
     with pytest.raises(InputError, match="3 children do not reach 14 ranks"):
-        make_algorithm("spanning-tree", {"split": 1}, op=op).plan(big, 3)
+        make_algorithm("two-hop-scatter", {}, op=op).plan(big, 3)
 
 
 @pytest.mark.parametrize("op", ["broadcast", "reduce"])

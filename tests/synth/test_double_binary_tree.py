@@ -13,7 +13,7 @@ from lightloom.core.task import Collective
 from lightloom.synth.algorithms.double_binary_tree import DoubleBinaryTree
 
 if TYPE_CHECKING:
-    from lightloom.synth.plan import Plan
+    from lightloom.synth.plans.plan import Plan
 
 
 def _plan(op: str, ranks: int, pieces: int) -> Plan:

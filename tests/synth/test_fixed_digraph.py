@@ -14,11 +14,9 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.lean_trees import lean_arcs, lean_graph, lean_trees
 from lightloom.synth.digraphs.balanced_generators import even_steps
 from lightloom.synth.digraphs.balanced_walks import even_walks
 from lightloom.synth.digraphs.kautz_graph import (
-    circulant_arcs,
     kautz_arcs,
     shortest_trees,
 )
@@ -49,7 +47,7 @@ def test_kautz_diameter(ranks: int, degree: int) -> None:
 
 def test_shortest_trees_are_shortest() -> None:
     """The node before is one arc nearer, and the arc is one of the digraph's."""
-    arcs = circulant_arcs(30, (5, 6), 9)
+    arcs = kautz_arcs(30, 9)
     keys = set(arcs.key.tolist())
     for backwards in (False, True):
         found = shortest_trees(arcs, backwards=backwards)
@@ -58,16 +56,6 @@ def test_shortest_trees_are_shortest() -> None:
             assert found.distance[start, before] == found.distance[start, end] - 1
             pair = (end, before) if backwards else (before, end)
             assert pair[0] * 30 + pair[1] in keys
-
-
-def test_circulant_loads_its_arcs_evenly() -> None:
-    """64 ranks on 16 arcs: one block in the first round, three in the second."""
-    arcs = circulant_arcs(64, (8, 8), 16)
-    found = shortest_trees(arcs)
-    for length, share in ((1, 1), (2, 3)):
-        start, end = np.nonzero(found.distance == length)
-        arc = found.before[start, end] * 64 + end
-        assert int(np.bincount(arc).max()) == share
 
 
 def test_even_walks_are_shortest_walks() -> None:
@@ -194,66 +182,16 @@ def test_steps_as_given(op: str) -> None:
     """Any steps will do, in any order, if they lead everywhere; others are refused."""
     task = Collective(op, tuple(range(10)), 40, 10)
     for wanted in (
+        {},
+        {"group": [5, 2, 4]},
         {"steps": [8, 1, 12, 5, 1]},
         {"steps": [1]},
         {"steps": [1, 2], "group": [5, 2, 4]},
     ):
-        execute(make_algorithm("fixed-digraph", wanted, op=op).plan(task, 9))
+        execute(make_algorithm("cayley-digraph", wanted, op=op).plan(task, 9))
     with pytest.raises(InputError, match="steps do not lead everywhere"):
-        make_algorithm("fixed-digraph", {"steps": [2, 4]}).plan(task, 9)
+        make_algorithm("cayley-digraph", {"steps": [2, 4]}).plan(task, 9)
     for group in ([5, 3, 1], [5, 2, 3]):
         wrong = {"steps": [1, 2], "group": group}
-        with pytest.raises(InputError, match="no group of 10 elements"):
-            make_algorithm("fixed-digraph", wrong).plan(task, 9)
-
-
-@pytest.mark.parametrize(
-    ("ranks", "degree"),
-    [(27, 3), (18, 3), (16, 2), (64, 8), (32, 4), (48, 4), (50, 5)],
-)
-@pytest.mark.parametrize(
-    "op", ["all-gather", "all-reduce", "all-to-all", "reduce-scatter"]
-)
-def test_lean_trees(ranks: int, degree: int, op: str) -> None:
-    """Every rank gets every block once, over the arcs of the digraph, in D rounds."""
-    found = lean_graph(ranks, degree)
-    assert found is not None
-    task = Collective(op, tuple(range(ranks)), 4 * ranks, ranks)
-    made = make_algorithm("fixed-digraph", {"degree": degree, "lean": 1}, op=op)
-    plan = made.plan(task, degree)
-    execute(plan)
-    assert len(plan.rounds) == found[1] * (2 if op == "all-reduce" else 1)
-    arcs = set(lean_arcs(found[0]).key.tolist())
-    for one in plan.rounds:
-        # A reduce-scatter is an all-gather turned around, and so are its arcs.
-        ends = (one.dst, one.src) if op == "reduce-scatter" else (one.src, one.dst)
-        assert set((ends[0] * ranks + ends[1]).tolist()) <= arcs
-
-
-@pytest.mark.parametrize(("ranks", "load"), [(512, [1, 2, 32]), (1024, [1, 4, 64])])
-def test_lean_trees_are_even(ranks: int, load: list[int]) -> None:
-    """Few blocks are handed on before the last round, in which all arcs are busy."""
-    found = lean_graph(ranks, 16)
-    assert found is not None
-    for backwards in (False, True):
-        trees = lean_trees(*found, backwards=backwards)
-        for length, most in enumerate(load, start=1):
-            start, end = np.nonzero(trees.distance == length)
-            arc = trees.before[start, end] * ranks + end
-            assert int(np.bincount(arc).max()) == most
-
-
-def test_no_lean_digraph() -> None:
-    """Ranks that are not q d^(D - 1) are refused."""
-    assert lean_graph(12, 3) is None
-    assert lean_graph(9, 16) is None
-    task = Collective("all-gather", tuple(range(12)), 12, 12)
-    with pytest.raises(InputError, match="form no De Bruijn digraph"):
-        make_algorithm("fixed-digraph", {"degree": 3, "lean": 1}).plan(task, 3)
-
-
-def test_too_few_digits() -> None:
-    """Radices must be able to count the ranks."""
-    task = Collective("all-gather", tuple(range(10)), 10, 10)
-    with pytest.raises(InputError, match="product of the radices is 9"):
-        make_algorithm("fixed-digraph", {"radices": [3, 3]}).plan(task, 9)
+        with pytest.raises(InputError, match="invalid group for 10 ranks"):
+            make_algorithm("cayley-digraph", wrong).plan(task, 9)

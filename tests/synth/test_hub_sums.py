@@ -16,8 +16,8 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.hub_trees import HubForest
 from lightloom.synth.digraphs.de_bruijn import DeBruijn
+from lightloom.synth.plans.hub_trees import HubForest
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
@@ -25,7 +25,7 @@ from lightloom.validate.certificates.completion_time.all_reduce_volume import (
 from tests.oracle.rank_buffers import execute
 
 if TYPE_CHECKING:
-    from lightloom.synth.plan import Plan
+    from lightloom.synth.plans.plan import Plan
 
 
 def _plan(ranks: int, degree: int, chunks: int | None = None) -> Plan:
@@ -141,7 +141,7 @@ def test_hubs_forget_before_they_add() -> None:
 @pytest.mark.parametrize(("ranks", "degree"), [(72, 6), (128, 8), (512, 16)])
 def test_relays_take_four_rounds(ranks: int, degree: int) -> None:
     """On one digraph, where hub sums take five; all sums are right."""
-    made = make_algorithm("hub-sums", {"degree": degree, "relays": 1})
+    made = make_algorithm("hub-relays", {"degree": degree})
     count = made.granularity(ranks, degree)
     plan = made.plan(
         Collective("all-reduce", tuple(range(ranks)), 4 * count, count), degree
@@ -164,7 +164,7 @@ def test_no_relays(ranks: int, degree: int) -> None:
     """Ranks that are not q d^2, with a divisor q of d, are refused."""
     task = Collective("all-reduce", tuple(range(ranks)), 4 * ranks)
     with pytest.raises(InputError, match="have no relays"):
-        make_algorithm("hub-sums", {"degree": degree, "relays": 1}).plan(task, degree)
+        make_algorithm("hub-relays", {"degree": degree}).plan(task, degree)
 
 
 def test_auto_finds_three_rounds() -> None:

@@ -41,7 +41,7 @@ def test_they_do_their_collective(
     ranks = prod(shape)
     root = data.draw(st.integers(0, ranks - 1))
     chunks = data.draw(st.integers(1, 20))
-    keys = {"shape": shape, "pieces": pieces, "chains": chains}
+    keys = {"shape": shape, "pieces": pieces, "chains": bool(chains)}
     task = Collective(op, tuple(range(ranks)), 4 * chunks, chunks, root)
     execute(make_algorithm("level-trees", keys, op=op).plan(task, 3))
 
@@ -58,7 +58,7 @@ def test_no_dimension_of_a_rank_has_two_trees(
     root = data.draw(st.integers(0, ranks - 1))
     task = Collective("broadcast", tuple(range(ranks)), 4 * max(trees, 1), None, root)
     task = Collective(task.op, task.nodes, task.buffer_bytes, max(trees, 1), root)
-    keys = {"shape": shape, "chains": chains}
+    keys = {"shape": shape, "chains": bool(chains)}
     plan = make_algorithm("level-trees", keys).plan(task, 3)
     deepest = trees + (trees > 1)
     if chains:
@@ -91,7 +91,7 @@ def test_a_full_pipeline_runs_at_the_rate_of_a_node(op: str, hops: int) -> None:
     size, pieces = 120 * MB, 20
     nodes = tuple(range(16))
     instance = Instance("a test", fabric, Collective(op, nodes, size))
-    keys = {"pieces": pieces, "chains": int(op == "reduce")}
+    keys = {"pieces": pieces, "chains": op == "reduce"}
     found = synthesise(instance, "level-trees", keys).incumbent
     assert found is not None
     assert verify(found.schedule).violations == ()

@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.dimensions import Dimensions
+from lightloom.synth.plans.dimensions import Dimensions
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=3).filter(
@@ -41,11 +41,12 @@ def test_levels_do_their_collective(
         "shape": shape,
         "parts": data.draw(st.none() | st.integers(1, most)),
     }
-    if op in ("broadcast", "reduce"):
-        parameters["through_blocks"] = data.draw(st.integers(0, 1))
+    name = "levels"
+    if op in ("broadcast", "reduce") and data.draw(st.booleans()):
+        name = "level-scatter-gather"
     root = data.draw(st.integers(0, ranks - 1))
     task = task_of(op, ranks, data.draw(st.integers(1, 5)), root)
-    plan = make_algorithm("levels", parameters, op=op).plan(task, 3)
+    plan = make_algorithm(name, parameters, op=op).plan(task, 3)
     execute(plan)
     box = Dimensions.of(shape, ranks)
     for one in plan.rounds:
@@ -71,7 +72,7 @@ def test_dealt_blocks_do_their_collective(
     """
     ranks = prod(shape)
     task = task_of(op, ranks, per_block)
-    made = make_algorithm("levels", {"shape": shape, "dealt": 1}, op=op)
+    made = make_algorithm("levels", {"shape": shape, "whole_blocks": True}, op=op)
     plan = made.plan(task, 3)
     execute(plan)
     moved = sum(int((one.chunk_hi - one.chunk_lo).sum()) for one in plan.rounds)
@@ -89,7 +90,9 @@ def test_dealt_ways_load_all_dimensions_alike(shape: tuple[int, ...]) -> None:
     """To each peer, in each turn, its even share of what differs there, rounded up."""
     size, levels = shape[0], len(shape)
     task = task_of("all-to-all", size**levels, 1)
-    made = make_algorithm("levels", {"shape": list(shape), "dealt": 1}, op="all-to-all")
+    made = make_algorithm(
+        "levels", {"shape": list(shape), "whole_blocks": True}, op="all-to-all"
+    )
     plan = made.plan(task, 3)
     assert len(plan.rounds) == levels
     share = -(-(size ** (levels - 1)) // levels)
@@ -122,7 +125,9 @@ def test_dealt_blocks_load_all_dimensions(shape: tuple[int, ...]) -> None:
     """Of the r^t blocks of turn t each dimension has its even share, rounded up."""
     size, levels = shape[0], len(shape)
     task = task_of("all-gather", size**levels, 1)
-    made = make_algorithm("levels", {"shape": list(shape), "dealt": 1}, op="all-gather")
+    made = make_algorithm(
+        "levels", {"shape": list(shape), "whole_blocks": True}, op="all-gather"
+    )
     for turn, one in enumerate(made.plan(task, 3).rounds):
         share = size**turn / levels
         assert share <= port_chunks(one).max() < share + 1
@@ -137,7 +142,7 @@ def test_torus_rings_do_their_collective(
     ranks = prod(shape)
     most = max(1, sum(size > 1 for size in shape))
     parts = data.draw(st.integers(1, most))
-    parameters = {"shape": shape, "parts": parts, "both_ways": both_ways}
+    parameters = {"shape": shape, "parts": parts, "both_ways": bool(both_ways)}
     task = task_of(op, ranks, data.draw(st.integers(1, 5)))
     plan = make_algorithm("torus-rings", parameters).plan(task, 3)
     execute(plan)
@@ -219,7 +224,7 @@ def test_the_hierarchical_ring_keeps_most_data_in_servers() -> None:
 def test_torus_rings_use_all_four_links() -> None:
     """On 4 x 4 with both dimensions and both ways every round has 4 ports alike."""
     task = task_of("all-reduce", 16, 4)
-    parameters = {"shape": [4, 4], "parts": 2, "both_ways": 1}
+    parameters = {"shape": [4, 4], "parts": 2, "both_ways": True}
     plan = make_algorithm("torus-rings", parameters).plan(task, 3)
     assert len(plan.rounds) == 12
     for one in plan.rounds:
@@ -234,7 +239,7 @@ def test_torus_rings_use_all_four_links() -> None:
         ("levels", {"shape": [3, 4]}, r"product of the shape is 12.*16.*try"),
         ("levels", {"shape": [4, 4], "parts": 3}, "2 dimensions.*at most 2 parts"),
         ("levels", {"shape": [0, 4]}, "shape.*>= 1"),
-        ("levels", {"dealt": 1}, "does not do all-reduce"),
+        ("levels", {"whole_blocks": True}, "does not do all-reduce"),
         ("torus-rings", {"shape": [16], "parts": 2}, "1 dimensions.*at most 1 parts"),
         ("torus-rings", {"shape": [2, 7]}, r"product.*14.*try \[4, 4\]"),
         ("parallel-rings", {"strides": [1, 2]}, "not rings through all of 16"),
@@ -251,15 +256,15 @@ def test_bad_parameters(name: str, parameters: dict[str, object], message: str) 
 def test_only_broadcast_and_reduce_go_through_blocks() -> None:
     """Other collectives have blocks already."""
     with pytest.raises(InputError, match="does not do all-gather"):
-        make_algorithm("levels", {"through_blocks": 1}, op="all-gather")
+        make_algorithm("level-scatter-gather", {}, op="all-gather")
 
 
 def test_blocks_are_dealt_whole_and_for_two_collectives_only() -> None:
     """Parts of blocks have their own way, and broadcast has no blocks."""
-    whole = make_algorithm("levels", {"dealt": 1, "parts": 2}, op="all-gather")
-    with pytest.raises(InputError, match="dealt whole have one part"):
+    whole = make_algorithm(
+        "levels", {"whole_blocks": True, "parts": 2}, op="all-gather"
+    )
+    with pytest.raises(InputError, match="with whole_blocks the buffer has one part"):
         whole.plan(task_of("all-gather", 16, 1), 3)
-    both = {"dealt": 1, "through_blocks": 1}
-    for parameters in ({"dealt": 1}, both):
-        with pytest.raises(InputError, match="does not do broadcast"):
-            make_algorithm("levels", parameters, op="broadcast")
+    with pytest.raises(InputError, match="does not do broadcast"):
+        make_algorithm("levels", {"whole_blocks": True}, op="broadcast")

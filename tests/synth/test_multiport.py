@@ -14,11 +14,11 @@ from lightloom.synth.algorithms.multiport import Multiport
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 if TYPE_CHECKING:
-    from lightloom.synth.plan import Plan
+    from lightloom.synth.plans.plan import Plan
 
 
 def _plan(op: str, ranks: int, ports: int, *, signed: bool = False) -> Plan:
-    made = Multiport(signed=1 if signed else 0)
+    made = Multiport(signed=signed)
     chunks = made.granularity(ranks, ports)
     return made.plan(Collective(op, tuple(range(ranks)), chunks, chunks), ports)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.auto.search_space import Proposal
 
-_SHAPED = ("levels", "parallel-rings", "torus-rings")
+_SHAPED = ("level-scatter-gather", "levels", "parallel-rings", "torus-rings")
 
 
 def shape_of(fabric: AnyFabric) -> tuple[int, ...]:

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.factors import (
+from lightloom.synth.algorithms.overlapping_subspaces import overlapping_bits
+from lightloom.synth.algorithms.radices import Radices
+from lightloom.synth.plans.factors import (
     base_radices,
     fitting_radices,
     prime_factors,
 )
-from lightloom.synth.algorithms.radices import Radices
-from lightloom.synth.algorithms.subspaces import overlapping_bits
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 if TYPE_CHECKING:
-    from lightloom.synth.plan import Plan
+    from lightloom.synth.plans.plan import Plan
 
 
 def _all_reduce(ranks: int, chunks: int) -> Collective:
@@ -58,7 +58,7 @@ def test_full_exchange_of_a_full_rack() -> None:
 def test_first_radix_is_the_most_significant_digit() -> None:
     """Peers of the first round are n / radix ranks apart, neighbours if near_first."""
     far = Radices((4, 2)).plan(_all_reduce(8, 8), 4).rounds[0]
-    near = Radices((4, 2), near_first=1).plan(_all_reduce(8, 8), 4).rounds[0]
+    near = Radices((4, 2), near_first=True).plan(_all_reduce(8, 8), 4).rounds[0]
     assert [d for s, d in pairs(far) if s == 1] == [3, 5, 7]
     assert [d for s, d in pairs(near) if s == 1] == [0, 2, 3]
 
@@ -75,33 +75,38 @@ def test_rounds_mirror_each_other() -> None:
             assert of_port[0] == of_port[1]
 
 
-@st.composite
-def _factored(draw: st.DrawFn) -> tuple[list[int], list[int]]:
-    radices = draw(st.lists(st.integers(2, 6), max_size=5).filter(_fits))
-    modes = draw(
-        st.lists(st.integers(0, 1), min_size=len(radices), max_size=len(radices))
-    )
-    return radices, modes
-
-
 def _fits(radices: list[int]) -> bool:
     return prod(radices) <= 48
 
 
+_RADICES = st.lists(st.integers(2, 6), max_size=5).filter(_fits)
+
+
 @settings(deadline=None)
-@given(_factored(), st.integers(1, 70), st.integers(0, 1))
-def test_any_radices_and_modes(
-    factored: tuple[list[int], list[int]], chunks: int, near_first: int
-) -> None:
-    """Any mixture of scatter and exchange, in any order, is an all-reduce."""
-    radices, modes = factored
-    made = make_algorithm(
-        "radices", {"radices": radices, "exchange": modes, "near_first": near_first}
-    )
-    plan = made.plan(_all_reduce(prod(radices), chunks), 2)
+@given(_RADICES, st.integers(1, 70), st.booleans())
+def test_any_radices(radices: list[int], chunks: int, near_first: bool) -> None:  # noqa: FBT001
+    """Whatever the first digit is, scattering and exchanging are all-reduces."""
+    for name, ways in (("radices", 2), ("full-exchange", 1)):
+        made = make_algorithm(name, {"radices": radices, "near_first": near_first})
+        plan = made.plan(_all_reduce(prod(radices), chunks), 2)
+        execute(plan)
+        if chunks >= prod(radices):
+            assert len(plan.rounds) == ways * len(radices)
+
+
+@settings(deadline=None)
+@given(_RADICES, st.integers(0, 5), st.integers(1, 70))
+def test_any_scatter_and_exchange(radices: list[int], count: int, chunks: int) -> None:
+    """Any mixture of scatter and exchange is an all-reduce, however much is given."""
+    scatter, exchange = radices[:count], radices[count:]
+    task = _all_reduce(prod(radices), chunks)
+    both = {"scatter": scatter, "exchange": exchange}
+    plan = make_algorithm("scatter-exchange", both).plan(task, 2)
     execute(plan)
-    if chunks >= prod(radices):
-        assert len(plan.rounds) == 2 * len(radices) - sum(modes)
+    if chunks >= prod(scatter):
+        assert len(plan.rounds) == 2 * len(scatter) + len(exchange)
+    execute(make_algorithm("scatter-exchange", {"scatter": scatter}).plan(task, 2))
+    execute(make_algorithm("scatter-exchange", {"exchange": exchange}).plan(task, 2))
 
 
 @settings(deadline=None)
@@ -147,25 +152,31 @@ def test_fitting_radices_against_all_factorisations(ranks: int, ports: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("name", "parameters", "message"),
     [
-        ({"radices": [4, 4]}, "product of the radices is 16, for 12 ranks"),
-        ({"radices": [3, 4], "exchange": [1, 0, 1]}, "as many modes"),
-        ({"radices": [3, 4], "base": 2}, "exclude each other"),
-        ({"overlap": 1}, "12 ranks have no subspaces that overlap"),
+        ("radices", {"radices": [4, 4]}, "product of the radices is 16, for 12 ranks"),
+        ("full-exchange", {"radices": [5]}, "product of the radices is 5, for 12"),
+        ("scatter-exchange", {"scatter": [5]}, "product of the radices is 5, for 12"),
+        ("scatter-exchange", {"exchange": [24]}, "product of the radices is 24"),
+        ("scatter-exchange", {"scatter": [3], "exchange": [3]}, "radices is 9, for 12"),
+        ("overlapping-subspaces", {}, "12 ranks have no subspaces that overlap"),
     ],
 )
-def test_radices_that_do_not_fit(parameters: dict[str, object], message: str) -> None:
+def test_radices_that_do_not_fit(
+    name: str, parameters: dict[str, object], message: str
+) -> None:
     """Radices that the ranks cannot be counted in are refused with the reason."""
-    made = make_algorithm("radices", parameters)
+    made = make_algorithm(name, parameters)
     with pytest.raises(InputError, match=message):
         made.plan(_all_reduce(12, 12), 4)
+    with pytest.raises(InputError, match=message):
+        made.granularity(12, 4)
 
 
 @pytest.mark.parametrize(("ranks", "bits"), [(8, 2), (32, 3), (128, 4)])
 def test_overlapping_subspaces(ranks: int, bits: int) -> None:
     """Two rounds; all ports but one carry as much, in both, and that one more."""
-    made = make_algorithm("radices", {"overlap": 1})
+    made = make_algorithm("overlapping-subspaces", {})
     ports = 2 ** (bits + 1) - 3
     parts = made.granularity(ranks, ports)
     plan = made.plan(_all_reduce(ranks, parts), ports)
@@ -186,6 +197,9 @@ def test_ranks_without_overlapping_subspaces() -> None:
 
 def test_only_all_reduce_can_exchange() -> None:
     """An exchange factor, or unusual ownership, is refused for all-gather."""
-    for parameters in ({"exchange": [1]}, {"near_first": 1}, {"overlap": 1}):
+    for name in ("full-exchange", "overlapping-subspaces", "scatter-exchange"):
         with pytest.raises(InputError, match="does not do all-gather"):
-            make_algorithm("radices", parameters, op="all-gather")
+            make_algorithm(name, {}, op="all-gather")
+    for name in ("radices", "lumorph-2"):
+        with pytest.raises(InputError, match="does not do all-gather"):
+            make_algorithm(name, {"near_first": True}, op="all-gather")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
 from lightloom.synth.algorithms.direct import Direct
-from lightloom.synth.algorithms.reversal import reversed_rounds
 from lightloom.synth.algorithms.tree import Tree
-from lightloom.synth.partial_permutations import coloured_ports
+from lightloom.synth.plans.coloured_ports import coloured_ports
+from lightloom.synth.plans.reversal import reversed_rounds
 
 
 def test_twice_reversed_is_the_same() -> None:

@@ -216,7 +216,7 @@ def test_many_blocks_are_dealt_to_the_levels(
     assert in_parts.algorithm.parameters["parts"] == 3
     monkeypatch.setattr("lightloom.synth.fabrics.sipac._MOST_ROWS", 64 * 64)
     dealt, whole = made(fabric, task), made(fabric, task, "levels", parts=1)
-    assert dealt.algorithm.parameters["dealt"] == 1
+    assert dealt.algorithm.parameters["whole_blocks"] is True
     # 1 + 2 + 6 blocks of 21 on one port, instead of 21 thirds or of 21 whole ones.
     assert 2 * time_ps(dealt) < time_ps(whole)
     assert time_ps(in_parts) < time_ps(dealt) < time_ps(in_parts) * 1.35
@@ -231,7 +231,7 @@ def test_an_all_to_all_is_dealt_to_the_levels(monkeypatch: pytest.MonkeyPatch) -
     assert made(fabric, task).algorithm.parameters["parts"] == 3
     monkeypatch.setattr("lightloom.synth.fabrics.sipac._MOST_ROWS", 64 * 64)
     dealt = made(fabric, task)
-    assert dealt.algorithm.parameters["dealt"] == 1
+    assert dealt.algorithm.parameters["whole_blocks"] is True
     block = transmission_ps(MB, fabric.bits_per_second_per_wavelength)
     assert time_ps(dealt) == 3 * (700_000 + 6 * block)
 
@@ -269,7 +269,7 @@ def test_all_reduce_of_the_rivals_in_closed_form() -> None:
     size = 96 * MB
     known = clusters(16)
     torus = known["torus"]
-    keys = {"shape": [4, 4], "parts": 2, "both_ways": 1}
+    keys = {"shape": [4, 4], "parts": 2, "both_ways": True}
     found = made(torus, over_all(torus, "all-reduce", size), "torus-rings", **keys)
     link = torus.node_bits_per_s // 4
     rounds = [transmission_ps(size // 64, link)] * 3

@@ -119,5 +119,5 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
         return measure(fabric, op, buffer_bytes, "levels")
     ways = {}
     if isinstance(fabric, Torus):
-        ways = {"parts": sum(size > 1 for size in fabric.sizes), "both_ways": 1}
+        ways = {"parts": sum(size > 1 for size in fabric.sizes), "both_ways": True}
     return measure(fabric, op, buffer_bytes, "torus-rings", **ways)

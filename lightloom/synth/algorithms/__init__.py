@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     import msgspec
 
     from lightloom.core.task import Collective
-    from lightloom.synth.plan import Plan
+    from lightloom.synth.plans.plan import Plan
 
-__all__ = ["ALGORITHMS", "Algorithm", "Entry", "make_algorithm", "require_op"]
+__all__ = [
+    "ALGORITHMS",
+    "AlgorithmEntry",
+    "CollectiveAlgorithm",
+    "make_algorithm",
+    "require_op",
+]
 
 
-class Algorithm(Protocol):
+class CollectiveAlgorithm(Protocol):
     """A way to do collectives: a frozen record whose fields are its parameters."""
 
     @property
@@ -35,6 +41,13 @@ class Algorithm(Protocol):
 
         For all-to-all the buffer is that of one rank. Any number that the
         collective admits will do: parts then differ by a chunk or are empty.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers a rank can drive at once, at least 1.
         """
 
     def plan(self, collective: Collective, ports: int) -> Plan:
@@ -55,7 +68,7 @@ class Algorithm(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class AlgorithmEntry:
     """An algorithm as the catalogue lists it.
 
     Attributes
@@ -67,7 +80,8 @@ class Entry:
     ops
         Collectives it can do, sorted.
     make
-        Record type whose fields are the parameters.
+        Record type whose fields are the parameters: a `CollectiveAlgorithm`. Each
+        field has a description, ``Annotated[..., msgspec.Meta(description=...)]``.
     preset
         Parameters that differ from the record's defaults.
     """
@@ -79,7 +93,7 @@ class Entry:
     preset: Mapping[str, object] = field(default_factory=dict)
 
 
-ALGORITHMS: Catalogue[Entry] = Catalogue(
+ALGORITHMS: Catalogue[AlgorithmEntry] = Catalogue(
     __name__, attribute="ALGORITHM", noun="algorithm", group="lightloom.algorithms"
 )
 """Every algorithm for collectives, by name."""
@@ -87,7 +101,7 @@ ALGORITHMS: Catalogue[Entry] = Catalogue(
 
 def make_algorithm(
     name: str, parameters: Mapping[str, object], op: str | None = None
-) -> Algorithm:
+) -> CollectiveAlgorithm:
     """Return an algorithm with parameters.
 
     Parameters
@@ -95,7 +109,8 @@ def make_algorithm(
     name
         Name in the catalogue.
     parameters
-        Plain integers, strings and lists by parameter name; defaults for the rest.
+        Plain integers, booleans, texts and lists by parameter name; defaults for
+        the rest.
     op
         The collective it is wanted for, to be refused here if it cannot do it.
 
@@ -109,14 +124,22 @@ def make_algorithm(
     if op is not None and op not in entry.ops:
         raise _unable(f"{name} does not do {op}", op, entry.ops)
     table = {**entry.preset, **parameters}
-    made = cast("Algorithm", convert(table, entry.make, where=f"algorithm.{name}"))
+    where = f"algorithm.{name}"
+    made = cast("CollectiveAlgorithm", convert(table, entry.make, where=where))
     if op is not None and op not in made.ops:
         raise _unable(f"{name} with these parameters does not do {op}", op, made.ops)
     return made
 
 
-def require_op(algorithm: Algorithm, collective: Collective) -> None:
+def require_op(algorithm: CollectiveAlgorithm, collective: Collective) -> None:
     """Raise if an algorithm cannot do the operation of a collective.
+
+    Parameters
+    ----------
+    algorithm
+        The algorithm, with its parameters.
+    collective
+        What is to be done.
 
     Raises
     ------

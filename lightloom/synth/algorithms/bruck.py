@@ -10,9 +10,10 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.parameters import Radix
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -26,17 +27,17 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first radix is the most significant digit, so that blocks travel in as few chunk
     ranges as possible; it may stay partly unused. One radix as large as n is the
     direct exchange, more radices are fewer peers and more data.
-
-    Attributes
-    ----------
-    radices
-        Radices whose product is at least the number of ranks n. ``None``: for k
-        ports ceil(log_{k+1} n) equal ones, as small as that allows.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-to-all",)
 
-    radices: tuple[Annotated[int, msgspec.Meta(ge=2, le=2**20)], ...] | None = None
+    radices: Annotated[
+        tuple[Radix, ...] | None,
+        msgspec.Meta(
+            description="Radices whose product is at least the number of ranks n. By"
+            " default for k ports ceil(log_{k+1} n) equal ones, as small as can be."
+        ),
+    ] = None
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per block of a rank's buffer."""
@@ -78,7 +79,7 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def equal_radices(ranks: int, ports: int) -> tuple[int, ...]:
-    """Return the fewest equal radices of at most ports + 1, as small as they can be."""
+    """Return the fewest equal radices of at most ports + 1, as small as can be."""
     count = 0
     while (ports + 1) ** count < ranks:
         count += 1
@@ -110,7 +111,7 @@ def _round(ranks: int, chunks: int, place: int, above: int) -> Round | None:
     )
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="bruck",
     summary="index algorithm: all-to-all in few rounds, for small blocks",
     ops=Bruck.ops,

@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -71,7 +71,7 @@ class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Plan(collective, tuple(rounds))
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="direct",
     summary="one round, straight to every peer: least data without forwarding",
     ops=Direct.ops,

@@ -10,11 +10,12 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partial_permutations import coloured_ports
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.coloured_ports import coloured_ports
+from lightloom.synth.plans.parameters import MOST, Count
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,30 +34,41 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     receives on more than k circuits, and all circuits into a rank bring something
     new. Each tree passes its part on in pieces, one round apart, on circuits that
     never change. This is what the double binary tree does for two ports.
-
-    Attributes
-    ----------
-    ports
-        Trees, and children of an inner node; as many as the fabric allows if
-        ``None``.
-    pieces
-        Pieces of the part of the flattest tree. A tree that is deeper by one has
-        one piece less, so that all end in the same round.
-    fan
-        Children of the root in each tree, of which there are fewer then: trees of
-        larger parts, but flatter.
-    late
-        Adds, after all pieces, one more piece for each flatter tree that is made of the
-        first arcs of so many trees, over circuits that idle by then. They end in
-        the same round, and all pieces are smaller. 0: none.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
-    ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
-    pieces: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
-    fan: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
-    late: Annotated[int, msgspec.Meta(ge=0, le=2**20)] = 0
+    ports: Annotated[
+        Count | None,
+        msgspec.Meta(
+            description="Trees, and children of an inner rank; as many as the fabric"
+            " allows."
+        ),
+    ] = None
+    pieces: Annotated[
+        Count,
+        msgspec.Meta(
+            description="Pieces of the part of the flattest tree. A tree that is deeper"
+            " by one has one piece less, so that all end in the same round."
+        ),
+    ] = 1
+    root_children: Annotated[
+        Count,
+        msgspec.Meta(
+            description="Children of the root in each tree: with more of them there are"
+            " fewer trees, of larger parts, but flatter."
+        ),
+    ] = 1
+    trees_per_last_piece: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=MOST,
+            description="Adds, after all pieces, one more for each flatter tree that is"
+            " made of the first arcs of so many trees, over circuits that idle by then."
+            " All end in the same round, and all pieces are smaller. 0: none.",
+        ),
+    ] = 0
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return several chunks per piece: where uneven, pieces are nearly equal."""
@@ -95,7 +107,7 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _arcs(self, ranks: int, ports: int) -> TreeArcs:
         ports = ports if self.ports is None else self.ports
-        return tree_arcs(ranks, ports, self.fan, self.late)
+        return tree_arcs(ranks, ports, self.root_children, self.trees_per_last_piece)
 
     def _pieces(self, arcs: TreeArcs) -> IntArray:
         """Return the pieces of each tree."""
@@ -269,7 +281,7 @@ def _hang_rest(
     return depth
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="disjoint-trees",
     summary="a pipelined tree per port, all arc-disjoint: large broadcast and reduce",
     ops=DisjointTrees.ops,

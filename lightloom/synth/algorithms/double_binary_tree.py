@@ -14,11 +14,12 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partial_permutations import coloured_ports
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.coloured_ports import coloured_ports
+from lightloom.synth.plans.parameters import Count
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -33,16 +34,16 @@ class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to and receives from at most four others, so each piece costs it at most twice
     the buffer over the number of pieces. Broadcast and reduce hang the trees of the
     other ranks below the root and take ``pieces + H`` rounds.
-
-    Attributes
-    ----------
-    pieces
-        Pieces of each half; see `best_pieces`.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-reduce", "broadcast", "reduce")
 
-    pieces: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
+    pieces: Annotated[
+        Count,
+        msgspec.Meta(
+            description="Pieces of each half, which follow one another a round apart."
+        ),
+    ] = 1
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per piece of either half."""
@@ -220,7 +221,7 @@ def _height(ranks: int) -> int:
     return int(_two_trees(ranks).depth.max(initial=0))
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="double-binary-tree",
     summary="two pipelined binary trees: the electrical baseline beside the ring",
     ops=DoubleBinaryTree.ops,

@@ -1,67 +1,106 @@
-"""Hub relays: all-reduce on one configuration in four rounds, over paths of three arcs.
-
-Roots sum what is one arc away, relays sum roots, hubs sum relays, and spread the total.
-On a De Bruijn digraph of d ports with n = q d^2 ranks: one round up, two across and one
-down, where `lightloom.synth.algorithms.hub_sums` takes five.
-
-Of the n / d groups in which d ranks have arcs to the same d ranks, q *base* groups have
-a tail in every block of d ranks with the same in-neighbours: these tails are the roots
-of a part, and sum up all ranks. Of the d heads of a base group, which hear from all its
-roots, q are relays; and each of n / d hubs hears from a relay of every group, if the
-groups are all the same modulo q. Hubs have arcs to all ranks.
-
-Relays and hubs have sent their own values up, and must forget them before they add. A
-relay gets a copy of one *idle* tail of its group in the first round, which sums
-nothing. The block of that tail is summed by the only root of an *extra* group, which
-has relays and an idle tail as well. Hubs copy the value of one more rank, the *source*,
-in the second round, from heads of its group that have copied it in the first.
-"""
+"""Hub relays: all-reduce on one configuration in four rounds, at diameter three."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
 import numpy as np
 
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms.part_moves import Moves, round_of
-from lightloom.synth.partition import Partition
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.digraphs.de_bruijn import DeBruijn
+from lightloom.synth.plans.parameters import DeBruijnDegree
+from lightloom.synth.plans.part_moves import PartMoves, round_of
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.digraphs.de_bruijn import DeBruijn
-    from lightloom.synth.plan import Round
+    from lightloom.core.task import Collective
 
 _ROUNDS = 4
 _LEAST_PARTS = 512
 _COMPARED = 4
 
 
+class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Roots sum what is one arc away, relays sum roots, hubs sum relays and spread it.
+
+    On a De Bruijn digraph of d ports with n = q d^2 ranks, a divisor q of d and
+    1 < q < d / 2: one round up, two across and one down, where `HubSums` takes five.
+
+    Of the n / d groups in which d ranks have arcs to the same d ranks, q *base* groups
+    have a tail in every block of d ranks with the same in-neighbours: these tails are
+    the roots of a part, and sum up all ranks. Of the d heads of a base group, which
+    hear from all its roots, q are relays; and each of n / d hubs hears from a relay of
+    every group, if the groups are all the same modulo q. Hubs have arcs to all ranks.
+
+    Relays and hubs have sent their own values up, and must forget them before they add.
+    A relay gets a copy of one *idle* tail of its group in the first round, which sums
+    nothing. The block of that tail is summed by the only root of an *extra* group,
+    which has relays and an idle tail as well. Hubs copy the value of one more rank, the
+    *source*, in the second round, from heads of its group that have copied it in the
+    first.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
+
+    degree: DeBruijnDegree = None
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per part."""
+        return 1 if ranks == 1 else len(relay_parts(self._graph(ranks, ports)))
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the four rounds: some 3 n rows for each of a few hundred parts."""
+        require_op(self, collective)
+        if collective.rank_count == 1:
+            return Plan(collective, ())
+        graph = self._graph(collective.rank_count, ports)
+        parts = relay_parts(graph)
+        moves: list[list[PartMoves]] = [[] for _ in range(_ROUNDS)]
+        for number, part in enumerate(parts):
+            for turn, src, dst, op in part.moves():
+                moves[turn].append(PartMoves.of(src, dst, number, op))
+        cut = Partition(len(parts), collective.chunk_count)
+        rounds = [round_of(graph, of_round, cut) for of_round in moves]
+        return Plan(collective, tuple(one for one in rounds if one is not None))
+
+    def _graph(self, ranks: int, ports: int) -> DeBruijn:
+        """Return the digraph.
+
+        Raises
+        ------
+        InputError
+            If there are no relays on it.
+        """
+        degree = min(max(2, ports if self.degree is None else self.degree), ranks)
+        if not relays_fit(ranks, degree):
+            raise InputError(
+                f"{ranks} ranks of {degree} ports have no relays",
+                where="algorithm.degree",
+                found=degree,
+                allowed="d with n = q d^2, a divisor q of d, and 1 < q < d / 2",
+            )
+        return DeBruijn(degree, ranks // degree)
+
+
 def relays_fit(ranks: int, degree: int) -> bool:
     """Return whether hub relays work for so many ranks, of so many ports each.
 
-    There must be n = q d^2 ranks for a divisor q of d, 1 < q < d / 2.
+    Parameters
+    ----------
+    ranks, degree
+        There must be n = q d^2 ranks for a divisor q of d, 1 < q < d / 2.
     """
     folds, rest = divmod(ranks, degree**2)
     return not rest and folds > 1 and 2 * folds < degree and degree % folds == 0
-
-
-def relay_rounds(graph: DeBruijn, chunks: int) -> list[Round | None]:
-    """Return the four rounds of a buffer of so many chunks.
-
-    Some 3 n rows for each of a few hundred parts.
-    """
-    parts = relay_parts(graph)
-    moves: list[list[Moves]] = [[] for _ in range(_ROUNDS)]
-    for number, part in enumerate(parts):
-        for turn, src, dst, op in part.moves():
-            moves[turn].append(Moves.of(src, dst, number, op))
-    cut = Partition(len(parts), chunks)
-    return [round_of(graph, of_round, cut) for of_round in moves]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,3 +232,11 @@ def _part(
     last = unused[source]
     sources = _Group(last, last + groups * (idle % degree), roots[:0])
     return RelayPart(graph, tuple(found), sources, places, hubs)
+
+
+ALGORITHM = AlgorithmEntry(
+    name="hub-relays",
+    summary="all-reduce in 4 rounds on one configuration of diameter 3",
+    ops=HubRelays.ops,
+    make=HubRelays,
+)

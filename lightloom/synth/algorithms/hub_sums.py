@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 import numpy as np
 
-from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.hub_relays import (
-    relay_parts,
-    relay_rounds,
-    relays_fit,
-)
-from lightloom.synth.algorithms.hub_trees import HubForest, HubTrees
-from lightloom.synth.algorithms.part_moves import Moves, round_of
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
 from lightloom.synth.digraphs.de_bruijn import DeBruijn
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.plans.hub_trees import HubForest, HubTrees
+from lightloom.synth.plans.parameters import DeBruijnDegree
+from lightloom.synth.plans.part_moves import PartMoves, round_of
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -44,26 +39,15 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Ranks beyond the largest such n first add their buffers to another's, and
     get the total last: two rounds more.
-
-    Attributes
-    ----------
-    degree
-        Ports d; as many as the fabric allows if ``None``, at least 2, at most n.
-    relays
-        1: four rounds where paths have three arcs, as `hub_relays` tells, for
-        n = q d^2 ranks, a divisor q of d and 1 < q < d / 2.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
 
-    degree: Annotated[int, msgspec.Meta(ge=2, le=2**20)] | None = None
-    relays: Literal[0, 1] = 0
+    degree: DeBruijnDegree = None
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per group and turn."""
         graph = self._graph(ranks, ports)
-        if self.relays:
-            return len(relay_parts(graph))
         return graph.groups * _turns(graph)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
@@ -73,9 +57,6 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if ranks == 1:
             return Plan(collective, ())
         graph = self._graph(ranks, ports)
-        if self.relays:
-            rounds = relay_rounds(graph, collective.chunk_count)
-            return Plan(collective, tuple(one for one in rounds if one is not None))
         turns = _turns(graph)
         forest = HubForest(graph)
         found = [
@@ -97,21 +78,8 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Plan(collective, tuple(one for one in rounds if one is not None))
 
     def _graph(self, ranks: int, ports: int) -> DeBruijn:
-        """Return the largest digraph of its kind on no more than these ranks.
-
-        Raises
-        ------
-        InputError
-            If there must be relays, and there are none.
-        """
+        """Return the largest digraph of its kind on no more than these ranks."""
         degree = min(max(2, ports if self.degree is None else self.degree), ranks)
-        if self.relays and not relays_fit(ranks, degree):
-            raise InputError(
-                f"{ranks} ranks of {degree} ports have no relays",
-                where="algorithm.degree",
-                found=degree,
-                allowed="d with n = q d^2, a divisor q of d, and 1 < q < d / 2",
-            )
         if degree == ranks:
             return DeBruijn(ranks, 1)
         tail = 1
@@ -145,28 +113,28 @@ def _rounds(
         up = max(up, 1)
         copied_in = up - 1
     down = max(int(one.depth.max()) for one in trees)
-    moves: list[list[Moves]] = [[] for _ in range(up + 1 + down)]
+    moves: list[list[PartMoves]] = [[] for _ in range(up + 1 + down)]
     for part, one in enumerate(trees):
         rising = one.up != np.arange(graph.ranks)
         for height in range(1, up + 1):
             src = np.flatnonzero(rising & (one.height == height))
-            moves[up - height].append(Moves.of(src, one.up[src], part, Op.REDUCE))
+            moves[up - height].append(PartMoves.of(src, one.up[src], part, Op.REDUCE))
         if one.idle is not None and copied_in is not None:
             forgetful = np.setdiff1d(one.hubs, one.roots)
             src = np.full(len(forgetful), one.idle, dtype=np.int64)
-            moves[copied_in].append(Moves.of(src, forgetful, part, Op.COPY))
+            moves[copied_in].append(PartMoves.of(src, forgetful, part, Op.COPY))
         src, dst = (c.reshape(-1) for c in np.meshgrid(one.roots, one.hubs))
         heard = src != dst
         if one.idle is not None:
             heard &= (src != one.idle) | np.isin(dst, one.roots)
-        moves[up].append(Moves.of(src[heard], dst[heard], part, Op.REDUCE))
+        moves[up].append(PartMoves.of(src[heard], dst[heard], part, Op.REDUCE))
         for depth in range(1, down + 1):
             dst = np.flatnonzero(one.depth == depth)
-            moves[up + depth].append(Moves.of(one.down[dst], dst, part, Op.COPY))
+            moves[up + depth].append(PartMoves.of(one.down[dst], dst, part, Op.COPY))
     return [round_of(graph, of_round, cut) for of_round in moves]
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="hub-sums",
     summary="all-reduce in 2 D - 1 rounds on one configuration of diameter D",
     ops=HubSums.ops,

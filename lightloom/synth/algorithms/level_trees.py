@@ -5,24 +5,25 @@ The trees of Johnsson and Ho (1989) for hypercubes, with lines of any length.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.dimensions import Dimensions
-from lightloom.synth.algorithms.factors import fitting_radices
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.level_exchange import box_of_shape
+from lightloom.synth.plans.parameters import Pieces, Shape
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.synth.plans.dimensions import Dimensions
 
 
 class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,36 +42,29 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Where one transmission reaches several ranks, all therefore receive at their full
     rate once the pipeline is full. The trees are D + 1 deep; circuits never change.
-
-    Attributes
-    ----------
-    shape
-        Sizes of the dimensions, the last running fastest over the ranks; their
-        product is the number of ranks. ``None``: the factors that need the fewest
-        rounds of at most as many peers as there are ports.
-    pieces
-        Pieces that each part passes in.
-    chains
-        1: on a line, ranks pass on from each to the next, and the last to the one whose
-        digit is zero, instead of one feeding all. A rank then sends to, and hears, one
-        other along each dimension: the full rate without multicast, and of reduce.
-        Trees are as deep as all dimensions are long together, without D - 1.
     """
 
-    shape: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**20)], ...] | None = None
-    pieces: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
-    chains: Literal[0, 1] = 0
+    shape: Shape = None
+    pieces: Pieces = 1
+    chains: Annotated[
+        bool,
+        msgspec.Meta(
+            description="On a line, ranks pass on from each to the next, and the last"
+            " to the one whose digit is zero, instead of one feeding all: the full rate"
+            " without multicast, and of reduce. Trees are deeper."
+        ),
+    ] = False
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return a chunk for each piece of each part."""
-        return max(1, len(self._box(ranks, ports).sizes)) * self.pieces
+        return max(1, len(box_of_shape(self.shape, ranks, ports).sizes)) * self.pieces
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds; reduce is the reversal of broadcast."""
         require_op(self, collective)
-        box = self._box(collective.rank_count, ports)
+        box = box_of_shape(self.shape, collective.rank_count, ports)
         rounds = list(self._broadcast(box, collective))
         if collective.op == "reduce":
             rounds = reversed_rounds(rounds, Op.REDUCE)
@@ -81,8 +75,8 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         trees = len(box.sizes)
         if not trees:
             return
-        chains, root = bool(self.chains), collective.root_rank
-        found = [_arcs(box, root, tree, chains=chains) for tree in range(trees)]
+        root = collective.root_rank
+        found = [_arcs(box, root, tree, chains=self.chains) for tree in range(trees)]
         columns = zip(*found, strict=True)
         src, dst, depth, port = (np.concatenate(one) for one in columns)
         tree = np.repeat(np.arange(trees), box.ranks - 1)
@@ -94,12 +88,6 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             one = cut.round(src[row], dst[row], start, 1, port=port[row], op=Op.COPY)
             if one is not None:
                 yield one
-
-    def _box(self, ranks: int, ports: int) -> Dimensions:
-        near = fitting_radices(ranks, ports)
-        return Dimensions.of(
-            near if self.shape is None else self.shape, ranks, fix=f"try {list(near)}"
-        )
 
 
 def _arcs(
@@ -137,7 +125,7 @@ def _arcs(
     return feeder[fed], rank[fed], depth[fed], port[fed]
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="level-trees",
     summary="a pipelined tree per dimension of a box: large broadcast and reduce",
     ops=LevelTrees.ops,

@@ -7,16 +7,17 @@ reversal, and both one after the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.parameters import Ports
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,20 +37,18 @@ class Multiport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     All-reduce is the reversal of an all-gather followed by the mirror image of that
     all-gather, so that its sequence of circuits reads the same both ways and the
     two rounds in the middle share theirs.
-
-    Attributes
-    ----------
-    ports
-        Peers a rank drives at once; as many as the fabric allows if ``None``.
-    signed
-        1: windows grow to both sides, so that peers of the earlier rounds are half
-        as far away. 0: they grow to one side.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
 
-    ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
-    signed: Literal[0, 1] = 0
+    ports: Ports = None
+    signed: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Windows grow to both sides, so that peers of the earlier"
+            " rounds are half as far away; else to one side."
+        ),
+    ] = False
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return k chunks per block, or one where every peer is a neighbour."""
@@ -63,7 +62,7 @@ class Multiport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             collective.rank_count,
             collective.chunk_count,
             ports if self.ports is None else self.ports,
-            signed=bool(self.signed),
+            signed=self.signed,
         )
         rounds: list[Round] = []
         if collective.op != "all-gather":
@@ -163,7 +162,7 @@ def _pieces(ranks: int, ports: int, held: int, size: int) -> list[tuple[int, int
     return found
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="multiport",
     summary="k-port circulant: fewest rounds and least data together, any n",
     ops=Multiport.ops,

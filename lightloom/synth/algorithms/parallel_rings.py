@@ -10,11 +10,11 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.levels import merged
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.parameters import Count
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round, merged
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -26,17 +26,18 @@ class ParallelRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Ring j passes blocks from rank i to rank i + p_j. With d rings, all-reduce of B
     bytes on n ranks takes 2 (n - 1) rounds that move B / (n d) each: the least
     data, on all links of a fabric whose links are these rings.
-
-    Attributes
-    ----------
-    strides
-        The p_j, distinct modulo the number of ranks and without a factor in common
-        with it. ``None``: 1 and -1, a ring used both ways.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
 
-    strides: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**20)], ...] | None = None
+    strides: Annotated[
+        tuple[Count, ...] | None,
+        msgspec.Meta(
+            description="How far each ring goes from rank to rank; distinct modulo the"
+            " number of ranks and without a factor in common with it. By default 1 and"
+            " -1, a ring used both ways."
+        ),
+    ] = None
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return a chunk for each part of each block."""
@@ -103,7 +104,7 @@ def _gather(collective: Collective, rings: tuple[int, ...], way: int) -> list[Ro
     return [one for one in rounds if one is not None]
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="parallel-rings",
     summary="several rings at once, each in its own strides (TopoOpt)",
     ops=ParallelRings.ops,

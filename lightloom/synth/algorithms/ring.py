@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -59,7 +59,7 @@ def _all_gather(ranks: int, chunks: int, step: int) -> list[Round]:
     return [one for one in rounds if one is not None]
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="ring",
     summary="neighbour to neighbour: least data, most rounds, one configuration",
     ops=Ring.ops,

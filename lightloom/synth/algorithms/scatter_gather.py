@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
 from lightloom.synth.algorithms.multiport import Circulant, Multiport
-from lightloom.synth.algorithms.reversal import reversed_rounds
 from lightloom.synth.algorithms.tree import tree_rounds
-from lightloom.synth.plan import Plan
+from lightloom.synth.plans.parameters import Ports
+from lightloom.synth.plans.plan import Plan
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -23,16 +24,11 @@ class ScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Twice the rounds of a tree, and about 2 B bytes through each rank's ports however
     many ranks there are, where a tree sends k B for k ports in every round. Blocks
     may be uneven.
-
-    Attributes
-    ----------
-    ports
-        Peers a rank drives at once; as many as the fabric allows if ``None``.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
-    ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
+    ports: Ports = None
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return what the all-gather would like."""
@@ -51,7 +47,7 @@ class ScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Plan(collective, (*scatter, *gather))
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="scatter-gather",
     summary="broadcast and reduce of large buffers by blocks",
     ops=ScatterGather.ops,

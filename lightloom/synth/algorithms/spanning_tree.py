@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.algorithms.split_blocks import block_pieces, split_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.parameters import Count
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -27,35 +27,27 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first rank. It takes as many rounds as 1 + k + k^2 + ... must have terms to count
     the ranks, sometimes one more than the (k + 1)-nomial `tree`, whose holders go on
     sending to new peers; but the circuits are the same in all rounds, k a rank.
-
-    Attributes
-    ----------
-    ports
-        Children of a rank, k; as many as the fabric allows if ``None``.
-    pieces
-        Broadcast and reduce cut the buffer into so many pieces that follow one
-        another, a round apart.
-    split
-        1: scatter and gather in two rounds, blocks that go through a child of the root
-        being split among several children; for at most 1 + k + k^2 ranks.
     """
 
-    all_ops: ClassVar[tuple[str, ...]] = ("broadcast", "gather", "reduce", "scatter")
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "gather", "reduce", "scatter")
 
-    ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
-    pieces: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
-    split: Literal[0, 1] = 0
-
-    @property
-    def ops(self) -> tuple[str, ...]:
-        """Collectives it can do with these parameters."""
-        return ("gather", "scatter") if self.split else self.all_ops
+    ports: Annotated[
+        Count | None,
+        msgspec.Meta(
+            description="Children of a rank, k; as many as the fabric allows."
+        ),
+    ] = None
+    pieces: Annotated[
+        Count,
+        msgspec.Meta(
+            description="Pieces of the buffer in broadcast and reduce, which follow one"
+            " another a round apart."
+        ),
+    ] = 1
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per block, and one per piece."""
-        if self.split and ranks > 1:
-            ports = ports if self.ports is None else self.ports
-            return ranks * block_pieces(ranks, ports)
+        del ports
         return ranks if self.pieces == 1 else self.pieces
 
     def plan(self, collective: Collective, ports: int) -> Plan:
@@ -66,9 +58,7 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return Plan(collective, ())
         ports = ports if self.ports is None else self.ports
         arcs = _arcs(ranks, ports)
-        if self.split:
-            rounds = split_rounds(collective, ports)
-        elif collective.op in ("scatter", "gather"):
+        if collective.op in ("scatter", "gather"):
             rounds = _scatter(collective, arcs)
         else:
             rounds = _broadcast(collective, arcs, self.pieces)
@@ -154,9 +144,9 @@ def _broadcast(collective: Collective, arcs: _Arcs, pieces: int) -> list[Round]:
     return [one for one in made if one is not None]
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="spanning-tree",
     summary="k-ary tree on one configuration, in pieces: small buffers",
-    ops=SpanningTree.all_ops,
+    ops=SpanningTree.ops,
     make=SpanningTree,
 )

@@ -7,19 +7,19 @@ one dimension the hierarchical ring.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.dimensions import Dimensions, Pieces
-from lightloom.synth.algorithms.levels import merged
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.dimensions import Dimensions, Pieces
+from lightloom.synth.plans.parameters import Count
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round, merged
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
@@ -37,23 +37,34 @@ class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     The buffer is cut into `parts` parts, of which part p begins with dimension p, so
     that links of all dimensions work at once; with `both_ways` each part is halved
     again, and the halves run round their rings in opposite directions.
-
-    Attributes
-    ----------
-    shape
-        Sizes of the dimensions, the last running fastest over the ranks; their
-        product is the number of ranks. ``None``: two, as near to each other as can be.
-    parts
-        1 to the number of dimensions.
-    both_ways
-        1: both directions of every ring are in use.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
 
-    shape: tuple[Annotated[int, msgspec.Meta(ge=1, le=2**20)], ...] | None = None
-    parts: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
-    both_ways: Literal[0, 1] = 0
+    shape: Annotated[
+        tuple[Count, ...] | None,
+        msgspec.Meta(
+            description="Sizes of the dimensions, the last running fastest over the"
+            " ranks; their product is the number of ranks. By default two, as near to"
+            " each other as can be."
+        ),
+    ] = None
+    parts: Annotated[
+        int,
+        msgspec.Meta(
+            ge=1,
+            le=64,
+            description="Parts of the buffer, of which part p begins with dimension p;"
+            " at most as many as dimensions.",
+        ),
+    ] = 1
+    both_ways: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Each part is halved, and the halves run round their rings in"
+            " opposite directions."
+        ),
+    ] = False
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return a chunk for each rank's piece of each part."""
@@ -148,7 +159,7 @@ def _nearly_square(ranks: int) -> tuple[int, int]:
     return rows, ranks // rows
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="torus-rings",
     summary="rings along rows, then columns (2D-torus, hierarchical ring)",
     ops=TorusRings.ops,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms import Entry, require_op
-from lightloom.synth.algorithms.reversal import reversed_rounds
-from lightloom.synth.partition import Partition
-from lightloom.synth.plan import Plan, Round
+from lightloom.synth.algorithms import AlgorithmEntry, require_op
+from lightloom.synth.plans.parameters import Ports
+from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.plan import Plan, Round
+from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -24,17 +25,11 @@ class Tree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     In every round each holder cuts the ranks it is responsible for into k + 1
     nearly equal spans, keeps the first and hands the others to their first ranks.
     Holders multiply by k + 1, so ceil(log_{k+1} n) rounds, the fewest there can be.
-
-    Attributes
-    ----------
-    ports
-        Most peers a rank sends to (receives from, when gathering) at once; as many
-        as the fabric allows if ``None``.
     """
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "gather", "reduce", "scatter")
 
-    ports: Annotated[int, msgspec.Meta(ge=1, le=2**20)] | None = None
+    ports: Ports = None
 
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per block."""
@@ -95,7 +90,7 @@ def _cuts(lo: IntArray, hi: IntArray, ports: int) -> IntArray:
     return cut
 
 
-ALGORITHM = Entry(
+ALGORITHM = AlgorithmEntry(
     name="tree",
     summary="(k+1)-nomial tree: fewest rounds from or to a root",
     ops=Tree.ops,

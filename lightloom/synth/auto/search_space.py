@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from math import isqrt, prod
+from math import isqrt
 from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.synth.algorithms.hub_relays import relays_fit
-from lightloom.synth.algorithms.lean_trees import lean_graph
-from lightloom.synth.algorithms.subspaces import overlapping_bits
+from lightloom.synth.algorithms.overlapping_subspaces import overlapping_bits
 from lightloom.synth.digraphs.balanced_generators import even_steps
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ _MOST_FACTORISATIONS = 64
 _MOST_PEER_COUNTS = 32
 _MOST_PIECES = 256
 _MOST_HUB_DEGREES = 3
-# In two rounds, shortest trees are as even.
-_LEAN_ROUNDS = 3
 _PIPELINED = dict.fromkeys(("broadcast", "reduce"), ("spanning-tree", "disjoint-trees"))
 _FEW_PIECES = (1, 2)
 _PIPELINES = (1, 4, 16, 32, 64, 96, 128, 192, 256)
@@ -65,32 +62,41 @@ def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
     yield from _even_digraph(ranks, ports)
     yield from _fixed_digraphs(ranks, ports)
-    yield from _lean_digraph(ranks, ports)
     for degree in _hub_degrees(ranks, ports):
         yield "hub-sums", {"degree": degree}
     # With fewer ranks hub sums take three rounds anyway.
     if ranks > ports**2:
         for degree in range(ports, 1, -1):
             if relays_fit(ranks, degree):
-                yield "hub-sums", {"degree": degree, "relays": 1}
+                yield "hub-relays", {"degree": degree}
                 break
     bits = overlapping_bits(ranks)
     if bits is not None and 2 ** (bits + 1) - 3 <= ports:
-        yield "radices", {"overlap": 1}
+        yield "overlapping-subspaces", {}
     for factors in _factorisations(ranks, ports + 1):
-        for exchanged in _subsets(factors):
-            scattered = _without(factors, exchanged)
-            for order in _orders(scattered):
-                radices = [*order, *exchanged]
-                modes = [0] * len(order) + [1] * len(exchanged)
-                yield "radices", {"radices": radices, "exchange": modes}
+        yield from _radices(factors)
+
+
+def _radices(factors: tuple[int, ...]) -> Iterator[Proposal]:
+    """Yield radices to scatter by, in any order, and others to exchange by."""
+    for exchanged in _subsets(factors):
+        scattered = _without(factors, exchanged)
+        for order in _orders(scattered):
+            if not exchanged:
+                yield "radices", {"radices": list(order)}
+            elif not scattered:
+                yield "full-exchange", {"radices": list(exchanged)}
+            else:
+                yield (
+                    "scatter-exchange",
+                    {"scatter": list(order), "exchange": list(exchanged)},
+                )
 
 
 def _scatter_family(ranks: int, ports: int) -> Iterator[Proposal]:
     yield from _ring_family(ranks, ports)
     yield from _even_digraph(ranks, ports)
     yield from _fixed_digraphs(ranks, ports)
-    yield from _lean_digraph(ranks, ports)
     yield "direct", {}
     for factors in _factorisations(ranks, ports + 1):
         for order in _orders(factors):
@@ -104,7 +110,7 @@ def _ring_family(ranks: int, ports: int) -> Iterator[Proposal]:
     for peers in _peer_counts(ranks, ports):
         yield "multiport", {"ports": peers}
         if peers > 1:
-            yield "multiport", {"ports": peers, "signed": 1}
+            yield "multiport", {"ports": peers, "signed": True}
 
 
 def _all_to_all(ranks: int, ports: int) -> Iterator[Proposal]:
@@ -120,39 +126,19 @@ def _even_digraph(ranks: int, ports: int) -> Iterator[Proposal]:
     found = even_steps(ranks, ports)
     if found is not None:
         group = [found.group.rotations, found.group.turns, found.group.twist]
-        yield "fixed-digraph", {"steps": list(found.steps), "group": group}
+        yield "cayley-digraph", {"steps": list(found.steps), "group": group}
 
 
 def _fixed_digraphs(ranks: int, ports: int) -> Iterator[Proposal]:
-    """Yield Kautz digraphs and circulants for few rounds, as far as ports allow.
+    """Yield Kautz digraphs of fewest ports for each number of rounds.
 
-    Of the Kautz ones the fewest ports for each number of rounds, and all of them where
-    there are no even steps; circulants of two and three digits.
+    That of all ports only where there are no even steps.
     """
     found = even_steps(ranks, ports)
     most = max(1, min(ports, ranks - 1))
     for degree in _depth_degrees(ranks, ports, most_rounds=3):
         if found is None or degree < most:
             yield "fixed-digraph", {"degree": degree}
-    for digits in (2, 3):
-        radices = _least_radices(ranks, digits)
-        if sum(radix - 1 for radix in radices) <= ports and min(radices) > 1:
-            yield "fixed-digraph", {"radices": radices}
-
-
-def _lean_digraph(ranks: int, ports: int) -> Iterator[Proposal]:
-    """Yield the widest De Bruijn digraph, where it takes three rounds or more.
-
-    Only where no steps of a group do it in as few.
-    """
-    if even_steps(ranks, ports) is not None:
-        return
-    for degree in range(min(ports, ranks - 1), 1, -1):
-        found = lean_graph(ranks, degree)
-        if found is not None:
-            if found[1] >= _LEAN_ROUNDS:
-                yield "fixed-digraph", {"degree": degree, "lean": 1}
-            return
 
 
 def _hub_degrees(ranks: int, ports: int) -> list[int]:
@@ -172,14 +158,6 @@ def _hub_degrees(ranks: int, ports: int) -> list[int]:
     return exact[:_MOST_HUB_DEGREES] or [max(2, most)]
 
 
-def _least_radices(ranks: int, digits: int) -> list[int]:
-    """Return so many nearly equal radices with a product of `ranks` or more."""
-    radices = [1] * digits
-    while prod(radices) < ranks:
-        radices[radices.index(min(radices))] += 1
-    return radices
-
-
 def _pipelined(
     name: str, ranks: int, ports: int, rounds_of_data: Fraction | None
 ) -> Iterator[Proposal]:
@@ -189,7 +167,7 @@ def _pipelined(
     the buffer lasts R of them: least at P = sqrt((D - 1) R). Arc-disjoint trees may
     end with a piece over flatter ones, or be flatter from the start.
     """
-    fan = _least_fan(ranks, ports) if name == "disjoint-trees" else 0
+    children = _least_children(ranks, ports) if name == "disjoint-trees" else 0
     for degree in _depth_degrees(ranks, ports, most_rounds=4):
         pieces = {1, 2}
         if rounds_of_data is not None:
@@ -198,15 +176,17 @@ def _pipelined(
                 pieces |= {best, best + 1}
         for count in sorted(pieces):
             if 1 <= count <= _MOST_PIECES:
-                yield name, {"ports": degree, "pieces": count}
-                if fan and degree == ports:
-                    yield name, {"late": fan, "ports": ports, "pieces": count}
-    if fan:
+                given = {"ports": degree, "pieces": count}
+                yield name, {**given}
+                if children and degree == ports:
+                    yield name, {**given, "trees_per_last_piece": children}
+    if children:
         for count in _FEW_PIECES:
-            yield name, {"fan": fan, "ports": ports, "pieces": count}
+            given = {"ports": ports, "pieces": count}
+            yield name, {**given, "root_children": children}
 
 
-def _least_fan(ranks: int, ports: int) -> int:
+def _least_children(ranks: int, ports: int) -> int:
     """Return how many children the root needs in trees two or three deep.
 
     So that each tree is flatter by one than it is with one child; 0 where that leaves
@@ -214,9 +194,9 @@ def _least_fan(ranks: int, ports: int) -> int:
     """
     reached = 1 + ports
     for _ in range(2):
-        fan = -(-(ranks - 1) // reached)
-        if 1 < fan <= ports // 2:
-            return fan
+        children = -(-(ranks - 1) // reached)
+        if 1 < children <= ports // 2:
+            return children
         reached = 1 + ports * reached
     return 0
 
@@ -249,7 +229,7 @@ def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
 def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "direct", {}
     if ports + 1 < ranks <= 1 + ports + ports**2:
-        yield "spanning-tree", {"ports": ports, "split": 1}
+        yield "two-hop-scatter", {"ports": ports}
     for degree in _depth_degrees(ranks, ports, most_rounds=4):
         yield "spanning-tree", {"ports": degree}
     yield from _tree_family(ranks, ports)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.partial_permutations import coloured_ports
+from lightloom.synth.plans.coloured_ports import coloured_ports
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -79,38 +79,6 @@ def kautz_arcs(ranks: int, degree: int) -> ColouredArcs:
     src = (-(degree * dst + step) if degree > 1 else dst - 1) % ranks
     key = np.unique((src * ranks + dst)[src != dst])
     return ColouredArcs(ranks, key, coloured_ports(key // ranks, key % ranks))
-
-
-@functools.lru_cache(maxsize=4)
-def circulant_arcs(ranks: int, radices: tuple[int, ...], degree: int) -> ColouredArcs:
-    """Return the arcs from every v to v + z p for each digit z of each place value p.
-
-    Every node is within as many arcs of every other as there are radices.
-
-    Parameters
-    ----------
-    ranks
-        Number of nodes n, at least 2.
-    radices
-        Radices, the least significant first, whose product is n or more.
-    degree
-        Where these are fewer arcs, the least other steps make up so many.
-    """
-    offsets: list[int] = []
-    place = 1
-    for radix in radices:
-        offsets += [digit * place % ranks for digit in range(1, radix)]
-        place *= radix
-    steps = sorted(set(offsets) - {0})
-    others = [step for step in range(1, ranks) if step not in set(steps)]
-    steps += others[: max(0, degree - len(steps))]
-    step = np.array(sorted(steps), dtype=np.int64)
-    src = np.repeat(np.arange(ranks, dtype=np.int64), len(step))
-    dst = (src + np.tile(step, ranks)) % ranks
-    port = np.tile(np.arange(len(step), dtype=np.int64), ranks)
-    key = src * ranks + dst
-    order = np.argsort(key)
-    return ColouredArcs(ranks, key[order], port[order])
 
 
 @functools.lru_cache(maxsize=4)

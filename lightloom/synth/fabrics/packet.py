@@ -45,7 +45,12 @@ _DENSE = 16
 
 # What these save, reconfigurations, costs nothing where there are no circuits; their
 # plans are the dearest of all.
-_ONE_CONFIGURATION = ("fixed-digraph", "hub-sums")
+_ONE_CONFIGURATION = (
+    "cayley-digraph",
+    "fixed-digraph",
+    "hub-relays",
+    "hub-sums",
+)
 
 
 class PacketRealiser(Realiser[PacketT]):
@@ -107,11 +112,11 @@ class PacketRealiser(Realiser[PacketT]):
         for parts in (1,) if many else sorted({1, len(shape)}, reverse=True):
             box = {"shape": list(shape), "parts": parts}
             if task.op in _RINGS:
-                yield "torus-rings", {**box, "both_ways": 1}
+                yield "torus-rings", {**box, "both_ways": True}
                 yield "torus-rings", {**box}
             yield "levels", {**box}
             if task.op in ("broadcast", "reduce"):
-                yield "levels", {**box, "through_blocks": 1}
+                yield "level-scatter-gather", {**box}
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return the time by what nodes send and receive; with `cuts` the exact one."""

@@ -77,11 +77,11 @@ class Ring2dRealiser(Realiser[Ring2d]):
         axes = sum(size > 1 for size in arrangement.shape)
         for parts in sorted({1, max(1, axes)}, reverse=True):
             if task.op in _RINGS:
-                for both_ways in range(self.fabric.directions):
+                for both_ways in (False, True)[: self.fabric.directions]:
                     yield "torus-rings", {"parts": parts, "both_ways": both_ways}
             yield "levels", {"parts": parts}
             if task.op in ("broadcast", "reduce"):
-                yield "levels", {"parts": parts, "through_blocks": 1}
+                yield "level-scatter-gather", {"parts": parts}
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

@@ -72,18 +72,18 @@ class SipacRealiser(Realiser[Sipac]):
         if blocks and task.rank_count**2 * parts[-1] > _MOST_ROWS:
             parts = parts[:1]
             if task.rank_count**2 <= _MOST_ROWS:
-                yield "levels", {"dealt": 1}
+                yield "levels", {"whole_blocks": True}
         for number in reversed(parts):
             yield "levels", {"parts": number}
             if task.op in ("broadcast", "reduce"):
-                yield "levels", {"parts": number, "through_blocks": 1}
+                yield "level-scatter-gather", {"parts": number}
             if task.op in _RINGS:
                 yield "torus-rings", {"parts": number}
         # The shuffle gives a pair all wavelengths of a port only where there is one
         # pair.
         whole_port = fabric.switching == "tunable" or fabric.radix == 2
         if task.op in ("broadcast", "reduce") and whole_port:
-            chains = int(task.op == "reduce")
+            chains = task.op == "reduce"
             hops = dimensions * (fabric.radix - 1 if chains else 1)
             pieces = _pieces(fabric, task, hops)
             yield "level-trees", {"pieces": pieces, "chains": chains}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.plan import Round
+from lightloom.synth.plans.plan import Round
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

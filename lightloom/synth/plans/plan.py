@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
 
@@ -47,3 +51,17 @@ class Plan:
 
     collective: Collective
     rounds: tuple[Round, ...]
+
+
+def merged(rounds: list[Round | None]) -> Round | None:
+    """Return rounds of different parts as one."""
+    some = [one for one in rounds if one is not None]
+    if not some:
+        return None
+    return Round(*(np.concatenate(columns) for columns in _columns(some)))
+
+
+def _columns(rounds: list[Round]) -> Iterator[tuple[IntArray, ...]]:
+    """Yield each column of all rounds."""
+    for name in ("src", "dst", "chunk_lo", "chunk_hi", "op", "port"):
+        yield tuple(getattr(one, name) for one in rounds)

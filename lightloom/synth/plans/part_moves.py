@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.algorithms.levels import merged
+from lightloom.synth.plans.plan import merged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.synth.digraphs.de_bruijn import DeBruijn
-    from lightloom.synth.partition import Partition
-    from lightloom.synth.plan import Round
+    from lightloom.synth.plans.partition import Partition
+    from lightloom.synth.plans.plan import Round
 
 
-class Moves(NamedTuple):
+class PartMoves(NamedTuple):
     """What moves in a round: source, destination and part of each row."""
 
     src: IntArray
@@ -27,12 +27,14 @@ class Moves(NamedTuple):
     op: Op
 
     @classmethod
-    def of(cls, src: IntArray, dst: IntArray, part: int, op: Op) -> Moves:
+    def of(cls, src: IntArray, dst: IntArray, part: int, op: Op) -> PartMoves:
         """Return moves of one part."""
         return cls(src, dst, np.full(len(src), part, dtype=np.int64), op)
 
 
-def round_of(graph: DeBruijn, moves: Sequence[Moves], cut: Partition) -> Round | None:
+def round_of(
+    graph: DeBruijn, moves: Sequence[PartMoves], cut: Partition
+) -> Round | None:
     """Return moves as one round; consecutive parts of a pair in one row."""
     rounds: list[Round | None] = []
     for op in (Op.COPY, Op.REDUCE):

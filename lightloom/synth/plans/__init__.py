@@ -1,0 +1,1 @@
+"""What plans are made of: rounds, partitions of a buffer, boxes of ranks, trees."""
