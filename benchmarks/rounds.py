@@ -19,7 +19,12 @@ from rich.table import Table
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.rounds import METHODS, FewRounds, all_to_all_slots, few_rounds
+from lightloom.problems.fewest_rounds import (
+    METHODS,
+    FewRounds,
+    all_to_all_slots,
+    few_rounds,
+)
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.routing import build
-from lightloom.solvers import SolveOptions, run
-from lightloom.synth.routing.certified_routing import (
+from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
 )
+from lightloom.solvers import SolveOptions, run
 from lightloom.synth.routing.graph import Graph
 from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
 

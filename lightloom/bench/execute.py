@@ -137,7 +137,7 @@ def _solved(job: Job, tell: Callable[[Event], None]) -> Finding:
 
 def _searched(job: Job, options: SolveOptions, clock: Clock) -> Finding:
     """Return the fewest rounds, horizon by horizon, as ``lightloom solve`` does."""
-    from lightloom.synth.rounds.exact_rounds import fewest_rounds
+    from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
 
     outcome = fewest_rounds(job.instance, solver=job.solver, options=options)
     clock.progress(outcome.objective, outcome.bound)

@@ -9,15 +9,15 @@ from lightloom.cli.problem_model import check_problem_size
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
 from lightloom.models import problem_of
-from lightloom.synth.rounds.exact_rounds import fewest_rounds
-from lightloom.synth.rounds.reversed_rounds import copying
+from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
+from lightloom.problems.fewest_rounds.reversed_rounds import copying
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.core.outcome import Outcome
+    from lightloom.problems.fewest_rounds.exact_rounds import Exact
     from lightloom.solvers import SolveOptions
-    from lightloom.synth.rounds.exact_rounds import Exact
 
 
 def search_horizons(

@@ -11,8 +11,8 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
-from lightloom.synth.rounds.few_rounds import few_rounds
-from lightloom.synth.rounds.round_bounds import round_bounds
+from lightloom.problems.fewest_rounds.few_rounds import few_rounds
+from lightloom.problems.fewest_rounds.round_bounds import round_bounds
 from lightloom.validate.certificates.rounds import RoundsQuestion
 
 if TYPE_CHECKING:

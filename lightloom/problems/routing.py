@@ -10,12 +10,12 @@ from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models.routing import routing_requests
 from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds
-from lightloom.synth.routing.certified_routing import (
+from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
 )
+from lightloom.problems.least_congestion.routing_schedule import one_round_schedule
 from lightloom.synth.routing.rectangle_cuts import rectangle_cut
-from lightloom.synth.routing.routing_schedule import one_round_schedule
 from lightloom.validate.certificates.congestion import (
     OBJECTIVE,
     CongestionQuestion,

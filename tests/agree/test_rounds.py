@@ -12,7 +12,7 @@ from lightloom.instances.instance import Instance
 from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
-from lightloom.synth.rounds.exact_rounds import Exact, fewest_rounds
+from lightloom.problems.fewest_rounds.exact_rounds import Exact, fewest_rounds
 from lightloom.validate import verify
 from tests.models.available import INTEGER_SOLVERS
 from tests.models.collectives_on_grids import fewest_by_search, grid

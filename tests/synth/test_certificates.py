@@ -22,8 +22,8 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
 from lightloom.problems import own_algorithm, problem_bounds
+from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
 from lightloom.synth.certify import signed
-from lightloom.synth.rounds.exact_rounds import fewest_rounds
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

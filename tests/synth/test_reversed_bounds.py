@@ -8,8 +8,8 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.rounds.reversed_rounds import copying
-from lightloom.synth.rounds.round_bounds import round_bound
+from lightloom.problems.fewest_rounds.reversed_rounds import copying
+from lightloom.problems.fewest_rounds.round_bounds import round_bound
 
 
 @pytest.mark.parametrize("op", ["reduce", "reduce-scatter"])

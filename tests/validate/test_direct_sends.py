@@ -12,7 +12,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.rounds import few_rounds
+from lightloom.problems.fewest_rounds import few_rounds
 from lightloom.validate.certificates.proofs.round_counts import prove_rounds
 from lightloom.validate.certificates.witness import WitnessError
 from tests.models.collectives_on_grids import fewest_by_search, grid

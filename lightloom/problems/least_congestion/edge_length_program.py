@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.problems.least_congestion.path_search import Walks
 from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
-from lightloom.synth.routing.path_search import Walks
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.problems.least_congestion.path_search import FloatArray, Pairs
     from lightloom.solvers.options import ExtraValue
-    from lightloom.synth.routing.path_search import FloatArray, Pairs
 
 _SOLVER = "highs"
 _OPTIONS: dict[str, ExtraValue] = {

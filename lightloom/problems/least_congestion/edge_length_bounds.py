@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.routing.contraction import Contraction
-from lightloom.synth.routing.edge_length_program import LengthProgram
-from lightloom.synth.routing.frank_wolfe import SmoothedRouting
-from lightloom.synth.routing.path_search import Pairs, PathSearch, Walks
-from lightloom.synth.routing.rational_lengths import rational_lengths
+from lightloom.problems.least_congestion.contraction import Contraction
+from lightloom.problems.least_congestion.edge_length_program import LengthProgram
+from lightloom.problems.least_congestion.frank_wolfe import SmoothedRouting
+from lightloom.problems.least_congestion.path_search import Pairs, PathSearch, Walks
+from lightloom.problems.least_congestion.rational_lengths import rational_lengths
 from lightloom.validate.certificates.proofs.edge_lengths import (
     EdgeLengths,
     check_edge_lengths,
@@ -19,8 +19,8 @@ from lightloom.validate.certificates.proofs.edge_lengths import (
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.problems.least_congestion.path_search import FloatArray
     from lightloom.synth.routing.graph import Graph
-    from lightloom.synth.routing.path_search import FloatArray
 
 _PASSES = (8, 24)
 """Fewest and most smoothing passes ..."""

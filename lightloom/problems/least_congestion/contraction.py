@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.problems.least_congestion.path_search import Pairs, Walks
 from lightloom.synth.routing.graph import Graph
-from lightloom.synth.routing.path_search import Pairs, Walks
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.routing.path_search import FloatArray
+    from lightloom.problems.least_congestion.path_search import FloatArray
 
 _FREE = -1
 

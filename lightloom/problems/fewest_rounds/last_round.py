@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightloom.core.columns import Ragged
-from lightloom.synth.rounds.first_fit import resource_widths, route_needs
-from lightloom.synth.rounds.slot_packing import Packing
+from lightloom.problems.fewest_rounds.first_fit import resource_widths, route_needs
+from lightloom.problems.fewest_rounds.slot_packing import Packing
 from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:

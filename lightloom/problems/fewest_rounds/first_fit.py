@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from lightloom.core.columns import Ragged
-from lightloom.synth.rounds.slot_packing import Packing
+from lightloom.problems.fewest_rounds.slot_packing import Packing
 from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:

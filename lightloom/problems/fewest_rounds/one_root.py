@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.rounds.chunk_moves import Moves, copies, copies_of
-from lightloom.synth.rounds.tile_ring import LightRing
+from lightloom.problems.fewest_rounds.chunk_moves import Moves, copies, copies_of
+from lightloom.problems.fewest_rounds.tile_ring import LightRing
 from lightloom.synth.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:

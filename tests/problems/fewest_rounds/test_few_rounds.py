@@ -15,9 +15,9 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.rounds import METHODS, FewRounds, few_rounds
-from lightloom.synth.rounds.greedy_forwarding import forwarded
-from lightloom.synth.rounds.last_round import last_round
+from lightloom.problems.fewest_rounds import METHODS, FewRounds, few_rounds
+from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
+from lightloom.problems.fewest_rounds.last_round import last_round
 from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.validate import verify
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.synth.rounds.chunk_moves import Moves, copies
-from lightloom.synth.rounds.tile_ring import LightRing
+from lightloom.problems.fewest_rounds.chunk_moves import Moves, copies
+from lightloom.problems.fewest_rounds.tile_ring import LightRing
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

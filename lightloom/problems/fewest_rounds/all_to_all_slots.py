@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.rounds.first_fit import first_fit_slots
-from lightloom.synth.rounds.latin_squares import balanced_square
+from lightloom.problems.fewest_rounds.first_fit import first_fit_slots
+from lightloom.problems.fewest_rounds.latin_squares import balanced_square
 from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.synth.routing.dimension_order import dimension_ordered
 from lightloom.synth.routing.rectangle_cuts import rectangle_cut

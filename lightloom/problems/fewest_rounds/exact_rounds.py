@@ -25,10 +25,14 @@ from lightloom.models.rounds_answer import (
     rounds_schedule,
 )
 from lightloom.models.rounds_circuits import Wavelengths
+from lightloom.problems.fewest_rounds.reversed_rounds import (
+    ALL_REDUCE,
+    completed,
+    copying,
+)
+from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.solvers import SolveOptions, build_and_run
 from lightloom.synth.certify import signed
-from lightloom.synth.rounds.reversed_rounds import ALL_REDUCE, completed, copying
-from lightloom.synth.rounds.round_bounds import RoundBound, round_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable

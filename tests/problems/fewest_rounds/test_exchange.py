@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightloom.synth.rounds.all_reduce_exchange import exchanging, lightest_first
-from lightloom.synth.rounds.chunk_moves import copies
-from tests.synth.rounds.test_few_rounds import OPS, Lightpath, solved
+from lightloom.problems.fewest_rounds.all_reduce_exchange import (
+    exchanging,
+    lightest_first,
+)
+from lightloom.problems.fewest_rounds.chunk_moves import copies
+from tests.problems.fewest_rounds.test_few_rounds import OPS, Lightpath, solved
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.rounds.round_bounds import round_bound, round_bounds
+from lightloom.problems.fewest_rounds.round_bounds import round_bound, round_bounds
 
 
 def _collective(op: str, ranks: int, chunks: int) -> Collective:

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.routing.certified_routing import (
+from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
 )
-from lightloom.synth.routing.contraction import Contraction
-from lightloom.synth.routing.edge_length_bounds import EdgeLengthSearch
+from lightloom.problems.least_congestion.contraction import Contraction
+from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
+from lightloom.problems.least_congestion.path_search import Pairs, PathSearch
+from lightloom.problems.least_congestion.rational_lengths import rational_lengths
 from lightloom.synth.routing.graph import Graph
 from lightloom.synth.routing.minimum_congestion import minimum_congestion
-from lightloom.synth.routing.path_search import Pairs, PathSearch
-from lightloom.synth.routing.rational_lengths import rational_lengths
 from lightloom.validate.certificates.proofs.edge_lengths import (
     MOST_UNITS,
     check_edge_lengths,
@@ -253,10 +253,10 @@ def test_same_result_under_two_hash_seeds() -> None:
     code = (
         "import numpy as np;"
         "from lightloom.instances.fabrics.lightpath import Lightpath;"
-        "from lightloom.synth.routing.certified_routing import certified_routing;"
+        "from lightloom.problems.least_congestion import certified_routing as room;"
         "r = np.random.default_rng([3, 1, 16]); s = np.arange(16);"
         "d = r.permutation(16); k = s != d;"
-        "f = certified_routing(Lightpath(rows=4, cols=4), s[k], d[k], seed=9);"
+        "f = room.certified_routing(Lightpath(rows=4, cols=4), s[k], d[k], seed=9);"
         "w = f.witness;"
         "print(f.route.to_lists(), w.length.tolist(), w.denominator)"
     )

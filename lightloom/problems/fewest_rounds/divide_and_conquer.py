@@ -8,7 +8,12 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
-from lightloom.synth.rounds.chunk_moves import Moves, copies_of, no_moves, then
+from lightloom.problems.fewest_rounds.chunk_moves import (
+    Moves,
+    copies_of,
+    no_moves,
+    then,
+)
 from lightloom.synth.routing.waveguide_layers import pack
 
 if TYPE_CHECKING:

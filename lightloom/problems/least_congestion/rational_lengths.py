@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.routing.path_search import FloatArray
+    from lightloom.problems.least_congestion.path_search import FloatArray
 
 _NOTHING = 1e-7
 """Part of the largest length below which one is taken for 0."""

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.rounds.all_to_all_slots import Slots, all_to_all_slots
-from lightloom.synth.rounds.latin_squares import balanced_square
+from lightloom.problems.fewest_rounds.all_to_all_slots import Slots, all_to_all_slots
+from lightloom.problems.fewest_rounds.latin_squares import balanced_square
 
 
 def check(fabric: Lightpath, slots: Slots, count: int) -> None:

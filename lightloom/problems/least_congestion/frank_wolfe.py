@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from lightloom.problems.least_congestion.path_search import (
+        FloatArray,
+        Pairs,
+        PathSearch,
+        Walks,
+    )
     from lightloom.synth.routing.graph import Graph
-    from lightloom.synth.routing.path_search import FloatArray, Pairs, PathSearch, Walks
 
 _BLOCKS = 32
 _BISECTIONS = 10

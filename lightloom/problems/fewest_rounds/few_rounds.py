@@ -13,9 +13,12 @@ from lightloom.core.schedule import Op, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.rounds.all_reduce_exchange import exchanging, lightest_first
-from lightloom.synth.rounds.all_to_all_slots import all_to_all_slots
-from lightloom.synth.rounds.chunk_moves import (
+from lightloom.problems.fewest_rounds.all_reduce_exchange import (
+    exchanging,
+    lightest_first,
+)
+from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
+from lightloom.problems.fewest_rounds.chunk_moves import (
     Moves,
     copies_of,
     no_moves,
@@ -23,11 +26,11 @@ from lightloom.synth.rounds.chunk_moves import (
     to_schedule,
     turned_around,
 )
-from lightloom.synth.rounds.divide_and_conquer import squares_all_gather
-from lightloom.synth.rounds.greedy_forwarding import forwarded
-from lightloom.synth.rounds.one_root import direct_scatter, ring_broadcast
-from lightloom.synth.rounds.ring_all_gather import ring_all_gather, ring_step
-from lightloom.synth.rounds.round_bounds import RoundBound, round_bound
+from lightloom.problems.fewest_rounds.divide_and_conquer import squares_all_gather
+from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
+from lightloom.problems.fewest_rounds.one_root import direct_scatter, ring_broadcast
+from lightloom.problems.fewest_rounds.ring_all_gather import ring_all_gather, ring_step
+from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.synth.routing.congestion import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
-    from lightloom.synth.rounds.greedy_forwarding import Mask
+    from lightloom.problems.fewest_rounds.greedy_forwarding import Mask
 
 NAME = "rounds"
 METHODS = ("auto", "divide-and-conquer")

@@ -14,11 +14,11 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.colouring import build_colouring
+from lightloom.problems.fewest_rounds import exact_rounds as exact
+from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
+from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bounds
 from lightloom.replay import replay
 from lightloom.solvers import SolveOptions
-from lightloom.synth.rounds import exact_rounds as exact
-from lightloom.synth.rounds.exact_rounds import fewest_rounds
-from lightloom.synth.rounds.round_bounds import RoundBound, round_bounds
 from lightloom.validate import verify
 from tests.models.collectives_on_grids import fewest_by_search, grid
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
+from lightloom.problems.least_congestion.node_cuts import cut_lengths, node_cut
 from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.synth.routing.graph import Graph
 from lightloom.synth.routing.grid_pathfinder import Negotiation
@@ -16,12 +17,11 @@ from lightloom.synth.routing.minimum_congestion import (
     DEFAULT_EFFORT,
     minimum_congestion,
 )
-from lightloom.synth.routing.node_cuts import cut_lengths, node_cut
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.routing.edge_length_bounds import EdgeLengthSearch
+    from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
     from lightloom.synth.routing.pathfinder import Auction
     from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
 
@@ -128,7 +128,7 @@ def certified_routing(
         )
     if start.proved:
         return start
-    from lightloom.synth.routing.edge_length_bounds import EdgeLengthSearch
+    from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
 
     search = EdgeLengthSearch(graph, src, dst, seed)
     search.advance(start.congestion)
@@ -137,7 +137,7 @@ def certified_routing(
 
 def _graph_auction(graph: Graph, src: IntArray, dst: IntArray) -> Auction:
     """Return the auction of a graph whose requests are sound."""
-    from lightloom.synth.routing.graph_pathfinder import GraphNegotiation
+    from lightloom.problems.least_congestion.graph_pathfinder import GraphNegotiation
 
     graph.check_requests(src, dst)
     return GraphNegotiation(graph.opened()[0], src, dst)

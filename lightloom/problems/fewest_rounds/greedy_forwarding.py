@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightloom.core.errors import InfeasibleError
-from lightloom.synth.rounds.chunk_moves import Moves, copies, no_moves
-from lightloom.synth.rounds.last_round import last_round
-from lightloom.synth.rounds.nearest_tile import NearestHolder
+from lightloom.problems.fewest_rounds.chunk_moves import Moves, copies, no_moves
+from lightloom.problems.fewest_rounds.last_round import last_round
+from lightloom.problems.fewest_rounds.nearest_tile import NearestHolder
 from lightloom.synth.routing.congestion import capacity_by_id
 from lightloom.synth.routing.dimension_order import dimension_ordered
 

@@ -13,7 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.synth.rounds.chunk_moves import Moves, then, together, turned_around
+from lightloom.problems.fewest_rounds.chunk_moves import (
+    Moves,
+    then,
+    together,
+    turned_around,
+)
 
 
 def exchanging(gather: Moves, lasers: int) -> Moves | None:

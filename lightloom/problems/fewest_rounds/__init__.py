@@ -1,0 +1,6 @@
+"""Rounds of LUMORPH's Algorithm 1 by structure: few, and with a bound beside them."""
+
+from lightloom.problems.fewest_rounds.all_to_all_slots import Slots, all_to_all_slots
+from lightloom.problems.fewest_rounds.few_rounds import METHODS, FewRounds, few_rounds
+
+__all__ = ["METHODS", "FewRounds", "Slots", "all_to_all_slots", "few_rounds"]

@@ -1,6 +1,0 @@
-"""Rounds of LUMORPH's Algorithm 1 by structure: few, and with a bound beside them."""
-
-from lightloom.synth.rounds.all_to_all_slots import Slots, all_to_all_slots
-from lightloom.synth.rounds.few_rounds import METHODS, FewRounds, few_rounds
-
-__all__ = ["METHODS", "FewRounds", "Slots", "all_to_all_slots", "few_rounds"]
