@@ -55,7 +55,7 @@ import pyomo.environ as pyo
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.models import problem_of
+from lightloom.problems import PROBLEMS
 from lightloom.solvers import SolveOptions, run
 from lightloom.solvers.standard_form import compile_model
 problem, rows, cols, what, variant, solver, limit = json.loads(sys.argv[1])
@@ -68,7 +68,7 @@ else:
     task, rng = Demand((), (), ()), random.Random(1)
     variant["requests"] = [rng.sample(range(nodes), 2) for _ in range(what)]
     variant["requests"] = [tuple(pair) for pair in variant["requests"]]
-build = problem_of(problem).build
+build = PROBLEMS[problem].model().build
 toy = pyo.ConcreteModel()
 toy.x = pyo.Var(bounds=(0, 1), within=pyo.Reals if solver == "pdlp" else pyo.Binary)
 toy.least = pyo.Constraint(expr=toy.x >= 1)

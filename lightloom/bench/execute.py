@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.answers import Given, check_own, check_schedule, check_solver
+from lightloom.bench.answers import checked
 from lightloom.bench.clock import Clock
-from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
+from lightloom.bench.participants import (
+    COMPLETION_TIME,
+    OWN,
+    is_callable,
+    problem_named,
+)
 from lightloom.bench.row import Ending, Finding, Proof
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Limit, Outcome, Reason
+from lightloom.problems.problem import ProblemAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.clock import Event
     from lightloom.bench.job import Job
-    from lightloom.problems import OwnAnswer
-    from lightloom.solvers import SolveOptions
+    from lightloom.instances.instance import Instance
+    from lightloom.problems import Problem
 
 _ENDINGS = {
     Reason.PROVEN_OPTIMAL: Ending.OPTIMAL,
@@ -28,7 +35,6 @@ _ENDINGS = {
     Reason.PROVEN_INFEASIBLE: Ending.INFEASIBLE,
     Reason.FAILED: Ending.FAILED,
 }
-_ROUNDS = "rounds"
 
 
 def execute(job: Job, tell: Callable[[Event], None]) -> Finding:
@@ -57,35 +63,30 @@ def execute(job: Job, tell: Callable[[Event], None]) -> Finding:
 
 
 def _asked(job: Job, tell: Callable[[Event], None]) -> Finding:
+    problem = problem_named(job.problem)
     if job.solver == OWN or is_callable(job.solver):
-        ask = _callable(job) if is_callable(job.solver) else _own(job.problem)
+        ask = _callable(job.solver) if is_callable(job.solver) else problem.solve
+        assert ask is not None
         clock = Clock(tell)
         answer = ask(job.instance, job.seed)
         clock.progress(float(answer.value), _float(answer.bound))
         clock.stop()
-        certain = job.solver == OWN
-        return _finding(job, check_own(job, answer, certain=certain), clock)
+        return _finding(job, answer, clock, trusted=job.solver == OWN)
     if job.problem == COMPLETION_TIME:
         return _synthesised(job, tell)
-    return _solved(job, tell)
+    return _solved(problem, job, tell)
 
 
-def _own(problem: str) -> Callable[..., OwnAnswer]:
-    from lightloom.problems import own_algorithm
-
-    return own_algorithm(problem).solve
-
-
-def _callable(job: Job) -> Callable[..., OwnAnswer]:
+def _callable(solver: str) -> Callable[[Instance, int], ProblemAnswer]:
     """Return the function that ``module:function`` names."""
-    module, _, function = job.solver.partition(":")
+    module, _, function = solver.partition(":")
     try:
-        found: Callable[..., OwnAnswer] = getattr(
+        found: Callable[[Instance, int], ProblemAnswer] = getattr(
             importlib.import_module(module), function
         )
     except (ImportError, AttributeError) as problem:
         what = f"cannot import the solver: {problem}"
-        raise InputError(what, found=job.solver) from None
+        raise InputError(what, found=solver) from None
     return found
 
 
@@ -98,29 +99,42 @@ def _synthesised(job: Job, tell: Callable[[Event], None]) -> Finding:
     clock.progress(outcome.objective, outcome.bound)
     clock.stop()
     assert outcome.incumbent is not None
-    given = check_schedule(outcome.incumbent.schedule, claim=None)
-    return _finding(job, given, clock)
+    schedule = outcome.incumbent.schedule
+    value = schedule.footer.completion_time_ps
+    answer = ProblemAnswer(value, None, schedule=lambda: schedule)
+    return _finding(job, answer, clock)
 
 
-def _solved(job: Job, tell: Callable[[Event], None]) -> Finding:
+def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.bench.warm_up import warm_up
-    from lightloom.models import problem_of
-    from lightloom.solvers import SolveOptions, run, usable
-    from lightloom.solvers.model_size import check_size
+    from lightloom.solvers import SolveOptions, usable
 
-    problem = problem_of(job.problem)
     warm_up(usable(job.solver))
     clock = Clock(tell)
-    limit_s = job.time_limit_s
-    if job.problem == _ROUNDS and not job.parameters:
-        options = SolveOptions(time_limit_s=limit_s, seed=job.seed)
-        return _searched(job, options, clock)
-    size = problem.size(job.instance, **job.parameters)
-    check_size(size.rows, size.columns, size.nonzeros, where=job.instance.name)
-    model = problem.build(job.instance, **job.parameters)
+    if problem.search is not None and not job.parameters:
+        options = SolveOptions(time_limit_s=job.time_limit_s, seed=job.seed)
+        outcome = problem.search(job.instance, job.solver, options, lambda _: None)
+        clock.progress(outcome.objective, outcome.bound)
+        clock.stop()
+    else:
+        outcome = _by_model(problem, job, clock)
+    answer = outcome.incumbent
+    if answer is None:
+        return _without_answer(outcome, clock)
+    ending, trusted = _ENDINGS[outcome.reason], bool(answer.bound_kind)
+    return _finding(job, answer, clock, ending, trusted=trusted)
+
+
+def _by_model(problem: Problem, job: Job, clock: Clock) -> Outcome[ProblemAnswer]:
+    """Return the outcome of a solver that is given the model; decoding is not timed."""
+    from lightloom.problems.stated_model import model_answer, state_model
+    from lightloom.solvers import SolveOptions, run
+
+    stated = state_model(problem, job.instance, job.parameters, lambda _: None)
+    model = stated.build()
     clock.built()
-    left_s = max(0.0, limit_s - clock.elapsed_s())
+    left_s = max(0.0, job.time_limit_s - clock.elapsed_s())
     outcome: Outcome[Any] = run(
         model,
         job.solver,
@@ -130,31 +144,8 @@ def _solved(job: Job, tell: Callable[[Event], None]) -> Finding:
     clock.progress(outcome.objective, outcome.bound)
     clock.stop()
     if outcome.incumbent is None:
-        return _without_answer(outcome, clock)
-    given = check_solver(job, problem, problem.decode(model), outcome)
-    return _finding(job, given, clock, _ENDINGS[outcome.reason])
-
-
-def _searched(job: Job, options: SolveOptions, clock: Clock) -> Finding:
-    """Return the fewest rounds, horizon by horizon, as ``lightloom solve`` does."""
-    from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
-
-    outcome = fewest_rounds(job.instance, solver=job.solver, options=options)
-    clock.progress(outcome.objective, outcome.bound)
-    clock.stop()
-    exact = outcome.incumbent
-    if exact is None:
-        return _without_answer(outcome, clock)
-    claim = exact.rounds
-    given = check_schedule(exact.schedule, claim=claim)
-    proved = exact.bound.rounds == exact.rounds
-    bound = None if outcome.bound is None else Fraction(outcome.bound)
-    given = given.with_bound(
-        bound,
-        Proof.CHECKED if proved or bound == exact.bound.rounds else Proof.CLAIMED,
-        exact.bound.kind if bound == exact.bound.rounds else "",
-    )
-    return _finding(job, given, clock, _ENDINGS[outcome.reason])
+        return outcome
+    return replace(outcome, incumbent=model_answer(stated, model, outcome))
 
 
 def _without_answer(outcome: Outcome[Any], clock: Clock) -> Finding:
@@ -175,9 +166,16 @@ def _without_answer(outcome: Outcome[Any], clock: Clock) -> Finding:
 
 
 def _finding(
-    job: Job, given: Given, clock: Clock, ending: Ending | None = None
+    job: Job,
+    answer: ProblemAnswer,
+    clock: Clock,
+    ending: Ending | None = None,
+    *,
+    trusted: bool = False,
 ) -> Finding:
-    """Return the finding of a run that gave an answer."""
+    """Return the finding of a run that gave an answer, once it was checked."""
+    problem = problem_named(job.problem)
+    given = checked(problem, job.instance, answer, trusted=trusted)
     if ending is None:
         ending = Ending.OPTIMAL if given.value == given.bound else Ending.ANSWER
     if given.fault:

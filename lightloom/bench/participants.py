@@ -1,4 +1,4 @@
-"""Contestants: who can be asked a problem in a suite."""
+"""Participants: who can be asked a problem in a suite."""
 
 from __future__ import annotations
 
@@ -7,19 +7,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.bench.versions import code_version
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.certificate import COMPLETION_TIME
+from lightloom.core.errors import InputError, nearest, unknown_name
+from lightloom.problems.problem import LIGHTLOOM, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lightloom.bench.row import Parameter
 
-__all__ = ["COMPLETION_TIME", "OWN", "Entrant", "entrant", "is_callable"]
+__all__ = [
+    "COMPLETION_TIME",
+    "OWN",
+    "Entrant",
+    "entrant",
+    "is_callable",
+    "problem_named",
+]
 
-COMPLETION_TIME = "completion-time"
-"""The problem of `lightloom.synth.synthesise`: the soonest end of a task."""
-OWN = "lightloom"
+OWN = LIGHTLOOM
 """Our own algorithm for a problem, as in ``lightloom solve``."""
+_SOONEST_END = Problem(
+    name=COMPLETION_TIME,
+    summary="soonest end of a task",
+    sense="minimise",
+    unit="ps",
+    schedule_objective=COMPLETION_TIME,
+)
+"""Algorithms take part, no solvers."""
 AUTO = "auto"
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -58,7 +73,7 @@ def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
     Parameters
     ----------
     problem
-        A problem of `lightloom.models`, or ``completion-time``.
+        A problem of `lightloom.problems`, or ``completion-time``.
     by
         A name, or a table of ``solver`` and parameters.
     where
@@ -74,53 +89,48 @@ def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
     if not isinstance(solver, str):
         fix = 'write solver = "NAME"'
         raise InputError("no solver is named", where=where, found=solver, fix=fix)
+    asked = problem_named(problem, where.rpartition(".by")[0])
     if problem == COMPLETION_TIME:
         return _algorithm(solver, table, where)
-    sense, unit = _problem(problem, where)
-    if is_callable(solver) or solver == OWN:
-        if table:
-            what = f"{solver} takes no parameters"
-            raise InputError(what, where=where, found=sorted(table))
-        if solver == OWN:
-            _refuse_without_own(problem, where)
-        return Entrant(solver, {}, code_version(), sense, unit)
-    return _solver(problem, solver, table, where, sense, unit)
-
-
-def _problem(name: str, where: str) -> tuple[str, str]:
-    """Return sense and unit of a problem."""
-    from lightloom.models import catalogue
-
-    problems = catalogue()
-    if name not in problems:
-        known = sorted([*problems, COMPLETION_TIME])
-        raise InputError(
-            "unknown problem",
-            where=where.rpartition(".by")[0],
-            found=name,
-            allowed=", ".join(known),
-            fix=nearest(name, known),
-        )
-    return problems[name].sense, problems[name].unit
-
-
-def _refuse_without_own(problem: str, where: str) -> None:
-    from lightloom.problems import catalogue
-
-    if problem not in catalogue():
+    if not is_callable(solver) and solver != OWN:
+        return _solver(asked, solver, table, where)
+    if table:
+        what = f"{solver} takes no parameters"
+        raise InputError(what, where=where, found=sorted(table))
+    if solver == OWN and asked.solve is None:
         what = f"lightloom has no algorithm of its own for {problem}"
-        raise InputError(what, where=where, allowed=", ".join(catalogue()))
+        raise InputError(what, where=where)
+    return Entrant(solver, {}, code_version(), asked.sense, asked.unit)
+
+
+def problem_named(name: str, where: str = "problem") -> Problem:
+    """Return the problem of a name, ``completion-time`` included.
+
+    Parameters
+    ----------
+    name
+        The name.
+    where
+        Where it stands, for messages.
+
+    Raises
+    ------
+    InputError
+        Unknown problem.
+    """
+    from lightloom.problems import PROBLEMS
+
+    if name == COMPLETION_TIME:
+        return _SOONEST_END
+    if name not in PROBLEMS:
+        known = sorted([*PROBLEMS, COMPLETION_TIME])
+        raise unknown_name("problem", name, known, where=where)
+    return PROBLEMS[name]
 
 
 def _solver(
-    problem: str,
-    name: str,
-    parameters: dict[str, Parameter],
-    where: str,
-    sense: str,
-    unit: str,
+    problem: Problem, name: str, parameters: dict[str, Parameter], where: str
 ) -> Entrant:
-    from lightloom.models import problem_of
     from lightloom.solvers import SOLVERS
 
     if name not in SOLVERS:
@@ -132,16 +142,9 @@ def _solver(
             allowed=f"{', '.join(known)}, or module:function",
             fix=nearest(name, known),
         )
-    variants = [key for key, _ in problem_of(problem).variants]
-    for key in parameters:
-        if key not in variants:
-            raise InputError(
-                f"{problem} has no variant {key!r}",
-                where=where,
-                allowed=", ".join(variants) or "none",
-                fix=nearest(key, variants),
-            )
-    return Entrant(name, parameters, SOLVERS[name].status().version, sense, unit)
+    problem.check_variant(parameters, where)
+    version = SOLVERS[name].status().version
+    return Entrant(name, parameters, version, problem.sense, problem.unit)
 
 
 def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
@@ -156,4 +159,10 @@ def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entra
             allowed=f"{', '.join(known)}, or module:function",
             fix=nearest(name, known),
         )
-    return Entrant(name, parameters, code_version(), "minimise", "ps")
+    return Entrant(
+        name,
+        parameters,
+        code_version(),
+        _SOONEST_END.sense,
+        _SOONEST_END.unit,
+    )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> None:
     """Print every bound, the best first."""
-    with as_given(instance):
+    with as_given(instance, problem="--problem"):
         if problem is None:
             _completion_time(instance, as_json=as_json)
         else:
@@ -74,14 +74,15 @@ def _completion_time(instance: str, *, as_json: bool) -> None:
 
 def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None:
     from lightloom.instances.catalogue import load_instance
-    from lightloom.problems import own_algorithm, problem_bounds
+    from lightloom.problems import problem_for
 
     with progress("bound") as tell:
         tell("looking for witnesses")
-        certificates = problem_bounds(problem, load_instance(instance), seed)
-    algorithm = own_algorithm(problem)
+        asked = load_instance(instance)
+        known = problem_for(asked, problem)
+        certificates = known.checked_bounds(asked, seed)
     if as_json:
-        head = {"instance": instance, "problem": problem, "unit": algorithm.unit}
+        head = {"instance": instance, "problem": problem, "unit": known.unit}
         write_json({**head, **_record(certificates)})
         return
     if not certificates:
@@ -90,10 +91,10 @@ def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None
     from lightloom.report.bound_table import bound_table
 
     best = certificates[0]
-    write_table(bound_table(certificates, algorithm.unit))
-    side = "most" if algorithm.largest else "least"
-    value = answer_text(str(best.bound), algorithm.unit)
-    verb = "takes" if algorithm.unit == "ps" else "has"
+    write_table(bound_table(certificates, known.unit))
+    side = "most" if known.sense == "maximise" else "least"
+    value = answer_text(str(best.bound), known.unit)
+    verb = "takes" if known.unit == "ps" else "has"
     text = f"every answer {verb} at {side} {value} ({best.kind}, witness checked)"
     write_text(f"{instance}: {text}")
 

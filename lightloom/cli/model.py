@@ -8,7 +8,7 @@ from lightloom.cli.console import write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.problem_model import places, state_problem
+from lightloom.cli.parameters import parse_variant, places
 from lightloom.cli.progress import progress
 
 
@@ -18,7 +18,11 @@ from lightloom.cli.progress import progress
     + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
 )
 @click.argument("instance")
-@click.option("--problem", required=True, help="rounds, routing, ocs, ring, placement.")
+@click.option(
+    "--problem",
+    help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
+    " are of, where there is just one.",
+)
 @click.option(
     "--param",
     "params",
@@ -37,7 +41,7 @@ from lightloom.cli.progress import progress
 )
 def command(
     instance: str,
-    problem: str,
+    problem: str | None,
     params: tuple[str, ...],
     horizon: int | None,
     file: str,
@@ -45,23 +49,27 @@ def command(
     as_json: bool,
 ) -> None:
     """Build a model, write it, and say how large it is."""
+    from lightloom.instances.catalogue import load_instance
+    from lightloom.problems import problem_for
+    from lightloom.problems.stated_model import state_model
     from lightloom.solvers import built
-    from lightloom.solvers.model_file import (
-        check_suffix,
-        write_model,
-    )
+    from lightloom.solvers.model_file import check_suffix, write_model
 
     check_output(file, "--write", instance)
     check_suffix(file)
-    with progress("model") as tell, as_given(instance, **places(problem)):
-        stated = state_problem(instance, problem, params, horizon, tell)
+    options_of = places()
+    with progress("model") as tell, as_given(instance, **options_of):
+        asked = load_instance(instance)
+        known = problem_for(asked, problem)
+        variant = parse_variant(known, params, horizon)
+        stated = state_model(known, asked, variant, tell)
         model = built(stated.build)
         tell(f"writing {file}")
         form = write_model(model, file)
     record = {
         "file": file,
-        "instance": stated.instance.name,
-        "problem": stated.problem.name,
+        "instance": asked.name,
+        "problem": known.name,
         "rows": form.rows,
         "columns": form.columns,
         "integer_columns": int(form.integral.sum()),
@@ -72,6 +80,7 @@ def command(
         write_json(record)
         return
     write_text(
-        f"{file}: {problem} of {instance}: {form.rows:,} rows, {form.columns:,} columns"
-        f" ({record['integer_columns']:,} integer), {form.nonzeros:,} entries"
+        f"{file}: {known.name} of {instance}: {form.rows:,} rows,"
+        f" {form.columns:,} columns ({record['integer_columns']:,} integer),"
+        f" {form.nonzeros:,} entries"
     )

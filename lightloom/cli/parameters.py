@@ -1,7 +1,8 @@
-"""``--param key=value``: parameters of an algorithm as a person writes them."""
+"""``--param key=value``: parameters and variants as a person writes them."""
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
@@ -10,9 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from lightloom.core.schedule import ParameterValue
+    from lightloom.problems import Problem
 
 _WHERE = "--param"
 _ALLOWED = "KEY=VALUE; a list is separated by commas, for example radices=4,4,16"
+_WORDS = {"bool": "true or false", "int": "integer", "str": "text"}
 
 
 def parse_parameters(
@@ -51,6 +54,53 @@ def parse_parameters(
         else:
             parameters[key] = _scalar(value)
     return parameters
+
+
+def parse_variant(
+    problem: Problem, texts: Iterable[str], horizon: int | None
+) -> dict[str, object]:
+    """Return the keyword arguments of a model's ``build`` that texts give.
+
+    Parameters
+    ----------
+    problem
+        Whose model it is.
+    texts
+        One text for each use of ``--param``.
+    horizon
+        Of ``--horizon``, which is a short form; ``None`` if it is not given.
+
+    Raises
+    ------
+    InputError
+        No such variant (nearest names suggested), or a value that it does not take.
+    """
+    given = [*texts, *([] if horizon is None else [f"horizon={horizon}"])]
+    parsed: dict[str, object] = dict(parse_parameters(given))
+    problem.check_variant(parsed)
+    takes = inspect.signature(problem.model().build).parameters if parsed else {}
+    for key, value in parsed.items():
+        kinds = str(takes[key].annotation).split(" | ")
+        plain = [kind for kind in kinds if kind in _WORDS]
+        if not plain:
+            fix = "build the model in Python"
+            raise InputError("not to be given as text", where=key, fix=fix)
+        if type(value).__name__ not in plain:
+            allowed = " or ".join(_WORDS[kind] for kind in plain)
+            raise InputError("wrong type", where=key, found=value, allowed=allowed)
+    return parsed
+
+
+def places() -> dict[str, str]:
+    """Return the option of each argument of a problem, for messages."""
+    from lightloom.problems import PROBLEMS
+
+    variants = {
+        name: f"{_WHERE} {name}"
+        for problem in PROBLEMS.values()
+        for name, _ in problem.variants
+    }
+    return {"problem": "--problem", "solver": "--solver", **variants}
 
 
 def _integer(where: str, text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,24 +13,16 @@ from lightloom.cli.formatting import answer_text, value_text
 from lightloom.cli.json_records import certificates_text, objective_records
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import parse_parameters
-from lightloom.cli.problem_model import places, state_problem
+from lightloom.cli.parameters import parse_parameters, parse_variant, places
 from lightloom.cli.progress import progress
 from lightloom.cli.seconds import Seconds
-from lightloom.core.errors import InfeasibleError, InputError, nearest
+from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Limit, Reason
+from lightloom.core.units import MIB
 
 if TYPE_CHECKING:
-    from lightloom.cli.problem_model import StatedProblem
-    from lightloom.core.outcome import Outcome
-    from lightloom.core.schedule import Schedule
-    from lightloom.solvers import Model, Progress
-
-OWN = "lightloom"
-ROUNDS = "rounds"
-_MIB = 2**20
-_OWN_SCHEDULES = ("routing",)
-"""Problems whose answers are schedules only where they are our own."""
+    from lightloom.core.schedule import SealedSchedule
+    from lightloom.problems.solve import Solution
 
 
 @click.command(
@@ -43,7 +35,11 @@ _OWN_SCHEDULES = ("routing",)
     " what it found; exit code 130 if that is nothing.",
 )
 @click.argument("instance")
-@click.option("--problem", required=True, help="rounds, routing, ocs, ring, placement.")
+@click.option(
+    "--problem",
+    help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
+    " are of, where there is just one.",
+)
 @click.option(
     "--solver",
     help="`lightloom`, our own algorithm, or one of `lightloom solvers`. Default:"
@@ -115,7 +111,7 @@ _OWN_SCHEDULES = ("routing",)
 def command(
     ctx: click.Context,
     instance: str,
-    problem: str,
+    problem: str | None,
     solver: str | None,
     params: tuple[str, ...],
     horizon: int | None,
@@ -134,111 +130,41 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.solvers import SolveOptions, build_and_run, usable
+    from lightloom.instances.catalogue import load_instance
+    from lightloom.problems import problem_for
+    from lightloom.problems.solve import solve
+    from lightloom.solvers import SolveOptions
 
     if output is not None:
         check_output(output, "--output", instance)
-    varied = horizon is not None or bool(params)
-    limits = (time_limit, node_limit, memory_limit)
-    steered = any(limit is not None for limit in limits) or bool(extra) or log
-    for_model = varied or steered or threads != 1
-    solver = solver or default_solver(problem, for_model=for_model)
-    if solver == OWN:
-        if for_model:
-            what = "variants, limits and options are a solver's; lightloom takes none"
-            raise InputError(what, where="--solver", fix="use --solver highs")
-        record, reason, schedule = _own(instance, problem, seed, output)
-        _report(ctx, record, reason, schedule, output, as_json=as_json)
-        return
-    _check_known(solver)
-    usable(solver)
     options = SolveOptions(
         time_limit_s=time_limit,
         node_limit=node_limit,
-        memory_limit_bytes=None if memory_limit is None else memory_limit * _MIB,
+        memory_limit_bytes=None if memory_limit is None else memory_limit * MIB,
         seed=seed,
         threads=threads,
         log=log,
         extra=_extra(extra),
     )
-    if problem == ROUNDS and not varied:
-        from lightloom.cli.horizon_search import search_horizons
-
-        with progress("solve") as tell, as_given(instance):
-            found = search_horizons(instance, solver, options, tell)
-        exact = found.incumbent
-        record = _record(instance, ROUNDS, ROUNDS, found)
-        record["answer"] = None if exact is None else str(exact.rounds)
-        schedule = None if exact is None else exact.schedule
-        _report(ctx, record, found.reason, schedule, output, as_json=as_json)
-        return
-    with progress("solve") as tell, as_given(instance, **places(problem)):
-        stated = state_problem(instance, problem, params, horizon, tell)
-        if output is not None and stated.problem.schedule is None:
-            fix = f"use --solver {OWN}" if problem in _OWN_SCHEDULES else ""
-            raise no_schedule(problem, output, fix)
-        model, outcome = build_and_run(
-            stated.build, solver, options, lambda news: tell(_progress_text(news))
+    options_of = places()
+    with progress("solve") as tell, as_given(instance, **options_of):
+        asked = load_instance(instance)
+        known = problem_for(asked, problem)
+        if output is not None and known.schedule_objective is None:
+            what = f"answers of {known.name} are no schedules"
+            raise InputError(what, where="--output", found=output)
+        variant = parse_variant(known, params, horizon)
+        found = solve(
+            asked, known, solver, variant=variant, options=options, progress=tell
         )
-    record = _record(instance, stated.problem.name, stated.problem.unit, outcome)
-    if outcome.limit is Limit.TIME and outcome.incumbent is None:
-        record["detail"] = [*outcome.detail, _advice(stated)]
-    schedule = None
-    if outcome.incumbent is not None:
-        record["answer"] = _exact(stated, model)
-        if output is not None:
-            schedule = _schedule(stated, model, options.seed)
-    _report(ctx, record, outcome.reason, schedule, output, as_json=as_json)
-
-
-def _own(
-    instance: str, problem: str, seed: int, output: str | None
-) -> tuple[dict[str, object], Reason, Schedule | None]:
-    """Return our own answer, and its schedule where one is asked for."""
-    from lightloom.cli.own_answer import own_answer
-
-    with as_given(instance, **places(problem)):
-        record, reason, make = own_answer(instance, problem, seed)
-        if output is None:
-            return record, reason, None
-        if make is None:
-            raise no_schedule(problem, output)
-        return record, reason, make()
-
-
-def default_solver(problem: str, *, for_model: bool) -> str:
-    """Return who solves a problem when nobody is asked for."""
-    from lightloom.problems import catalogue
-
-    return OWN if problem in catalogue() and not for_model else "highs"
-
-
-def _check_known(solver: str) -> None:
-    """Raise `InputError` unless a solver has such a name."""
-    from lightloom.solvers import SOLVERS
-
-    names = [OWN, *SOLVERS]
-    if solver not in names:
-        raise InputError(
-            "unknown solver",
-            where="--solver",
-            found=solver,
-            allowed=", ".join(names),
-            fix=nearest(solver, names),
-        )
-
-
-def no_schedule(problem: str, output: str, fix: str = "") -> InputError:
-    """Return the error of a schedule asked for where answers are none."""
-    what = f"answers of {problem} are no schedules"
-    return InputError(what, where="--output", found=output, fix=fix)
+        schedule = None if output is None else found.schedule
+    _report(ctx, _record(instance, found), schedule, output, as_json=as_json)
 
 
 def _report(
     ctx: click.Context,
     record: dict[str, object],
-    reason: Reason,
-    schedule: Schedule | None,
+    schedule: SealedSchedule | None,
     output: str | None,
     *,
     as_json: bool,
@@ -261,7 +187,7 @@ def _report(
     if record["objective"] is None:
         if record["limit"] == Limit.INTERRUPT:
             ctx.exit(INTERRUPTED)
-        infeasible = reason is Reason.PROVEN_INFEASIBLE
+        infeasible = record["status"] == Reason.PROVEN_INFEASIBLE
         ctx.exit(InfeasibleError.exit_code if infeasible else NO_ANSWER)
 
 
@@ -280,60 +206,21 @@ def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
     return values
 
 
-def _advice(stated: StatedProblem) -> str:
-    """Return what to do about a model that takes too long."""
-    size = stated.size
-    text = f"the model has up to {size.rows:,} rows and {size.columns:,} columns"
-    text += ": give it more time"
-    return f"{text}, or use {size.instead}" if size.instead else text
-
-
-def _schedule(stated: StatedProblem, model: Model, seed: int) -> Schedule:
-    """Return the schedule that the answer is, its footer filled in."""
-    from dataclasses import replace
-
-    from lightloom.problems import best_certificates
-    from lightloom.synth.certify import signed
-
-    assert stated.problem.schedule is not None
-    answer = stated.problem.decode(model)
-    schedule = stated.problem.schedule(stated.instance, answer)
-    algorithm = replace(schedule.algorithm, seed=seed)
-    return signed(
-        replace(schedule, algorithm=algorithm),
-        stated.instance,
-        best_certificates(stated.problem.name, stated.instance, seed),
-    )
-
-
-def _exact(stated: StatedProblem, model: Model) -> str | None:
-    """Return the exact objective of the answer, ``None`` for a relaxation's values."""
-    from lightloom.solvers.standard_form import has_integers
-
-    if not has_integers(model):
-        return None
-    return str(stated.problem.objective(stated.problem.decode(model)))
-
-
-def _record(
-    instance: str, problem: str, unit: str, outcome: Outcome[Any]
-) -> dict[str, object]:
-    """Return the documented JSON object of an outcome, its exact answer left out."""
-    from lightloom.solvers import relative_gap
-
-    by = outcome.provenance
+def _record(instance: str, found: Solution) -> dict[str, object]:
+    """Return the documented JSON object of what came out; no file is written yet."""
+    outcome, by = found.outcome, found.outcome.provenance
     return {
         "instance": instance,
-        "problem": problem,
+        "problem": found.problem.name,
         "solver": None if by is None else by.solver,
         "version": None if by is None else by.version,
-        "status": str(outcome.reason),
+        "status": str(found.status),
         "limit": None if outcome.limit is None else str(outcome.limit),
-        "answer": None,
-        "unit": unit,
+        "answer": None if found.value is None else str(found.value),
+        "unit": found.problem.unit,
         "objective": outcome.objective,
         "bound": outcome.bound,
-        "gap": relative_gap(outcome.objective, outcome.bound),
+        "gap": found.gap,
         "seconds": None if by is None else by.wall_s,
         "seed": None if by is None else by.seed,
         "threads": None if by is None else by.threads,
@@ -375,15 +262,3 @@ def _text(record: dict[str, object]) -> str:
 
 def _number(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
-
-
-def _progress_text(news: Progress) -> str:
-    """Return what a solver tells, in a line."""
-    parts = [f"{news.wall_s:.0f} s"]
-    if news.objective is not None:
-        parts.append(f"best {_number(news.objective)}")
-    if news.bound is not None:
-        parts.append(f"bound {_number(news.bound)}")
-    if news.gap is not None:
-        parts.append(f"gap {100 * news.gap:.2f} %")
-    return ", ".join(parts)

@@ -18,7 +18,7 @@ from lightloom.core.fluid_schedule import (
     sizes_by_pair,
 )
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.models import ModelSize, Problem
+from lightloom.models import ModelSize
 from lightloom.models.bottleneck import (
     Statement,
     bottleneck,
@@ -220,20 +220,3 @@ def _refuse_crowd(fabric: Ocs, demand: Demand, name: str) -> None:
                 allowed=f"at most {fabric.switches}",
                 fix="more switches, or configurations that take turns",
             )
-
-
-PROBLEM = Problem(
-    name="ocs",
-    summary="circuits of parallel switches, slowest pair fastest (SiP-ML, A.2)",
-    sense="maximise",
-    unit="circuits per byte of the slowest pair",
-    build=build,
-    decode=decode,
-    objective=objective,
-    size=size,
-    schedule=schedule,
-    variants=(
-        ("statement", "`levels`: integers only, exact; or `ratio`, as printed"),
-        ("pinned", "pin the order of the switches"),
-    ),
-)

@@ -17,7 +17,7 @@ from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.placement import Placement
 from lightloom.core.task import Workload
-from lightloom.models import ModelSize, Problem
+from lightloom.models import ModelSize
 from lightloom.models.linear_expression import difference, total, weighted
 
 if TYPE_CHECKING:
@@ -304,16 +304,3 @@ def _together(workload: Workload) -> list[list[int]]:
     for op, one in enumerate(part):
         members[one].append(op)
     return list(members.values())
-
-
-PROBLEM = Problem(
-    name="placement",
-    summary="operations on a ring of devices, soonest done (SiP-ML, section 3.2)",
-    sense="minimise",
-    unit="ps",
-    build=build,
-    decode=decode,
-    objective=objective,
-    size=size,
-    variants=(("pinned", "pin the first operation to device 0"),),
-)

@@ -18,7 +18,7 @@ from lightloom.core.fluid_schedule import (
     sizes_by_pair,
 )
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.models import ModelSize, Problem
+from lightloom.models import ModelSize
 from lightloom.models.bottleneck import (
     Statement,
     bottleneck,
@@ -241,20 +241,3 @@ def _refuse_crowd(
                 found=", ".join([*pairs[:4], *(["..."] if len(pairs) > 4 else [])]),
                 allowed=f"at most {fabric.wavelengths}",
             )
-
-
-PROBLEM = Problem(
-    name="ring",
-    summary="wavelengths of a ring, slowest pair fastest (SiP-ML, A.1)",
-    sense="maximise",
-    unit="wavelengths per byte of the slowest pair",
-    build=build,
-    decode=decode,
-    objective=objective,
-    size=size,
-    schedule=schedule,
-    variants=(
-        ("statement", "`levels`: integers only, exact; or `ratio`, as printed"),
-        ("pinned", "pin the order of the wavelengths"),
-    ),
-)

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from pyomo.common.gc_manager import PauseGC
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.models import ModelSize, Problem
+from lightloom.models import ModelSize
 from lightloom.models.candidate_routes import (
     candidate_routes,
     check_routes,
@@ -26,11 +26,6 @@ from lightloom.models.candidate_routes import (
 from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
 from lightloom.models.linear_expression import difference, total
-from lightloom.models.rounds_answer import (
-    decode_rounds,
-    round_count,
-    rounds_schedule,
-)
 from lightloom.models.rounds_circuits import (
     RoundsQuestion,
     Wavelengths,
@@ -272,24 +267,3 @@ def size(
         nonzeros=5 * sends + 2 * has + lit * (5 + hops) + limits + 2 * rounds,
         instead="`lightloom synth` with --algorithm auto",
     )
-
-
-PROBLEM = Problem(
-    name="rounds",
-    summary="fewest rounds of a collective on light paths (LUMORPH, Algorithm 1)",
-    sense="minimise",
-    unit="rounds",
-    build=build,
-    decode=decode_rounds,
-    objective=round_count,
-    size=size,
-    schedule=rounds_schedule,
-    variants=(
-        ("horizon", "rounds there may be"),
-        ("least", "rounds there are at least"),
-        ("objective", "`rounds` to minimise them, or `feasibility`"),
-        ("wavelengths", "`explicit`, or `aggregated` to their number"),
-        ("paths", "candidate routes a pair, or how many to find"),
-        ("pinned", "pin what can be permuted freely"),
-    ),
-)

@@ -11,6 +11,7 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged, column
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import (
     Algorithm,
     Op,
@@ -139,15 +140,16 @@ def rounds_schedule(instance: Instance, answer: RoundsAnswer) -> Schedule:
 
     Raises
     ------
-    ValueError
+    InputError
         If the answer's circuits have no wavelengths yet.
     """
     segments: list[Segment] = []
     parts: list[StepPart] = []
     for step, one in enumerate(answer.rounds):
         if one.circuits.wavelengths is None:
-            message = "the circuits of an aggregated answer have no wavelengths yet"
-            raise ValueError(message)
+            what = "the circuits of an aggregated answer have no wavelengths yet"
+            fix = "use the variant wavelengths=explicit"
+            raise InputError(what, where="wavelengths", fix=fix)
         if not segments or not _same(segments[-1].circuits, one.circuits):
             segments.append(Segment(0, len(segments), one.circuits))
         parts.append(StepPart(step, 0, len(segments) - 1, one.transfers))

@@ -1,4 +1,4 @@
-"""Operations on a ring of devices, by list placement and moves."""
+"""Operations on a ring of devices, soonest done: SiP-ML paper, section 3.2."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from lightloom.core.certificate import Certificate
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
 from lightloom.core.training import Training
-from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.problems.problem import (
+    Formulation,
+    Problem,
+    ProblemAnswer,
+    WrongAnswerError,
+)
 from lightloom.training.fabric_networks import ports_of
 from lightloom.training.node_layout import layout
 from lightloom.training.placement.makespan_bounds import (
@@ -24,14 +29,33 @@ from lightloom.validate.certificates.makespan import (
     PlacementQuestion,
     placement_witness,
 )
+from lightloom.validate.placement import check_placement
 
 if TYPE_CHECKING:
+    from lightloom.core.placement import Placement
     from lightloom.instances.instance import Instance
+    from lightloom.validate.certificates.proofs.makespan import PlacementWitness
 
 
-def solve(instance: Instance, seed: int) -> OwnAnswer:
-    """Return the makespan of a placement, with the path or crowd that bounds it."""
-    workload = _question(instance)
+def question(instance: Instance) -> PlacementQuestion:
+    """Return the workload; a model to train is cut for the whole fabric first."""
+    task, fabric = instance.task, instance.fabric
+    if isinstance(task, Training):
+        ports = ports_of(fabric)
+        # Raises where one replica cannot stand on all nodes.
+        layout(fabric, Strategy(fabric.node_count, 1, task.batch_size))
+        split = cut_replica(task, task.batch_size, fabric.node_count, ports=ports)
+        return PlacementQuestion(split.workload)
+    if not isinstance(task, Workload):
+        what = "operations are placed, nothing else"
+        fix = "give a [workload] or a [computation]"
+        raise InputError(what, where=instance.name, fix=fix)
+    return PlacementQuestion(task)
+
+
+def solve(instance: Instance, seed: int) -> ProblemAnswer:
+    """Return a placement by lists and moves; a path or a crowd bounds its makespan."""
+    workload = question(instance).workload
     plan = place_operations(workload, seed=seed)
     placement = plan.placement
     used = len(set(placement.device.tolist()))
@@ -42,37 +66,54 @@ def solve(instance: Instance, seed: int) -> OwnAnswer:
         f"{used} of {workload.devices} devices used",
         f"a device sends to {out} others at most, and receives from {into}",
     )
-    return OwnAnswer(placement.makespan_ps, plan.bound_ps, detail, None)
+    certificates = (_certificate(plan.bound_ps, plan.witness),)
+    return ProblemAnswer(
+        placement.makespan_ps, plan.bound_ps, detail, None, certificates, placement
+    )
 
 
-def bounds(instance: Instance, seed: int) -> ProblemBounds:
+def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
     """Return the longest path, or the operations that are most crowded."""
     del seed
-    workload = _question(instance)
-    graph = op_graph(workload)
+    graph = op_graph(asked.workload)
     refuse_unplaceable(graph)
-    bound_ps, witness = best_witness(graph)
+    return (_certificate(*best_witness(graph)),)
+
+
+def measure(instance: Instance, found: Placement) -> int:
+    """Return the makespan of a placement that keeps to every rule."""
+    if isinstance(instance.task, Workload) and found.workload != instance.task:
+        message = "the placement is of another workload"
+        raise WrongAnswerError(message)
+    for violation in check_placement(found):
+        message = f"{violation.rule}: {violation.message}"
+        raise WrongAnswerError(message)
+    return found.makespan_ps
+
+
+def _certificate(bound_ps: int, witness: PlacementWitness) -> Certificate:
     kind, told = placement_witness(witness)
-    certificate = Certificate(OBJECTIVE.name, kind, bound_ps, None, told)
-    return ProblemBounds(PlacementQuestion(workload), (certificate,))
+    return Certificate(OBJECTIVE.name, kind, bound_ps, None, told)
 
 
-def _question(instance: Instance) -> Workload:
-    """Return the workload of an instance; a model is cut for the whole fabric first."""
-    task, fabric = instance.task, instance.fabric
-    if isinstance(task, Training):
-        ports = ports_of(fabric)
-        # Raises where one replica cannot stand on all nodes.
-        layout(fabric, Strategy(fabric.node_count, 1, task.batch_size))
-        split = cut_replica(task, task.batch_size, fabric.node_count, ports=ports)
-        return split.workload
-    if not isinstance(task, Workload):
-        what, fix = (
-            "operations are placed, nothing else",
-            "give a [workload] or a [computation]",
-        )
-        raise InputError(what, where=instance.name, fix=fix)
-    return task
+def _formulation() -> Formulation:
+    from lightloom.models import placement
+
+    return Formulation(
+        placement.build, placement.decode, placement.objective, placement.size
+    )
 
 
-OWN = OwnAlgorithm("placement", "ps", solve, bounds)
+PROBLEM = Problem(
+    name="placement",
+    summary="operations on a ring of devices, soonest done (SiP-ML, section 3.2)",
+    sense="minimise",
+    unit="ps",
+    tasks=(Workload, Training),
+    question=question,
+    solve=solve,
+    bounds=bounds,
+    formulation=_formulation,
+    variants=(("pinned", "pin the first operation to device 0"),),
+    measure=measure,
+)

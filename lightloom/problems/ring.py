@@ -1,4 +1,4 @@
-"""Wavelengths of a ring, by levels and arc colouring."""
+"""Wavelengths of a ring: SiP-ML paper, appendix A.1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
+from lightloom.problems.problem import Formulation, Problem, ProblemAnswer, asked_of
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.column_generation import PriceSearch
 from lightloom.synth.ring.gap_closing import MOST_PAIRS, priced_bound
@@ -20,34 +20,46 @@ from lightloom.synth.ring.wavelengths import (
     ring_wavelengths,
 )
 from lightloom.validate.certificates.circuits_per_byte import (
+    OBJECTIVE,
     WavelengthsQuestion,
 )
 
 if TYPE_CHECKING:
+    from lightloom.core.certificate import Certificate
     from lightloom.instances.instance import Instance
 
 
-def solve(instance: Instance, seed: int) -> OwnAnswer:
-    """Return the wavelengths a byte of the slowest pair, with its bound."""
-    fabric, demand = _question(instance)
-    plan = ring_wavelengths(fabric, demand, seed=seed)
-    schedule = ring_schedule(fabric, plan)
+def question(instance: Instance) -> WavelengthsQuestion:
+    """Return the ring and the demand."""
+    fabric, demand = instance.fabric, instance.task
+    if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
+        what = "wavelengths of a ring serve a demand on a fabric of kind ring"
+        raise InputError(what, where=instance.name, found=asked_of(instance))
+    return WavelengthsQuestion(fabric, demand)
+
+
+def solve(instance: Instance, seed: int) -> ProblemAnswer:
+    """Return wavelengths a byte of the slowest pair, by levels and arc colouring."""
+    asked = question(instance)
+    plan = ring_wavelengths(asked.fabric, asked.demand, seed=seed)
+    schedule = ring_schedule(asked.fabric, plan)
     if plan.ratio is None:
-        return OwnAnswer(0, 0, ("nothing to serve",), lambda: schedule)
-    detail = (f"bound by {plan.witness}",)
-    return OwnAnswer(
-        plan.ratio, plan.bound, detail, lambda: schedule, ring_certificates(plan)
+        return ProblemAnswer(0, 0, ("nothing to serve",), lambda: schedule, ())
+    return ProblemAnswer(
+        plan.ratio,
+        plan.bound,
+        (f"bound by {plan.witness}",),
+        lambda: schedule,
+        ring_certificates(plan),
     )
 
 
-def bounds(instance: Instance, seed: int) -> ProblemBounds:
+def bounds(asked: WavelengthsQuestion, seed: int) -> tuple[Certificate, ...]:
     """Return prices where they prove most; the most crowded spans, circuits or node."""
     del seed
-    fabric, demand = _question(instance)
-    ways = ring_ways(fabric, demand)
-    question = WavelengthsQuestion(fabric, demand)
+    fabric, ways = asked.fabric, ring_ways(asked.fabric, asked.demand)
     if not len(ways.src):
-        return ProblemBounds(question, ())
+        return ()
     lines = ring_bound(fabric, ways)
     found = [lines]
     if lines.ratio and len(ways.src) <= MOST_PAIRS:
@@ -55,18 +67,31 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
         ladder = Ladder(ways.size_bytes, lines.counts)
         best, _ = priced_bound(search, ladder, ladder.levels, lines)
         found = [best, lines] if best is not lines else found
-    certificates = tuple(bound_certificate(bound.witness) for bound in found)
-    return ProblemBounds(question, certificates)
+    return tuple(bound_certificate(bound.witness) for bound in found)
 
 
-def _question(instance: Instance) -> tuple[Ring, Demand]:
-    fabric, demand = instance.fabric, instance.task
-    if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
-        what = "wavelengths of a ring serve a demand on a fabric of kind ring"
-        raise InputError(what, where=instance.name, found=asked_of(instance))
-    return fabric, demand
+def _formulation() -> Formulation:
+    from lightloom.models import ring
+
+    return Formulation(
+        ring.build, ring.decode, ring.objective, ring.size, ring.schedule
+    )
 
 
-OWN = OwnAlgorithm(
-    "ring", "wavelengths per byte of the slowest pair", solve, bounds, largest=True
+PROBLEM = Problem(
+    name="ring",
+    summary="wavelengths of a ring, slowest pair fastest (SiP-ML, A.1)",
+    sense="maximise",
+    unit="wavelengths per byte of the slowest pair",
+    fabric=Ring,
+    tasks=(Demand,),
+    question=question,
+    solve=solve,
+    bounds=bounds,
+    formulation=_formulation,
+    variants=(
+        ("statement", "`levels`: integers only, exact; or `ratio`, as printed"),
+        ("pinned", "pin the order of the wavelengths"),
+    ),
+    schedule_objective=OBJECTIVE.name,
 )

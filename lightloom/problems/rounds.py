@@ -1,38 +1,33 @@
-"""Rounds of a collective, by structure."""
+"""Fewest rounds of a collective on light paths: LUMORPH paper, Algorithm 1."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.outcome import Outcome
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds, asked_of
 from lightloom.problems.fewest_rounds.few_rounds import few_rounds
 from lightloom.problems.fewest_rounds.round_bounds import round_bounds
-from lightloom.validate.certificates.rounds import RoundsQuestion
+from lightloom.problems.problem import Formulation, Problem, ProblemAnswer, asked_of
+from lightloom.problems.stated_model import state_model
+from lightloom.validate.certificates.rounds import OBJECTIVE, RoundsQuestion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.certificate import Certificate
     from lightloom.instances.instance import Instance
+    from lightloom.solvers import SolveOptions
 
 
-def solve(instance: Instance, seed: int) -> OwnAnswer:
-    """Return a collective in few rounds, with the bound on their number."""
-    found = few_rounds(instance, seed=seed)
-    why = f"at least {found.bound.rounds} rounds ({found.bound.kind})"
-    detail = (f"made by {found.method}", f"{why}: {found.bound.reason}")
-    certificates = (found.bound.certificate,)
-    return OwnAnswer(
-        found.rounds, found.bound.rounds, detail, found.schedule, certificates
-    )
-
-
-def bounds(instance: Instance, seed: int) -> ProblemBounds:
-    """Return the bounds on the number of rounds, chunks as few as can be."""
-    del seed
+def question(instance: Instance) -> RoundsQuestion:
+    """Return the grid and the collective, chunks as few as can be."""
     fabric, task = instance.fabric, instance.task
     if not isinstance(fabric, Lightpath) or not isinstance(task, Collective):
         what = "rounds are those of a collective on a fabric of kind lightpath"
@@ -44,9 +39,103 @@ def bounds(instance: Instance, seed: int) -> ProblemBounds:
     if not fabric.lasers and task.rank_count > 1:
         what = "nothing can be sent: the tiles have no lasers"
         raise InfeasibleError(what, where="fabric.lasers", found=0)
-    found = sorted(round_bounds(fabric, task), key=lambda bound: -bound.rounds)
-    certificates = tuple(bound.certificate for bound in found)
-    return ProblemBounds(RoundsQuestion(fabric, task), certificates)
+    return RoundsQuestion(fabric, task)
 
 
-OWN = OwnAlgorithm("rounds", "rounds", solve, bounds)
+def solve(instance: Instance, seed: int) -> ProblemAnswer:
+    """Return a collective in few rounds, by structure, with a bound on their number."""
+    found = few_rounds(instance, seed=seed)
+    why = f"at least {found.bound.rounds} rounds ({found.bound.kind})"
+    return ProblemAnswer(
+        found.rounds,
+        found.bound.rounds,
+        (f"made by {found.method}", f"{why}: {found.bound.reason}"),
+        found.schedule,
+        (found.bound.certificate,),
+        found,
+    )
+
+
+def bounds(asked: RoundsQuestion, seed: int) -> tuple[Certificate, ...]:
+    """Return the bounds on the number of rounds."""
+    del seed
+    found = round_bounds(asked.fabric, asked.collective)
+    found.sort(key=lambda bound: -bound.rounds)
+    return tuple(bound.certificate for bound in found)
+
+
+def search(
+    instance: Instance,
+    solver: str,
+    options: SolveOptions,
+    tell: Callable[[str], None],
+) -> Outcome[ProblemAnswer]:
+    """Return the fewest rounds by a solver, horizon by horizon.
+
+    Horizons are tried from the certified bound upward, each as a question of
+    feasibility.
+    """
+    from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
+    from lightloom.problems.fewest_rounds.reversed_rounds import copying
+
+    if isinstance(instance.task, Collective):
+        asked = replace(instance, task=copying(instance.task))
+        state_model(PROBLEM, asked, {}, tell)
+    found = fewest_rounds(instance, solver=solver, options=options, progress=tell)
+    exact, answer = found.incumbent, None
+    if exact is not None:
+        bound = None if found.bound is None else int(found.bound)
+        kind = exact.bound.kind if bound == exact.bound.rounds else ""
+        answer = ProblemAnswer(
+            exact.rounds,
+            bound,
+            found.detail,
+            lambda: exact.schedule,
+            found=exact,
+            bound_kind=kind,
+        )
+    return Outcome(
+        found.reason,
+        answer,
+        found.objective,
+        found.bound,
+        found.limit,
+        found.provenance,
+        found.detail,
+    )
+
+
+def _formulation() -> Formulation:
+    from lightloom.models import rounds, rounds_answer
+
+    return Formulation(
+        rounds.build,
+        rounds_answer.decode_rounds,
+        rounds_answer.round_count,
+        rounds.size,
+        rounds_answer.rounds_schedule,
+    )
+
+
+PROBLEM = Problem(
+    name="rounds",
+    summary="fewest rounds of a collective on light paths (LUMORPH, Algorithm 1)",
+    sense="minimise",
+    unit="rounds",
+    fabric=Lightpath,
+    tasks=(Collective,),
+    question=question,
+    solve=solve,
+    bounds=bounds,
+    formulation=_formulation,
+    variants=(
+        ("horizon", "rounds there may be"),
+        ("least", "rounds there are at least"),
+        ("objective", "`rounds` to minimise them, or `feasibility`"),
+        ("wavelengths", "`explicit`, or `aggregated` to their number"),
+        ("paths", "candidate routes a pair, or how many to find"),
+        ("pinned", "pin what can be permuted freely"),
+    ),
+    search=search,
+    schedule_objective=OBJECTIVE.name,
+)

@@ -1,68 +1,47 @@
-"""Minimum-congestion routes, by negotiation and edge lengths."""
+"""Routes that share the most loaded edge least: LUMORPH paper, Algorithm 2."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lightloom.core.certificate import Certificate
 from lightloom.core.columns import column
-from lightloom.core.errors import InputError
+from lightloom.core.errors import InputError, NoAnswerError
+from lightloom.core.schedule import Algorithm
+from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.models.routing import routing_requests
-from lightloom.problems import OwnAlgorithm, OwnAnswer, ProblemBounds
+from lightloom.models.routing_requests import routing_requests
 from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
 )
 from lightloom.problems.least_congestion.routing_schedule import one_round_schedule
+from lightloom.problems.problem import (
+    Formulation,
+    Problem,
+    ProblemAnswer,
+    WrongAnswerError,
+)
 from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 from lightloom.validate.certificates.congestion import (
     OBJECTIVE,
     CongestionQuestion,
     lengths_witness,
 )
+from lightloom.validate.certificates.proofs.congestion import congestion_of
 
 if TYPE_CHECKING:
+    from lightloom.core.columns import Ragged
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
+    from lightloom.models.routing import RoutingAnswer
 
 
-def solve(instance: Instance, seed: int) -> OwnAnswer:
-    """Return the congestion of a path for each request, and its bound."""
-    asked = _question(instance)
-    found = _routed(asked, seed)
-    detail = (f"{len(asked.src)} requests", "bound by edge lengths, checked exactly")
-
-    def schedule() -> Schedule:
-        return one_round_schedule(instance, asked.fabric, found.route, seed)
-
-    return OwnAnswer(
-        found.congestion, found.bound, detail, schedule, _by_lengths(asked, found)
-    )
-
-
-def bounds(instance: Instance, seed: int) -> ProblemBounds:
-    """Return the best edge lengths that are found, and the best rectangle."""
-    asked = _question(instance)
-    if not len(asked.src):
-        return ProblemBounds(asked, ())
-    found = _routed(asked, seed)
-    cut = rectangle_cut(asked.fabric, asked.src, asked.dst)
-    nodes = {"nodes": cut.nodes.tolist()}
-    by_cut = Certificate(OBJECTIVE.name, "cut", cut.bound, None, nodes)
-    certificates = [*_by_lengths(asked, found), by_cut]
-    certificates.sort(key=lambda certificate: (-certificate.bound, certificate.kind))
-    return ProblemBounds(asked, tuple(certificates))
-
-
-def _routed(asked: CongestionQuestion, seed: int) -> CertifiedRouting:
-    """Return routes over the open edges, and their proof."""
-    return certified_routing(
-        asked.fabric, asked.src, asked.dst, capacity=asked.capacity, seed=seed
-    )
-
-
-def _question(instance: Instance) -> CongestionQuestion:
+def question(instance: Instance) -> CongestionQuestion:
+    """Return the grid and the ends of the requests."""
     fabric = instance.fabric
     if not isinstance(fabric, Lightpath):
         what, allowed = "routes are those of light paths", "lightpath"
@@ -72,6 +51,62 @@ def _question(instance: Instance) -> CongestionQuestion:
     return CongestionQuestion(fabric, src, dst)
 
 
+def solve(instance: Instance, seed: int) -> ProblemAnswer:
+    """Return a path for each request, by negotiation, and edge lengths as the bound."""
+    asked = question(instance)
+    found = _routed(asked, seed)
+    return ProblemAnswer(
+        found.congestion,
+        found.bound,
+        (f"{len(asked.src)} requests", "bound by edge lengths, checked exactly"),
+        lambda: one_round_schedule(instance, asked.fabric, found.route, seed),
+        _by_lengths(asked, found),
+        found,
+    )
+
+
+def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
+    """Return the best edge lengths that are found, and the best rectangle."""
+    if not len(asked.src):
+        return ()
+    found = _routed(asked, seed)
+    cut = rectangle_cut(asked.fabric, asked.src, asked.dst)
+    nodes = {"nodes": cut.nodes.tolist()}
+    by_cut = Certificate(OBJECTIVE.name, "cut", cut.bound, None, nodes)
+    by_lengths = _by_lengths(asked, found)
+    return (by_cut, *by_lengths) if cut.bound >= found.bound else (*by_lengths, by_cut)
+
+
+def measure(instance: Instance, found: CertifiedRouting | RoutingAnswer) -> int:
+    """Return the congestion of routes that join the ends of all requests."""
+    asked = question(instance)
+    if not _serves(asked, found.route):
+        message = "routes end where none was asked"
+        raise WrongAnswerError(message)
+    try:
+        congestion, _ = congestion_of(asked.fabric, found.route)
+    except InputError as problem:
+        raise WrongAnswerError(str(problem)) from None
+    return congestion
+
+
+def _serves(asked: CongestionQuestion, route: Ragged) -> bool:
+    """Return whether routes join the ends of all requests, in their order."""
+    values, first = route.values, route.offsets
+    if len(first) != len(asked.src) + 1 or not route.lengths.all():
+        return False
+    return np.array_equal(values[first[:-1]], asked.src) and np.array_equal(
+        values[first[1:] - 1], asked.dst
+    )
+
+
+def _routed(asked: CongestionQuestion, seed: int) -> CertifiedRouting:
+    """Return routes over the open edges, and their proof."""
+    return certified_routing(
+        asked.fabric, asked.src, asked.dst, capacity=asked.capacity, seed=seed
+    )
+
+
 def _by_lengths(
     asked: CongestionQuestion, found: CertifiedRouting
 ) -> tuple[Certificate, ...]:
@@ -79,8 +114,51 @@ def _by_lengths(
     if found.witness is None:
         return ()
     witness = lengths_witness(asked.fabric, found.witness)
-    name = OBJECTIVE.name
-    return (Certificate(name, "edge-lengths", found.bound, None, witness),)
+    return (Certificate(OBJECTIVE.name, "edge-lengths", found.bound, None, witness),)
 
 
-OWN = OwnAlgorithm("routing", "paths on the most loaded edge", solve, bounds)
+def _exact_schedule(instance: Instance, answer: RoutingAnswer) -> Schedule:
+    """Return the schedule that holds a solver's routes at once."""
+    asked = question(instance)
+    if not _serves(asked, answer.route):
+        what = "the routes are not those of the instance's own requests"
+        raise NoAnswerError(what, where="requests")
+    schedule = one_round_schedule(instance, asked.fabric, answer.route, seed=0)
+    return replace(schedule, algorithm=Algorithm("exact"))
+
+
+def _formulation() -> Formulation:
+    from lightloom.models import routing
+
+    return Formulation(
+        routing.build,
+        routing.decode,
+        routing.objective,
+        routing.size,
+        _exact_schedule,
+    )
+
+
+PROBLEM = Problem(
+    name="routing",
+    summary="routes that share the most loaded edge least (LUMORPH, Algorithm 2)",
+    sense="minimise",
+    unit="paths on the most loaded edge",
+    fabric=Lightpath,
+    tasks=(Collective, Demand),
+    question=question,
+    solve=solve,
+    bounds=bounds,
+    formulation=_formulation,
+    variants=(
+        ("form", "`arcs`, or `paths` for candidate routes only"),
+        ("paths", "candidate routes a pair, or how many to find"),
+        ("requests", "(source, destination) pairs instead of the instance's"),
+        ("capacity", "of each directed edge instead of 1"),
+        ("relaxed", "drop integrality, for a lower bound"),
+        ("degrees", "state the redundant (11) and (12)"),
+        ("tie_break", "fewest hops among the least congestions"),
+    ),
+    schedule_objective=OBJECTIVE.name,
+    measure=measure,
+)

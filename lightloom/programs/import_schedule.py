@@ -13,7 +13,7 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
-from lightloom.synth.partial_permutations import coloured_ports
+from lightloom.synth.plans.coloured_ports import coloured_ports
 from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
 

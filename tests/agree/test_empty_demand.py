@@ -12,8 +12,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
-from lightloom.models import problem_of
-from lightloom.problems import own_algorithm
+from lightloom.problems import PROBLEMS
 from lightloom.solvers import run
 from lightloom.validate import verify
 from tests.models.available import INTEGER_SOLVERS
@@ -50,7 +49,7 @@ def test_models_answer_with_nothing(
 ) -> None:
     """Proven optimal at zero, and what is a schedule is an empty one that verifies."""
     name, fabric, task = case
-    problem, instance = problem_of(name), Instance("nothing", fabric, task)
+    problem, instance = PROBLEMS[name].model(), Instance("nothing", fabric, task)
     for variant in VARIANTS[name]:
         model = problem.build(instance, **variant)
         assert run(model, solver).reason is Reason.PROVEN_OPTIMAL
@@ -66,7 +65,7 @@ def test_models_answer_with_nothing(
 def test_own_algorithms_answer_with_nothing(case: tuple[str, AnyFabric, Task]) -> None:
     """The same value, proved."""
     name, fabric, task = case
-    found = own_algorithm(name).solve(Instance("nothing", fabric, task), 0)
+    found = PROBLEMS[name].solve(Instance("nothing", fabric, task), 0)
     assert found.value == 0
     assert found.proved
     assert found.schedule is not None

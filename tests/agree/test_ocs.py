@@ -13,7 +13,8 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
-from lightloom.models.ocs import PROBLEM, build, decode, objective, schedule, size
+from lightloom.models.ocs import build, decode, objective, schedule, size
+from lightloom.problems.ocs import PROBLEM
 from lightloom.replay import replay
 from lightloom.solvers import run
 from lightloom.validate import verify

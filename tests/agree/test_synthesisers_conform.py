@@ -10,7 +10,7 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.instances.instance_file import check_demand_rows
-from lightloom.problems import own_algorithm
+from lightloom.problems import PROBLEMS
 from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.certify import signed
@@ -99,7 +99,7 @@ def test_answers_of_problems_conform(problem: str) -> None:
 
     The problems ask for one configuration; that there is none is no answer to ours.
     """
-    algorithm = own_algorithm(problem)
+    algorithm = PROBLEMS[problem]
 
     def make(instance: Instance, seed: int) -> Schedule:
         """Answer the problem."""

@@ -171,10 +171,6 @@ def test_relaxation_has_no_answer() -> None:
         (("--problem", "round"), "--problem: unknown problem"),
         (("--problem", "rounds", "-o", ""), "--output: the name of the file is empty"),
         (("--problem", "rounds", "-o", "no/x.jsonl"), "create "),
-        (
-            ("--problem", "routing", "--solver", "highs", "-o", "x.jsonl"),
-            "use --solver lightloom",
-        ),
         (("--problem", "rounds", "--solver", "pdlp"), "linear programs only"),
     ],
 )

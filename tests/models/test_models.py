@@ -14,7 +14,8 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.models import Problem, catalogue, problem_of, rounds, routing
+from lightloom.models import rounds, routing
+from lightloom.problems import PROBLEMS
 from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
 from tests.models.collectives_on_grids import grid
 
@@ -22,16 +23,8 @@ ALL_GATHER = grid(2, 2, "all-gather")
 TRAFFIC = Instance("d", Lightpath(rows=2, cols=2), Demand((0, 1), (3, 2), (8, 8)))
 
 
-def test_catalogue_offers_both_problems() -> None:
-    """Every problem is found by its name, and a near name is suggested."""
-    assert {"rounds", "routing"} <= set(catalogue())
-    assert problem_of("routing") is routing.PROBLEM
-    with pytest.raises(InputError, match="did you mean routing"):
-        problem_of("rooting")
-
-
 def test_importing_the_room_loads_no_pyomo() -> None:
-    """Only a module of the room, or the catalogue, loads Pyomo."""
+    """Only a module of the room loads Pyomo."""
     code = "import sys, lightloom.models; print('pyomo' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert run.stdout.split() == [b"False"]
@@ -52,13 +45,14 @@ def test_size_is_an_upper_estimate(data: st.DataObject) -> None:
         "objective": data.draw(st.sampled_from(["rounds", "feasibility"])),
         "pinned": data.draw(st.booleans()),
     }
-    _compare(rounds.PROBLEM, instance, variant)
+    _compare("rounds", instance, variant)
     requests = [(0, 1), (1, 2), (0, 1)]
     form = data.draw(st.sampled_from(["arcs", "paths"]))
-    _compare(routing.PROBLEM, instance, {"requests": requests, "form": form})
+    _compare("routing", instance, {"requests": requests, "form": form})
 
 
-def _compare(problem: Problem, instance: Instance, variant: dict[str, object]) -> None:
+def _compare(name: str, instance: Instance, variant: dict[str, object]) -> None:
+    problem = PROBLEMS[name].model()
     model = problem.build(instance, **variant)
     size = problem.size(instance, **variant)
     assert model.nconstraints() <= size.rows

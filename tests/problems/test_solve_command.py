@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.problems import catalogue
+from lightloom.problems import PROBLEMS
 from tests.cli.program import one_error, run, run_json
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def asked(problem: str, folder: Path) -> str:
 
 def test_every_own_algorithm_is_asked() -> None:
     """A new algorithm of our own must join the questions here."""
-    assert set(QUESTIONS) == set(catalogue())
+    assert set(QUESTIONS) == set(PROBLEMS)
 
 
 @pytest.mark.parametrize("problem", QUESTIONS)
@@ -102,7 +102,7 @@ def test_own_schedules_carry_their_proof(problem: str, tmp_path: Path) -> None:
     assert words in run("verify", file).stdout
 
 
-@pytest.mark.parametrize("problem", ["ocs", "ring", "rounds"])
+@pytest.mark.parametrize("problem", ["ocs", "ring", "rounds", "routing"])
 def test_schedules_of_a_solver_carry_our_proof(problem: str, tmp_path: Path) -> None:
     """Whoever made it, the bound that the instance has is in the file."""
     path, file = asked(problem, tmp_path), str(tmp_path / "answer.jsonl")
@@ -148,16 +148,20 @@ def test_routes_beyond_the_lasers_are_no_schedule(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("--problem", "colouring"), ("--problem", "rounds", "--horizon", "3")],
+    ("arguments", "words"),
+    [
+        (("--problem", "colouring"), "unknown problem"),
+        (("--problem", "rounds", "--horizon", "3"), "use the solver highs"),
+        (("--problem", "rounds", "--threads", "2"), "use the solver highs"),
+    ],
 )
 def test_what_we_do_not_solve_names_who_does(
-    arguments: tuple[str, ...], tmp_path: Path
+    arguments: tuple[str, ...], words: str, tmp_path: Path
 ) -> None:
-    """Problems without an own algorithm, and variants of models, go to solvers."""
+    """Variants of models, limits and options go to solvers."""
     path = asked("rounds", tmp_path)
     result = run("solve", path, *arguments, "--solver", "lightloom")
-    assert "use --solver highs" in one_error(result)
+    assert words in one_error(result)
 
 
 def test_placements_are_no_schedule(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.instances.instance import Instance
-from lightloom.problems import catalogue as own_algorithms
+from lightloom.problems import PROBLEMS
 from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics import plug_of
@@ -128,7 +128,7 @@ def test_demands(kind: str) -> None:
     _agree(outcome.incumbent.schedule)
 
 
-@pytest.mark.parametrize("name", sorted({*own_algorithms()} - {"placement"}))
+@pytest.mark.parametrize("name", sorted({*PROBLEMS} - {"placement"}))
 def test_answers_to_problems(name: str) -> None:
     """So do the schedules that our own algorithms for the problems answer with."""
     made = list(_answers(name))
@@ -144,7 +144,7 @@ def _answers(name: str) -> Iterator[Schedule]:
     instances += [_collective(table, op) for table in tables for op in COLLECTIVES]
     for instance in instances:
         try:
-            answer = own_algorithms()[name].solve(instance, 0)
+            answer = PROBLEMS[name].solve(instance, 0)
             assert answer.schedule is not None
             yield answer.schedule()
         except (InputError, InfeasibleError, NoAnswerError):  # none, or not at once

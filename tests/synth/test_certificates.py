@@ -21,7 +21,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
-from lightloom.problems import own_algorithm, problem_bounds
+from lightloom.problems import PROBLEMS
 from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
 from lightloom.synth.certify import signed
 from lightloom.validate import verify
@@ -53,7 +53,7 @@ def proven(schedule: Schedule) -> CertificateReport:
 def answered(problem: str, instance: Instance) -> None:
     """Assert that answer, file and bounds agree, where there is an answer."""
     try:
-        answer = own_algorithm(problem).solve(instance, 0)
+        answer = PROBLEMS[problem].solve(instance, 0)
         assert answer.schedule is not None
         made = signed(answer.schedule(), instance, answer.certificates)
     except (InfeasibleError, NoAnswerError):
@@ -63,7 +63,7 @@ def answered(problem: str, instance: Instance) -> None:
     assert report.bound == answer.bound
     optimal = report.status is CertificateStatus.OPTIMAL
     assert optimal == answer.proved
-    best = problem_bounds(problem, instance, 0)[0]
+    best = PROBLEMS[problem].checked_bounds(instance)[0]
     assert best.bound == answer.certificates[0].bound
 
 
@@ -79,8 +79,8 @@ def test_switches(demand: Demand, switches: int, bidirectional: bool) -> None:  
         bits_per_second_per_node=10**12,
         bidirectional=bidirectional,
     )
-    one_way = problem_bounds("ocs", Instance("ocs", fabric, demand), 0)
-    assert problem_bounds("ocs", Instance("ocs", both, demand), 0) == one_way
+    one_way = PROBLEMS["ocs"].checked_bounds(Instance("ocs", fabric, demand))
+    assert PROBLEMS["ocs"].checked_bounds(Instance("ocs", both, demand)) == one_way
 
 
 @settings(max_examples=40, deadline=None)
@@ -114,7 +114,7 @@ def test_repeated_requests_are_routes_of_their_own() -> None:
     fabric = Lightpath(rows=2, cols=2, lasers=2, waveguides=1)
     demand = Demand.from_rows([(0, 3, 100)])
     asked = Instance("twice", fabric, demand, requests=((0, 3), (0, 3)))
-    answer = own_algorithm("routing").solve(asked, 0)
+    answer = PROBLEMS["routing"].solve(asked, 0)
     assert answer.schedule is not None
     made = answer.schedule()
     assert made.segments[0].circuits.route is not None
@@ -129,7 +129,7 @@ def test_wavelengths_that_counting_does_not_find() -> None:
     rows = [(0, 2), (1, 3), (2, 4), (0, 1), (3, 4), (1, 4)]
     demand = Demand.from_rows([(*pair, 10) for pair in rows])
     asked = Instance("line", fabric, demand)
-    answer = own_algorithm("routing").solve(asked, 0)
+    answer = PROBLEMS["routing"].solve(asked, 0)
     assert answer.schedule is not None
     report = proven(signed(answer.schedule(), asked, answer.certificates))
     assert report.value == 3
@@ -171,9 +171,9 @@ def test_bounds_hold_for_every_answer() -> None:
         demand = Demand.from_rows([(*pair, size) for pair, size in rows.items()])
         asked = Instance("ring", fabric, demand)
         try:
-            value = own_algorithm("ring").solve(asked, 0).value
+            value = PROBLEMS["ring"].solve(asked, 0).value
         except InfeasibleError:
             continue
-        for certificate in problem_bounds("ring", asked, 0):
+        for certificate in PROBLEMS["ring"].checked_bounds(asked):
             assert isinstance(certificate.bound, tuple)
             assert Fraction(*certificate.bound) >= value

@@ -13,7 +13,7 @@ from lightloom.core.schedule import Segment
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.problems import own_algorithm
+from lightloom.problems import PROBLEMS
 from lightloom.synth.certify import signed
 from lightloom.synth.routing import wavelength_assignment as module
 from lightloom.synth.routing.wavelength_assignment import lit_routes
@@ -91,7 +91,7 @@ def test_nothing_to_route() -> None:
     """No routes, no circuits, and a schedule that has nothing to do."""
     assert len(lit_routes(LINE, Ragged.from_lists([]), 0)) == 0
     asked = Instance("empty", LINE, Demand((), (), ()))
-    answer = own_algorithm("routing").solve(asked, 0)
+    answer = PROBLEMS["routing"].solve(asked, 0)
     assert answer.schedule is not None
     assert answer.certificates == ()
     assert verify(signed(answer.schedule(), asked)).valid

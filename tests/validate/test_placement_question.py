@@ -8,7 +8,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
-from lightloom.problems import problem_bounds
+from lightloom.problems import PROBLEMS
 from lightloom.validate.certificates.makespan import (
     PlacementQuestion,
     placement_witness,
@@ -72,7 +72,7 @@ def test_false_witnesses_are_refused(kind: str, witness: Witness) -> None:
 def test_bounds_of_instances_hold(seed: int) -> None:
     """No placement is shorter than the bound that the instance alone gives."""
     workload = random_workload(4, 2, 1, seed)
-    (best,) = problem_bounds("placement", placing(workload), 0)
+    (best,) = PROBLEMS["placement"].checked_bounds(placing(workload))
     shortest = shortest_by_search(workload)
     assert best.objective == "makespan"
     assert isinstance(best.bound, int)

@@ -33,7 +33,7 @@ def one_round_schedule(
         Its grid.
     route
         Tiles of the route of each request, in the order of
-        `lightloom.models.routing.routing_requests`; one circuit each.
+        `lightloom.models.routing_requests.routing_requests`; one circuit each.
     seed
         Of `lit_routes`.
 
