@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from lightloom.cli.console import say
@@ -9,9 +11,14 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.progress import progress
-from lightloom.core.errors import LightloomError
+from lightloom.core.errors import InputError, LightloomError
 
-_FORMATS = ("msccl",)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.schedule import Schedule
+
+_FORMATS = ("msccl", "csv", "json", "sonic-ocs")
 _RUNTIMES = ("msccl", "azure", "rccl")
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("scratch", "direct")
@@ -20,9 +27,10 @@ _BUFFERS = ("scratch", "direct")
 @click.command(
     "export",
     help=SUMMARIES["export"]
-    + "\n\nFILE is the schedule of a collective. msccl writes XML that collective"
-    " libraries load. Circuits and times have no place in it. Nothing is written that"
-    " `lightloom verify` does not accept.",
+    + "\n\nFILE is a schedule. msccl: XML that collective libraries load; circuits"
+    " and times have no place in it, and nothing is written that `lightloom verify`"
+    " does not accept. csv, json, sonic-ocs: which circuits each plane connects and"
+    " disconnects, and when.",
 )
 @click.argument("file", metavar="FILE")
 @click.option(
@@ -32,56 +40,99 @@ _BUFFERS = ("scratch", "direct")
 @click.option(
     "--runtime",
     type=click.Choice(_RUNTIMES),
-    default=_RUNTIMES[0],
-    show_default=True,
-    help="Who will load it: names of operations and limits differ.",
+    help="Of msccl: who will load it; names of operations and limits differ."
+    "  [default: msccl]",
 )
 @click.option(
     "--protocol",
     type=click.Choice(_PROTOCOLS),
-    default=_PROTOCOLS[0],
-    show_default=True,
-    help="How messages are moved.",
+    help="Of msccl: how messages are moved.  [default: Simple]",
 )
 @click.option(
     "--buffers",
     type=click.Choice(_BUFFERS),
-    default=_BUFFERS[0],
-    show_default=True,
-    help="Where data go whose place is still being sent from. With scratch no size"
-    " can make the program hang; direct takes less memory, and maxBytes says up to"
-    " which size it is safe.",
+    help="Of msccl: where data go whose place is still being sent from. With scratch"
+    " no size can make the program hang; direct takes less memory, and maxBytes says"
+    " up to which size it is safe.  [default: scratch]",
+)
+@click.option(
+    "--node",
+    type=click.IntRange(0),
+    help="Of json: what this node tunes, sends and receives.",
 )
 def command(
-    file: str, target: str, output: str, runtime: str, protocol: str, buffers: str
+    file: str,
+    target: str,
+    output: str,
+    runtime: str | None,
+    protocol: str | None,
+    buffers: str | None,
+    node: int | None,
 ) -> None:
     """Write a schedule in another format."""
-    del target
     from lightloom.formats.compression import open_writing
-    from lightloom.formats.msccl_runtimes import runtime_of
-    from lightloom.formats.msccl_xml import msccl_xml
     from lightloom.formats.schedule_reader import read_schedule
-    from lightloom.programs.export_program import export_program
 
+    given = {"--runtime": runtime, "--protocol": protocol, "--buffers": buffers}
+    for option, value in given.items():
+        if value is not None and target != "msccl":
+            raise click.UsageError(f"{option} is about --to msccl")
+    if node is not None and target == "msccl":
+        what = "--node is about --to json"
+        raise click.UsageError(what)
     check_output(output, "--output", file)
     with progress("export") as tell:
         tell(f"reading {file}")
         schedule = read_schedule(file)
         try:
-            program = export_program(
-                schedule,
-                runtime_of(runtime),
-                protocol=protocol,
-                buffers=buffers,
-                progress=tell,
-            )
+            if target == "msccl":
+                text, told = _msccl(schedule, runtime, protocol, buffers, tell)
+            else:
+                text, told = _switches(schedule, target, node)
         except LightloomError as problem:
             problem.where = f"{file}: {problem.where}" if problem.where else file
             raise
         with open_writing(output) as stream:
-            stream.write(msccl_xml(program).encode())
-    say(
-        f"{output}: {counted(len(program.ranks), 'rank')},"
-        f" {counted(program.instruction_count, 'step')}, verified for {runtime};"
+            stream.write(text.encode())
+    say(f"{output}: {told}")
+
+
+def _msccl(
+    schedule: Schedule,
+    runtime: str | None,
+    protocol: str | None,
+    buffers: str | None,
+    tell: Callable[[str], None],
+) -> tuple[str, str]:
+    """Return the XML, and what to say of it."""
+    from lightloom.formats.msccl_runtimes import runtime_of
+    from lightloom.formats.msccl_xml import msccl_xml
+    from lightloom.programs.export_program import export_program
+
+    loader = runtime or _RUNTIMES[0]
+    program = export_program(
+        schedule,
+        runtime_of(loader),
+        protocol=protocol or _PROTOCOLS[0],
+        buffers=buffers or _BUFFERS[0],
+        progress=tell,
+    )
+    told = (
+        f"{counted(len(program.ranks), 'rank')},"
+        f" {counted(program.instruction_count, 'step')}, verified for {loader};"
         " circuits and times are left out"
     )
+    return msccl_xml(program), told
+
+
+def _switches(schedule: Schedule, target: str, node: int | None) -> tuple[str, str]:
+    """Return the program of the switches or of a node, and what to say of it."""
+    from lightloom.programs.switch_commands import switch_text
+    from lightloom.validate import verify
+
+    for first in verify(schedule).violations[:1]:
+        what = f"the schedule breaks a rule ({first.rule}): {first.message}"
+        raise InputError(what, fix="`lightloom verify` lists all")
+    text = switch_text(schedule, target, node)
+    whose = "all planes" if node is None else f"node {node}"
+    return text, f"the program of {whose}; data and chunks are left out"

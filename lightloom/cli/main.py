@@ -15,6 +15,7 @@ SUMMARIES = {
     "verify": "Check a schedule file: every rule, and its lower bound.",
     "export": "Write a schedule in a format of collective libraries.",
     "import": "Read a program of a collective library as a schedule.",
+    "formats": "List the formats that are read and written, with versions.",
     "conform": "Check a synthesiser of your own on generated tasks.",
     "replay": "Execute a schedule in time and say how long it takes.",
     "bound": "Print the lower bounds on the completion time of an instance.",

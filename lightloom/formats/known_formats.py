@@ -1,0 +1,77 @@
+"""The formats that lightloom reads and writes, and the commands that do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["KNOWN_FORMATS", "KnownFormat"]
+
+
+@dataclass(frozen=True)
+class KnownFormat:
+    """One format.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    suffix
+        What names of such files end in.
+    version
+        Version, or whose definition is followed.
+    read, write
+        Commands that read and write it; empty for none.
+    """
+
+    name: str
+    suffix: str
+    version: str
+    read: str
+    write: str
+
+
+KNOWN_FORMATS = (
+    KnownFormat(
+        "lightloom schedule",
+        ".jsonl",
+        "2 (reads 1)",
+        "verify, replay, export",
+        "synth, solve, import",
+    ),
+    KnownFormat(
+        "MSCCL XML",
+        ".xml",
+        "msccl 2023, Azure executor, RCCL",
+        "verify, import",
+        "export --to msccl",
+    ),
+    KnownFormat("transfers as CSV", ".csv", "1", "import", ""),
+    KnownFormat("switch program as CSV", ".csv", "1", "", "export --to csv"),
+    KnownFormat("switch or node program as JSON", ".json", "1", "", "export --to json"),
+    KnownFormat(
+        "SONiC OCS cross-connects",
+        ".json",
+        "OCS_CROSS_CONNECT, JSON patch (RFC 6902)",
+        "",
+        "export --to sonic-ocs",
+    ),
+    KnownFormat(
+        "instance", ".toml", "1", "every command with INSTANCE", "instances show"
+    ),
+    KnownFormat("traffic matrix, pairs", ".csv", "1", "[demand] of an instance", ""),
+    KnownFormat("trace events", ".json", "Perfetto, Chrome", "", "replay --trace"),
+    KnownFormat("model", ".mps, .lp", "MPS, CPLEX LP", "", "model --write"),
+    KnownFormat("ONNX", ".onnx", "onnx >= 1.17", "[computation] of an instance", ""),
+    KnownFormat(
+        "FlexFlow operator profile",
+        ".json",
+        "as published with TopoOpt",
+        "[computation] of an instance",
+        "",
+    ),
+    KnownFormat("graph of operations", ".json", "1", "[workload] of an instance", ""),
+    KnownFormat(
+        "benchmark results", ".jsonl", "1", "bench report, compare", "bench run"
+    ),
+)
+"""Every format that a command reads or writes; ``.gz`` and ``.zst`` compress."""

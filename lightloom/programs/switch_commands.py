@@ -1,0 +1,273 @@
+"""Programs of switches: which circuits each plane sets and clears, and when."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from lightloom.core.errors import InputError
+from lightloom.replay import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.schedule import Schedule
+
+__all__ = ["SWITCH_FORMATS", "SwitchChange", "switch_changes", "switch_text"]
+
+SWITCH_FORMATS = ("csv", "json", "sonic-ocs")
+"""How programs of switches can be written."""
+
+CircuitRow: TypeAlias = "dict[str, int | list[int]]"
+"""A circuit: src, dst and the columns that its fabric has."""
+_COLUMNS = ("wavelengths", "route", "direction", "transceiver")
+
+
+@dataclass(frozen=True)
+class SwitchChange:
+    """What one plane does between two segments.
+
+    Attributes
+    ----------
+    plane, segment
+        The plane, and the segment that it sets.
+    start_ps, end_ps
+        When it begins to change, and when the segment is there.
+    disconnect, connect
+        Circuits that go, and circuits that come; those that stay are in neither.
+    """
+
+    plane: int
+    segment: int
+    start_ps: int
+    end_ps: int
+    disconnect: tuple[CircuitRow, ...]
+    connect: tuple[CircuitRow, ...]
+
+
+def switch_changes(schedule: Schedule) -> list[SwitchChange]:
+    """Return what every plane does, in the order of time, then of planes.
+
+    Parameters
+    ----------
+    schedule
+        A valid schedule on a fabric with circuits. A first segment that is not
+        charged for is there at time 0.
+
+    Raises
+    ------
+    InputError
+        If the fabric has no circuits.
+
+    Notes
+    -----
+    Times are those of `replay`: as early as the semantics allow.
+    """
+    if not schedule.segments:
+        what = "there are no circuits to switch"
+        raise InputError(what, where="fabric.kind", found=schedule.fabric["kind"])
+    times = {
+        (change.plane, change.segment): (change.start_ps, change.end_ps)
+        for change in replay(schedule).reconfigurations
+    }
+    held: dict[int, list[CircuitRow]] = {}
+    changes = []
+    for segment in schedule.segments:
+        rows = list(_rows(segment.circuits))
+        before = held.get(segment.plane, [])
+        start_ps, end_ps = times.get((segment.plane, segment.index), (0, 0))
+        old, new = ({_key(row) for row in each} for each in (before, rows))
+        changes.append(
+            SwitchChange(
+                segment.plane,
+                segment.index,
+                start_ps,
+                end_ps,
+                tuple(row for row in before if _key(row) not in new),
+                tuple(row for row in rows if _key(row) not in old),
+            )
+        )
+        held[segment.plane] = rows
+    return sorted(changes, key=lambda change: (change.start_ps, change.plane))
+
+
+def _key(row: CircuitRow) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
+def _rows(circuits: Circuits) -> Iterator[CircuitRow]:
+    """Yield circuits as records, without the columns that the fabric lacks."""
+    for number in range(len(circuits)):
+        row: CircuitRow = {
+            "src": int(circuits.src[number]),
+            "dst": int(circuits.dst[number]),
+        }
+        for name in ("wavelengths", "route"):
+            ragged = getattr(circuits, name)
+            if ragged is not None:
+                row[name] = [int(value) for value in ragged[number]]
+        for name in ("direction", "transceiver"):
+            column = getattr(circuits, name)
+            if column is not None:
+                row[name] = int(column[number])
+        yield row
+
+
+def switch_text(schedule: Schedule, form: str, node: int | None = None) -> str:
+    """Return the program of the switches, or what concerns one node, as text.
+
+    Parameters
+    ----------
+    schedule
+        A valid schedule on a fabric with circuits.
+    form
+        ``csv`` (a line for each circuit that goes or comes), ``json`` (a list of
+        timed changes for each plane; with `node`, what the node tunes, sends and
+        receives) or ``sonic-ocs`` (a JSON patch of the table OCS_CROSS_CONNECT for
+        each change).
+    node
+        One node, from 0; ``None`` for all planes. Only with ``json``.
+
+    Raises
+    ------
+    InputError
+        No circuits, no such node, a form that does not fit, or ``sonic-ocs`` for
+        another fabric than optical circuit switches.
+    """
+    if node is not None:
+        if form != "json":
+            what = "the program of one node is written as json"
+            raise InputError(what, where="--to", found=form, allowed="json")
+        return _lines(_node_program(schedule, node))
+    changes = switch_changes(schedule)
+    if form == "csv":
+        return _csv(changes)
+    if form == "sonic-ocs":
+        kind = schedule.fabric["kind"]
+        if kind != "ocs":
+            what = "cross-connects are those of optical circuit switches"
+            raise InputError(what, where="fabric.kind", found=kind, allowed="ocs")
+        return _lines([_sonic(change) for change in changes if _moves(change)])
+    return _lines(
+        [
+            {
+                "time_ps": change.start_ps,
+                "established_ps": change.end_ps,
+                "plane": change.plane,
+                "segment": change.segment,
+                "disconnect": list(change.disconnect),
+                "connect": list(change.connect),
+            }
+            for change in changes
+        ]
+    )
+
+
+def _moves(change: SwitchChange) -> bool:
+    return bool(change.disconnect or change.connect)
+
+
+def _lines(records: list[dict[str, object]]) -> str:
+    """Return records as a JSON list, one record a line."""
+    body = ",\n".join(json.dumps(record) for record in records)
+    return f"[\n{body}\n]\n" if records else "[]\n"
+
+
+def _csv(changes: list[SwitchChange]) -> str:
+    """Return a line for each circuit; lists are separated by spaces."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    head = ("time_ps", "established_ps", "plane", "action", "src", "dst", *_COLUMNS)
+    writer.writerow(head)
+    for change in changes:
+        for action, rows in (
+            ("disconnect", change.disconnect),
+            ("connect", change.connect),
+        ):
+            for row in rows:
+                columns = [row.get(name, "") for name in ("src", "dst", *_COLUMNS)]
+                texts = [
+                    " ".join(map(str, value)) if isinstance(value, list) else value
+                    for value in columns
+                ]
+                times = (change.start_ps, change.end_ps, change.plane)
+                writer.writerow((*times, action, *texts))
+    return stream.getvalue()
+
+
+def _sonic(change: SwitchChange) -> dict[str, object]:
+    """Return a change as a JSON patch, removals first; ports count from 1."""
+
+    def name(row: CircuitRow) -> tuple[str, str, str]:
+        src, dst = row["src"], row["dst"]
+        assert isinstance(src, int)
+        assert isinstance(dst, int)
+        one, other = f"{src + 1}A", f"{dst + 1}B"
+        return f"{one}-{other}", one, other
+
+    patch: list[dict[str, object]] = []
+    for row in change.disconnect:
+        path = f"/OCS_CROSS_CONNECT/{name(row)[0]}"
+        patch.append({"op": "remove", "path": path})
+    for row in change.connect:
+        both, one, other = name(row)
+        value = {"a_side": one, "b_side": other}
+        path = f"/OCS_CROSS_CONNECT/{both}"
+        patch.append({"op": "add", "path": path, "value": value})
+    return {
+        "time_ps": change.start_ps,
+        "established_ps": change.end_ps,
+        "switch": change.plane,
+        "patch": patch,
+    }
+
+
+def _node_program(schedule: Schedule, node: int) -> list[dict[str, object]]:
+    """Return what a node tunes, sends and receives, in the order of time."""
+    timeline = replay(schedule)
+    count = len(timeline.nodes.sent_bytes)
+    if not 0 <= node < count:
+        allowed = f"0 to {count - 1}"
+        raise InputError("no such node", where="--node", found=node, allowed=allowed)
+    records: list[dict[str, object]] = []
+    for change in switch_changes(schedule):
+        for action, rows in (
+            ("disconnect", change.disconnect),
+            ("connect", change.connect),
+        ):
+            records += [
+                {
+                    "time_ps": change.start_ps,
+                    "end_ps": change.end_ps,
+                    "do": action,
+                    "plane": change.plane,
+                    "segment": change.segment,
+                    **row,
+                }
+                for row in rows
+                if node in (row["src"], row["dst"])
+            ]
+    pairs = timeline.pairs
+    for row in range(len(pairs)):
+        src, dst = int(pairs.src[row]), int(pairs.dst[row])
+        if node not in (src, dst):
+            continue
+        records.append(
+            {
+                "time_ps": int(pairs.start_ps[row]),
+                "end_ps": int(pairs.end_ps[row]),
+                "do": "send" if src == node else "receive",
+                "plane": int(pairs.plane[row]),
+                "segment": int(pairs.segment[row]),
+                "step": int(pairs.step[row]),
+                "waits_for_step": int(pairs.step[row]) - 1,
+                "peer": dst if src == node else src,
+                "bytes": int(pairs.bytes[row]),
+            }
+        )
+    order = {"disconnect": 0, "connect": 1, "send": 2, "receive": 3}
+    return sorted(records, key=lambda each: (each["time_ps"], order[str(each["do"])]))

@@ -1,0 +1,122 @@
+"""Programs of switches: applied in order, planes hold what segments say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.errors import InputError
+from lightloom.instances.catalogue import load_instance
+from lightloom.programs.switch_commands import switch_changes, switch_text
+from lightloom.replay import replay
+from lightloom.synth.synthesise import synthesise
+
+if TYPE_CHECKING:
+    from lightloom.core.schedule import Schedule
+
+NAMES = (
+    "lightpath-8/all-reduce-64MiB",
+    "ring-2d-16/all-reduce-1MiB",
+    "sipac-16/all-to-all-1MiB",
+    "ramp-16/all-reduce-1MiB",
+)
+
+
+def schedule_of(name: str) -> Schedule:
+    """Return what `auto` makes."""
+    outcome = synthesise(load_instance(name))
+    assert outcome.incumbent is not None
+    return outcome.incumbent.schedule
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_changes_lead_to_every_segment(name: str) -> None:
+    """What is connected after a change are the circuits of its segment."""
+    schedule = schedule_of(name)
+    held: dict[int, set[str]] = {}
+    circuits = {
+        (segment.plane, segment.index): sorted(
+            zip(
+                segment.circuits.src.tolist(),
+                segment.circuits.dst.tolist(),
+                strict=True,
+            )
+        )
+        for segment in schedule.segments
+    }
+    for change in switch_changes(schedule):
+        now = held.setdefault(change.plane, set())
+        now -= {json.dumps(row) for row in change.disconnect}
+        now |= {json.dumps(row) for row in change.connect}
+        pairs = sorted((json.loads(row)["src"], json.loads(row)["dst"]) for row in now)
+        assert pairs == circuits[change.plane, change.segment]
+    times = {(r.plane, r.segment): r for r in replay(schedule).reconfigurations}
+    for change in switch_changes(schedule):
+        told = times.get((change.plane, change.segment))
+        if told is not None:
+            assert (change.start_ps, change.end_ps) == (told.start_ps, told.end_ps)
+
+
+def test_csv_has_a_line_for_each_circuit() -> None:
+    """Header, then circuits that go and come, with wavelengths and routes."""
+    schedule = schedule_of(NAMES[0])
+    rows = list(csv.DictReader(io.StringIO(switch_text(schedule, "csv"))))
+    changes = switch_changes(schedule)
+    assert len(rows) == sum(len(c.disconnect) + len(c.connect) for c in changes)
+    first = rows[0]
+    assert first["action"] == "connect"
+    assert first["route"].split()[0] == first["src"]
+    assert first["route"].split()[-1] == first["dst"]
+
+
+def test_a_node_sends_and_receives_what_it_must() -> None:
+    """Bytes of the program of a node are those of replay."""
+    schedule = schedule_of(NAMES[0])
+    nodes = replay(schedule).nodes
+    for node in range(8):
+        records = json.loads(switch_text(schedule, "json", node))
+        for action, total in (
+            ("send", nodes.sent_bytes[node]),
+            ("receive", nodes.received_bytes[node]),
+        ):
+            moved = sum(each["bytes"] for each in records if each["do"] == action)
+            assert moved == total
+        times = [each["time_ps"] for each in records]
+        assert times == sorted(times)
+
+
+def test_sonic_patches_of_switches() -> None:
+    """One patch a change, removals first, ports counted from 1."""
+    schedule = schedule_of("ocs-8/neighbours-8MB")
+    updates = json.loads(switch_text(schedule, "sonic-ocs"))
+    assert {update["switch"] for update in updates} <= set(range(4))
+    for update in updates:
+        kinds = [each["op"] for each in update["patch"]]
+        assert kinds == sorted(kinds, reverse=True)
+        for each in update["patch"]:
+            name = each["path"].removeprefix("/OCS_CROSS_CONNECT/")
+            one, other = name.split("-")
+            assert each["value"] == {"a_side": one, "b_side": other}
+            assert 1 <= int(one.removesuffix("A")) <= 8
+            assert 1 <= int(other.removesuffix("B")) <= 8
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "node", "says"),
+    [
+        ("ideal-switch-8/all-reduce-1MiB", "csv", None, "no circuits to switch"),
+        (NAMES[0], "sonic-ocs", None, "optical circuit switches"),
+        (NAMES[0], "json", 8, "no such node"),
+        (NAMES[0], "csv", 0, "written as json"),
+    ],
+)
+def test_what_cannot_be_written(
+    name: str, form: str, node: int | None, says: str
+) -> None:
+    """One error each."""
+    with pytest.raises(InputError, match=says):
+        switch_text(schedule_of(name), form, node)
