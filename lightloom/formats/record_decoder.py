@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 from typing import cast
 
 import msgspec
@@ -22,7 +24,7 @@ from lightloom.formats.schedule_records import (
 
 _INT64_MAX = 2**63 - 1
 
-_DECODER = msgspec.json.Decoder(Record)
+_DECODER = msgspec.json.Decoder(functools.reduce(operator.or_, RECORDS.values()))
 
 
 def decode_record(line: bytes, place: str) -> Record:

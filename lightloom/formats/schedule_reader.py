@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from lightloom.core.circuit import Circuits
+from lightloom.core.circuit import COLUMNS, Circuits
 from lightloom.core.columns import IntArray, Ragged, column
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.schedule import (
@@ -200,24 +200,15 @@ class _Assembly:
             "src": record.src,
             "dst": record.dst,
         }
-        if not isinstance(record.wavelengths, UnsetType):
-            columns["wavelengths"] = record.wavelengths
-        if not isinstance(record.route, UnsetType):
-            columns["route"] = record.route
-        plain: dict[str, IntArray] = {}
-        for name in ("direction", "transceiver", "multicast"):
-            values: list[int] | UnsetType = getattr(record, name)
-            if not isinstance(values, UnsetType):
-                columns[name] = values
-                plain[name] = np.array(values, dtype=np.int64)
+        packed: dict[str, Any] = {}
+        for each in COLUMNS:
+            values = getattr(record, each.name)
+            if values is not UNSET:
+                columns[each.name] = values
+                pack = Ragged.from_lists if each.ragged else column
+                packed[each.name] = pack(values)
         _row_count(columns, f"{place}: segment")
-        circuits = Circuits(
-            np.array(record.src, dtype=np.int64),
-            np.array(record.dst, dtype=np.int64),
-            _ragged(record.wavelengths),
-            _ragged(record.route),
-            **plain,
-        )
+        circuits = Circuits(column(record.src), column(record.dst), **packed)
         self._segments.append(Segment(record.plane, record.index, circuits))
 
     def _add_step(self, record: StepRecord, place: str) -> None:
@@ -304,8 +295,3 @@ def _spread(value: object, rows: int) -> IntArray:
     if value and isinstance(value[0], str):
         return column(_OPS[name] for name in value)
     return np.array(value, dtype=np.int64)
-
-
-def _ragged(rows: list[list[int]] | UnsetType) -> Ragged | None:
-    """Return a ragged column, or ``None`` where the fabric has none."""
-    return None if isinstance(rows, UnsetType) else Ragged.from_lists(rows)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 # msgspec reads the annotations when the classes are made.
+from lightloom.core.circuit import COLUMNS
 from lightloom.core.fabric import FabricTable
 from lightloom.core.task import Collective, Demand
 
@@ -18,6 +19,8 @@ SUPPORTED_VERSIONS = (1, 2)
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Column: TypeAlias = Int64 | list[Int64]
+_PLAIN = list[Int64] | UnsetType
+_LISTS = list[list[Int64]] | UnsetType
 OpName = Literal["copy", "reduce"]
 Parameter: TypeAlias = int | str | bool | list[int | str]
 StoredNumber: TypeAlias = int | tuple[int, int]
@@ -83,11 +86,22 @@ class SegmentRecord(
     index: Count
     src: list[Int64]
     dst: list[Int64]
-    wavelengths: list[list[Int64]] | UnsetType = UNSET
-    route: list[list[Int64]] | UnsetType = UNSET
-    direction: list[Int64] | UnsetType = UNSET
-    transceiver: list[Int64] | UnsetType = UNSET
-    multicast: list[Int64] | UnsetType = UNSET
+
+
+SegmentLine = cast(
+    "type[SegmentRecord]",
+    msgspec.defstruct(
+        "SegmentRecord",
+        [(each.name, _LISTS if each.ragged else _PLAIN, UNSET) for each in COLUMNS],
+        bases=(SegmentRecord,),
+        namespace={"__doc__": SegmentRecord.__doc__},
+        frozen=True,
+        forbid_unknown_fields=True,
+        tag_field="record",
+        tag="segment",
+    ),
+)
+"""A segment with the columns of `lightloom.core.circuit`, any of them unset."""
 
 
 class StepRecord(
@@ -165,12 +179,12 @@ class FooterRecord(
 Record: TypeAlias = HeaderRecord | SegmentRecord | StepRecord | FooterRecord
 RECORDS: dict[str, type[Record]] = {
     "header": HeaderRecord,
-    "segment": SegmentRecord,
+    "segment": SegmentLine,
     "step": StepRecord,
     "footer": FooterRecord,
 }
 NEW_KEYS: dict[type[Record], tuple[str, ...]] = {
-    SegmentRecord: ("transceiver", "multicast"),
+    SegmentLine: tuple(each.name for each in COLUMNS if each.since > 1),
     FooterRecord: ("objectives",),
 }
 """Keys that version 1 does not know."""

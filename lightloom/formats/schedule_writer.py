@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from lightloom import __version__
+from lightloom.core.circuit import COLUMNS
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import FluidTransfers, Op
 from lightloom.core.task import Collective
@@ -22,6 +23,7 @@ from lightloom.formats.schedule_records import (
     OpName,
     Parameter,
     Record,
+    SegmentLine,
     SegmentRecord,
     StepRecord,
 )
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lightloom.core.columns import IntArray, Ragged
+    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule, Segment, StepPart
     from lightloom.core.task import Task
 
@@ -138,25 +140,18 @@ def _task(task: Task) -> dict[str, dict[str, object]]:
 
 def _segment(segment: Segment) -> SegmentRecord:
     circuits = segment.circuits
-    return SegmentRecord(
+    columns: dict[str, Any] = {}
+    for each in COLUMNS:
+        values = getattr(circuits, each.name)
+        if values is not None:
+            columns[each.name] = values.to_lists() if each.ragged else values.tolist()
+    return SegmentLine(
         plane=int(segment.plane),
         index=int(segment.index),
         src=circuits.src.tolist(),
         dst=circuits.dst.tolist(),
-        wavelengths=_lists(circuits.wavelengths),
-        route=_lists(circuits.route),
-        direction=_plain(circuits.direction),
-        transceiver=_plain(circuits.transceiver),
-        multicast=_plain(circuits.multicast),
+        **columns,
     )
-
-
-def _plain(column: IntArray | None) -> list[int] | UnsetType:
-    return UNSET if column is None else column.tolist()
-
-
-def _lists(rows: Ragged | None) -> list[list[int]] | UnsetType:
-    return UNSET if rows is None else rows.to_lists()
 
 
 def _step(part: StepPart) -> StepRecord:

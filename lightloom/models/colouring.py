@@ -38,8 +38,7 @@ def build_colouring(fabric: Lightpath, circuits: Circuits) -> Model:
     -----
     Infeasible means that these routes cannot be lit in one round; others may.
     """
-    assert circuits.route is not None
-    routes = [tuple(route) for route in circuits.route.to_lists()]
+    routes = [tuple(route) for route in circuits.lists("route").to_lists()]
     model = pyo.ConcreteModel("colouring")
     model.question = routes
     colours = range(fabric.lasers)

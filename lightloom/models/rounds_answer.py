@@ -167,11 +167,9 @@ def _same(one: Circuits, other: Circuits) -> bool:
 
 
 def _rows(circuits: Circuits) -> tuple[object, ...]:
-    assert circuits.wavelengths is not None
-    assert circuits.route is not None
     return (
         circuits.src.tolist(),
         circuits.dst.tolist(),
-        circuits.wavelengths.to_lists(),
-        circuits.route.to_lists(),
+        circuits.lists("wavelengths").to_lists(),
+        circuits.lists("route").to_lists(),
     )

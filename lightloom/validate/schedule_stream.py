@@ -162,7 +162,7 @@ class _Walk:
             yield from resources.check(self._fabric, segment, inspection.sound)
             if segment.circuits.multicast is not None:
                 rows = np.flatnonzero(inspection.sound)
-                self._shared = circuits.take(segment.circuits, rows)
+                self._shared = segment.circuits.take(rows)
 
     def _step(self, part: StepPart) -> Iterator[Violation]:
         """Check a step, or a part of one."""

@@ -166,10 +166,8 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
         """Yield circuits whose route is no simple path or whose wavelengths are off."""
-        assert circuits.wavelengths is not None
-        assert circuits.route is not None
         yield from self._wavelength_faults(circuits)
-        route = circuits.route
+        route = circuits.lists("route")
         for row in np.flatnonzero(route.lengths < 2).tolist():
             message = f"the route has {len(route[row])} nodes, fewer than two"
             yield CircuitFault("route-is-path", row, message)
@@ -199,8 +197,7 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             yield CircuitFault("route-is-simple", row, message)
 
     def _wavelength_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
-        wavelengths = circuits.wavelengths
-        assert wavelengths is not None
+        wavelengths = circuits.lists("wavelengths")
         for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
             yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
         outside = (wavelengths.values < 0) | (wavelengths.values >= self.lasers)
@@ -227,9 +224,8 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def usage(self, circuits: Circuits) -> Usage:
         """Return the lasers, photodiodes and waveguides of well-formed circuits."""
-        wavelengths, route = circuits.wavelengths, circuits.route
-        assert wavelengths is not None
-        assert route is not None
+        wavelengths = circuits.lists("wavelengths")
+        route = circuits.lists("route")
         lit = wavelengths.row_of_value
         laser = circuits.src[lit] * self.lasers + wavelengths.values
         photodiode = circuits.dst[lit] * self.lasers + wavelengths.values
@@ -278,8 +274,9 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
         """Return the rate of each circuit: its wavelengths times the rate of one."""
-        assert circuits.wavelengths is not None
-        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+        return (
+            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
+        )
 
 
 FABRIC = FabricKind("lightpath", Lightpath)

@@ -192,8 +192,7 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
         """Yield transceivers there are not, and multicast on several wavelengths."""
-        assert circuits.transceiver is not None
-        used = circuits.transceiver
+        used = circuits.column("transceiver")
         for row in np.flatnonzero((used < 0) | (used >= self.groups)).tolist():
             message = f"transceiver {used[row]}, allowed 0 to {self.groups - 1}"
             yield CircuitFault("transceiver-range", row, message)
@@ -241,8 +240,7 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         of a subnet, but for the crossbars of ``route-and-switch``, whose inputs have
         one output.
         """
-        assert circuits.transceiver is not None
-        src, dst, used = circuits.src, circuits.dst, circuits.transceiver
+        src, dst, used = circuits.src, circuits.dst, circuits.column("transceiver")
         size = self.racks * self.nodes_per_rack
         subnet = (src // size * self.groups + dst // size) * self.groups + used
         subnet = subnet * self._per_subnet + self._in_subnet(src, dst)

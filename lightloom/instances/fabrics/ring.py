@@ -133,9 +133,8 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
         """Yield circuits whose wavelengths or direction are off, or that go too far."""
-        wavelengths, direction = circuits.wavelengths, circuits.direction
-        assert wavelengths is not None
-        assert direction is not None
+        wavelengths = circuits.lists("wavelengths")
+        direction = circuits.column("direction")
         for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
             yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
         outside = (wavelengths.values < 0) | (wavelengths.values >= self.wavelengths)
@@ -164,9 +163,8 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def usage(self, circuits: Circuits) -> Usage:
         """Return the lasers, photodiodes and spans of well-formed circuits."""
-        wavelengths, direction = circuits.wavelengths, circuits.direction
-        assert wavelengths is not None
-        assert direction is not None
+        wavelengths = circuits.lists("wavelengths")
+        direction = circuits.column("direction")
         lit, colour = wavelengths.row_of_value, wavelengths.values
         ends = self.nodes * self.ports_per_node
         port = (direction[lit] % self.transceivers) * self.wavelengths + colour
@@ -211,8 +209,9 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
         """Return the rate of each circuit: its wavelengths times the rate of one."""
-        assert circuits.wavelengths is not None
-        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+        return (
+            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
+        )
 
 
 FABRIC = FabricKind("ring", Ring)

@@ -152,8 +152,7 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
         """Yield circuits that leave their ring, or that it could not carry."""
-        direction = circuits.direction
-        assert direction is not None
+        direction = circuits.column("direction")
         axis = direction // 2
         astray = (axis < 0) | (axis > 1) | (direction % 2 >= self.directions)
         ways = [way for way in range(4) if way % 2 < self.directions]
@@ -180,10 +179,9 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     def usage(self, circuits: Circuits) -> Usage:
         """Return the lasers, photodiodes and spans of well-formed circuits."""
-        assert circuits.direction is not None
         taken, first = [], 0
         for which, ring in enumerate(self.rings):
-            rows = np.flatnonzero(circuits.direction // 2 == which)
+            rows = np.flatnonzero(circuits.column("direction") // 2 == which)
             usage = ring.usage(self._along(circuits, rows, which))
             size = _resources(ring)
             circuit = rows[usage.circuit]
@@ -209,8 +207,9 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
         """Return the rate of each circuit: its wavelengths times the rate of one."""
-        assert circuits.wavelengths is not None
-        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+        return (
+            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
+        )
 
     # -- rings -----------------------------------------------------------------
 
@@ -226,11 +225,11 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     def _along(self, circuits: Circuits, rows: IntArray, which: int) -> Circuits:
         """Return some circuits as circuits between places of their rings."""
-        assert circuits.wavelengths is not None
-        assert circuits.direction is not None
         src, dst = (self.line(ends[rows], 1 - which) for ends in _ends(circuits))
-        wavelengths = circuits.wavelengths.take(rows)
-        return Circuits(src, dst, wavelengths, direction=circuits.direction[rows] % 2)
+        wavelengths = circuits.lists("wavelengths").take(rows)
+        return Circuits(
+            src, dst, wavelengths, direction=circuits.column("direction")[rows] % 2
+        )
 
     def _place(self, resource: int) -> tuple[int, int, int]:
         """Return axis, row or column, and number on its ring of a resource."""

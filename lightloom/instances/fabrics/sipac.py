@@ -200,8 +200,7 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
         """Yield circuits that no switch, ring or laser could make."""
-        wavelengths = circuits.wavelengths
-        assert wavelengths is not None
+        wavelengths = circuits.lists("wavelengths")
         src, dst = circuits.src, circuits.dst
         for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
             yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
@@ -244,8 +243,7 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         A photodiode is a wavelength of an output bus. A multicast circuit takes its
         lasers once, for the first of its rows.
         """
-        wavelengths = circuits.wavelengths
-        assert wavelengths is not None
+        wavelengths = circuits.lists("wavelengths")
         lit, colour = wavelengths.row_of_value, wavelengths.values
         level = self.level_of(circuits.src, circuits.dst)
         ends = self.node_count * self.lasers_per_node
@@ -279,8 +277,9 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
         """Return the rate of each circuit: its wavelengths times the rate of one."""
-        assert circuits.wavelengths is not None
-        return circuits.wavelengths.lengths * self.bits_per_second_per_wavelength
+        return (
+            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
+        )
 
 
 FABRIC = FabricKind("sipac", Sipac)

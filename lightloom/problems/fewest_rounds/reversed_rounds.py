@@ -62,9 +62,7 @@ def _reversed(one: RoundAnswer) -> RoundAnswer:
 
 def _turned(circuits: Circuits) -> Circuits:
     """Return circuits from their destinations to their sources, sorted again."""
-    assert circuits.wavelengths is not None
-    assert circuits.route is not None
-    routes = [route[::-1] for route in circuits.route.to_lists()]
+    routes = [route[::-1] for route in circuits.lists("route").to_lists()]
     rows = sorted(
         range(len(routes)),
         key=lambda row: (routes[row][0], routes[row][-1], routes[row]),
@@ -73,6 +71,6 @@ def _turned(circuits: Circuits) -> Circuits:
     return Circuits(
         circuits.dst[order],
         circuits.src[order],
-        circuits.wavelengths.take(order),
+        circuits.lists("wavelengths").take(order),
         Ragged.from_lists(routes).take(order),
     )

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.circuit import Circuits
-from lightloom.core.columns import Ragged
+from lightloom.core.circuit import COLUMNS, join_circuits
 from lightloom.core.errors import InputError
 from lightloom.replay.clock.row_order import stable_order
 from lightloom.replay.clock.transfer_rows import INT64_MAX, group_sums, run_starts
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray, Ragged
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.schedule import Segment
 
@@ -153,9 +153,8 @@ def _check_columns(fabric: CircuitFabric, segment: Segment) -> None:
     """Raise if a segment lacks a column, or names a node outside the fabric."""
     circuits = segment.circuits
     where = f"plane {segment.plane}, segment {segment.index}"
-    for name in ("wavelengths", "route", "direction", "transceiver"):
-        column = getattr(circuits, name)
-        if name in fabric.circuit_columns and column is None:
+    for name in _paths_columns(fabric):
+        if getattr(circuits, name) is None:
             raise InputError(f"circuits without {name}", where=where)
     for nodes in (circuits.src, circuits.dst):
         outside = nodes[(nodes < 0) | (nodes >= fabric.node_count)]
@@ -187,40 +186,16 @@ def _check_rates(rate: IntArray, first: IntArray) -> None:
         raise InputError(what, where="segments")
 
 
+def _paths_columns(fabric: CircuitFabric) -> list[str]:
+    """Return the columns of a fabric in which light paths differ."""
+    has = fabric.circuit_columns
+    return [each.name for each in COLUMNS if each.name in has and not each.optional]
+
+
 def _joined(fabric: CircuitFabric, segments: Sequence[Segment]) -> Circuits:
     """Return the circuits of segments laid end to end."""
-    all_circuits = [segment.circuits for segment in segments]
-    ragged = {
-        name: _joined_ragged([getattr(circuits, name) for circuits in all_circuits])
-        for name in ("wavelengths", "route")
-        if name in fabric.circuit_columns
-    }
-    plain = {
-        name: _joined_plain([getattr(circuits, name) for circuits in all_circuits])
-        for name in ("direction", "transceiver")
-        if name in fabric.circuit_columns
-    }
-    return Circuits(
-        _joined_plain([circuits.src for circuits in all_circuits]),
-        _joined_plain([circuits.dst for circuits in all_circuits]),
-        wavelengths=ragged.get("wavelengths"),
-        route=ragged.get("route"),
-        direction=plain.get("direction"),
-        transceiver=plain.get("transceiver"),
-    )
-
-
-def _joined_plain(columns: list[IntArray]) -> IntArray:
-    """Return columns laid end to end."""
-    return np.concatenate([np.empty(0, np.int64), *columns])
-
-
-def _joined_ragged(columns: list[Ragged]) -> Ragged:
-    """Return ragged columns laid end to end."""
-    return Ragged.from_lengths(
-        _joined_plain([column.lengths for column in columns]),
-        _joined_plain([column.values for column in columns]),
-    )
+    every = [segment.circuits for segment in segments]
+    return join_circuits(every, _paths_columns(fabric))
 
 
 def _changed(
@@ -253,19 +228,30 @@ def _changed(
 
 def _light_paths(circuits: Circuits) -> tuple[IntArray, IntArray]:
     """Return (circuit, id of its way and wavelength), one row per wavelength."""
-    route_id = np.zeros(len(circuits), dtype=np.int64)
-    if circuits.route is not None:
-        ids: dict[bytes, int] = {}
-        data, ends = circuits.route.values.tobytes(), circuits.route.offsets * 8
-        bounds = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        route_id[:] = [ids.setdefault(data[a:b], len(ids)) for a, b in bounds]
-    for column in (circuits.direction, circuits.transceiver):
-        if column is not None:
-            _, route_id = np.unique(route_id, return_inverse=True)
-            _, way = np.unique(column, return_inverse=True)
-            route_id = route_id * len(circuits) + way
-    if circuits.wavelengths is None:
-        return np.arange(len(circuits), dtype=np.int64), route_id
-    circuit = circuits.wavelengths.row_of_value
-    names, wavelength = np.unique(circuits.wavelengths.values, return_inverse=True)
-    return circuit, route_id[circuit] * len(names) + wavelength
+    way = np.zeros(len(circuits), dtype=np.int64)
+    circuit, path = np.arange(len(circuits), dtype=np.int64), way
+    for each in COLUMNS:
+        values = getattr(circuits, each.name)
+        if values is None or each.optional or each.each:
+            continue
+        _, way = np.unique(way, return_inverse=True)
+        kind = _list_ids(values) if each.ragged else values
+        _, kind = np.unique(kind, return_inverse=True)
+        way = way * len(circuits) + kind
+        path = way
+    for each in COLUMNS:
+        values = getattr(circuits, each.name)
+        if values is not None and each.each:
+            circuit = values.row_of_value
+            names, one = np.unique(values.values, return_inverse=True)
+            path = way[circuit] * len(names) + one
+    return circuit, path
+
+
+def _list_ids(lists: Ragged) -> IntArray:
+    """Return a number for each list, the same where lists are the same."""
+    ids: dict[bytes, int] = {}
+    data, ends = lists.values.tobytes(), lists.offsets * 8
+    bounds = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    numbers = [ids.setdefault(data[a:b], len(ids)) for a, b in bounds]
+    return np.array(numbers, dtype=np.int64)

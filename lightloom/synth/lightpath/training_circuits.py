@@ -113,11 +113,11 @@ def _one_each(fabric: Lightpath, demand: Demand, capacity: np.ndarray) -> Circui
             allowed=problem.allowed,
             fix="more waveguides or lasers, or fewer devices that share the model",
         ) from problem
-    assert lit.wavelengths is not None
-    assert lit.route is not None
     tiles = LitTiles(fabric)
     for route, wavelength in zip(
-        lit.route.to_lists(), lit.wavelengths.values.tolist(), strict=True
+        lit.lists("route").to_lists(),
+        lit.lists("wavelengths").values.tolist(),
+        strict=True,
     ):
         tiles.light(route, wavelength)
     tiles.fill(src, dst, size_bytes)

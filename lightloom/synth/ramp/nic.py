@@ -192,12 +192,11 @@ def _instructions(
     fabric, team = job.team.fabric, job.team
     count = per_pair(fabric.groups, team.shape, phase.step)
     rows = circuits(team, phase)
-    assert rows.transceiver is not None
     sends = rows.src == node
     sizes = -(-np.repeat(_pair_bytes(job, phase), count) // count)
     columns = (
         sends.tolist(),
-        rows.transceiver.tolist(),
+        rows.column("transceiver").tolist(),
         fabric.wavelength(rows.src, rows.dst).tolist(),
         _places(fabric, np.where(sends, rows.dst, rows.src)),
         sizes.tolist(),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.circuit import Circuits
+from lightloom.core.circuit import Circuits, join_circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.task import Demand
@@ -75,7 +75,9 @@ def grid_circuits(
                         fix=problem.fix,
                     ) from problem
             found.append(_placed(fabric, which, line, known[which, part]))
-    return _joined(found)
+    joined = join_circuits(found, ("wavelengths", "direction"))
+    order = np.lexsort((joined.column("direction"), joined.dst, joined.src))
+    return joined.take(order)
 
 
 def _parts(
@@ -93,29 +95,12 @@ def _parts(
 
 def _placed(fabric: Ring2d, axis: int, line: int, circuits: Circuits) -> Circuits:
     """Return circuits between places of a ring as circuits between nodes."""
-    assert circuits.direction is not None
     stride, first = (fabric.cols, line) if axis else (1, line * fabric.cols)
     return Circuits(
         first + stride * circuits.src,
         first + stride * circuits.dst,
         circuits.wavelengths,
-        direction=circuits.direction + 2 * axis,
-    )
-
-
-def _joined(parts: list[Circuits]) -> Circuits:
-    columns = zip(
-        *((each.src, each.dst, each.direction) for each in parts), strict=True
-    )
-    src, dst, direction = (np.concatenate(each) for each in columns)
-    lit = [each.wavelengths for each in parts if each.wavelengths is not None]
-    wavelengths = Ragged.from_lengths(
-        np.concatenate([each.lengths for each in lit]),
-        np.concatenate([each.values for each in lit]),
-    )
-    order = np.lexsort((direction, dst, src))
-    return Circuits(
-        src[order], dst[order], wavelengths.take(order), direction=direction[order]
+        direction=circuits.column("direction") + 2 * axis,
     )
 
 

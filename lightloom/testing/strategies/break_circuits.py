@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lightloom.core.circuit import Circuits
-from lightloom.core.columns import Ragged
+from lightloom.core.circuit import COLUMNS, Circuits, join_circuits
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.schedule import SealedSchedule
 from lightloom.testing.strategies.candidate_circuits import (
@@ -22,7 +21,6 @@ from lightloom.testing.strategies.candidate_circuits import (
     wavelength_count,
 )
 from lightloom.testing.strategies.mutation import with_circuits
-from lightloom.validate.checks.circuits import take
 
 if TYPE_CHECKING:
     import random
@@ -126,7 +124,7 @@ def _with_end(
         return None
     circuits = whole.segments[number].circuits
     row = rng.randrange(len(circuits))
-    more = take(circuits, np.array([row], dtype=np.int64))
+    more = circuits.take(np.array([row], dtype=np.int64))
     end = more.src if rule == "self-circuit" else more.src * 0 + fabric.node_count
     wider = _joined(circuits, replace(more, dst=end))
     return rule, with_circuits(whole, number, wider)
@@ -139,7 +137,8 @@ def missing_column(
     number = _some_segment(whole, rng)
     if number is None or not isinstance(fabric, CircuitFabric):
         return None
-    names = [name for name in fabric.circuit_columns if name != "multicast"]
+    names = [each.name for each in COLUMNS if not each.optional]
+    names = [name for name in names if name in fabric.circuit_columns]
     if not names:
         return None
     bare: dict[str, Any] = {rng.choice(names): None}
@@ -167,7 +166,7 @@ def dropped_circuit(
     number, (src, dst) = rng.choice(uses)
     circuits = whole.segments[number].circuits
     kept = np.flatnonzero((circuits.src != src) | (circuits.dst != dst))
-    return "circuit-held", with_circuits(whole, number, take(circuits, kept))
+    return "circuit-held", with_circuits(whole, number, circuits.take(kept))
 
 
 def _some_segment(whole: SealedSchedule, rng: random.Random) -> int | None:
@@ -177,25 +176,13 @@ def _some_segment(whole: SealedSchedule, rng: random.Random) -> int | None:
 
 
 def _joined(held: Circuits, more: Circuits) -> Circuits:
-    """Return circuits and more of them."""
-
-    def plain(name: str) -> np.ndarray | None:
-        mine, other = getattr(held, name), getattr(more, name)
-        return None if mine is None else np.concatenate([mine, other])
-
-    def ragged(mine: Ragged | None, other: Ragged | None) -> Ragged | None:
-        if mine is None or other is None:
-            return None
-        return Ragged.from_lists([*mine.to_lists(), *other.to_lists()])
-
-    return Circuits(
-        np.concatenate([held.src, more.src]),
-        np.concatenate([held.dst, more.dst]),
-        ragged(held.wavelengths, more.wavelengths),
-        ragged(held.route, more.route),
-        plain("direction"),
-        plain("transceiver"),
-    )
+    """Return circuits and more of them, none of several destinations."""
+    names = [
+        each.name
+        for each in COLUMNS
+        if not each.optional and getattr(held, each.name) is not None
+    ]
+    return join_circuits([held, more], names)
 
 
 def _chosen(

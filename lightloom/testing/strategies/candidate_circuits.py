@@ -6,11 +6,11 @@ import functools
 import itertools
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from lightloom.core.circuit import ALONE, Circuits
+from lightloom.core.circuit import ALONE, COLUMNS, Circuits
 from lightloom.core.columns import Ragged, column
 from lightloom.core.fabric import CircuitFabric, PacketFabric
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -41,19 +41,17 @@ class LightPath:
 
 def circuits_of(fabric: CircuitFabric, paths: Sequence[LightPath]) -> Circuits:
     """Return light paths as columns, those that the fabric has."""
-    has = fabric.circuit_columns
-    lit = Ragged.from_lists([path.wavelengths for path in paths])
-    routes = Ragged.from_lists([path.route for path in paths])
-    shared = column(path.multicast for path in paths)
-    return Circuits(
-        column(path.src for path in paths),
-        column(path.dst for path in paths),
-        lit if "wavelengths" in has else None,
-        routes if "route" in has else None,
-        column(path.direction for path in paths) if "direction" in has else None,
-        column(path.transceiver for path in paths) if "transceiver" in has else None,
-        shared if (shared != ALONE).any() else None,
-    )
+    columns: dict[str, Any] = {}
+    for each in COLUMNS:
+        values = [getattr(path, each.name) for path in paths]
+        wanted = each.name in fabric.circuit_columns
+        if each.optional:
+            wanted = any(value != ALONE for value in values)
+        if wanted:
+            pack = Ragged.from_lists if each.ragged else column
+            columns[each.name] = pack(values)
+    src, dst = (column(getattr(path, end) for path in paths) for end in ("src", "dst"))
+    return Circuits(src, dst, **columns)
 
 
 def faults_of(fabric: CircuitFabric, paths: Sequence[LightPath]) -> list[set[str]]:

@@ -125,11 +125,9 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[CongestionQuestion, 
         message = "congestion is that of light paths that are all held at once"
         raise InapplicableError(message)
     circuits = schedule.segments[0].circuits
-    assert circuits.wavelengths is not None
-    assert circuits.route is not None
-    row = circuits.wavelengths.row_of_value
+    row = circuits.lists("wavelengths").row_of_value
     question = CongestionQuestion(fabric, circuits.src[row], circuits.dst[row])
-    value, _ = congestion_of(fabric, circuits.route.take(row))
+    value, _ = congestion_of(fabric, circuits.lists("route").take(row))
     return question, value
 
 

@@ -89,9 +89,8 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[RoundsQuestion, int]
 def _circuits(segment: Segment, nodes: int) -> tuple[IntArray, IntArray]:
     """Return the pairs of a segment, sorted, and the wavelengths of each."""
     circuits = segment.circuits
-    assert circuits.wavelengths is not None
     pair = circuits.src * nodes + circuits.dst
-    return _by_pair(pair, circuits.wavelengths.lengths)
+    return _by_pair(pair, circuits.lists("wavelengths").lengths)
 
 
 def _by_pair(pair: IntArray, amount: IntArray) -> tuple[IntArray, IntArray]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.core.circuit import Circuits
+from lightloom.core.circuit import COLUMNS
 from lightloom.core.violation import Violation
 from lightloom.validate.checks.multicast_rows import misplaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.circuit import Circuits
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.schedule import Schedule, Segment
 
@@ -80,13 +80,13 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
         found.append(Violation("self-circuit", None, f"{name}, row {row}", message))
     sound &= ~outside & ~own
     placed = np.flatnonzero(sound)
-    for row in placed[misplaced(take(circuits, placed))].tolist():
+    for row in placed[misplaced(circuits.take(placed))].tolist():
         sound[row] = False
         where = f"{name}, circuit {src[row]} -> {dst[row]}"
         found.append(Violation("multicast-circuit", None, where, _ONE_CIRCUIT))
     readable = np.flatnonzero(sound)
     seen: set[tuple[str, int]] = set()
-    for fault in fabric.circuit_faults(take(circuits, readable)):
+    for fault in fabric.circuit_faults(circuits.take(readable)):
         row = int(readable[fault.row])
         sound[row] = False
         if (fault.rule, row) not in seen:
@@ -96,34 +96,15 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
     return Inspection(tuple(found), sound)
 
 
-def take(circuits: Circuits, rows: IntArray) -> Circuits:
-    """Return the given rows of well-shaped circuits."""
-    return Circuits(
-        circuits.src[rows],
-        circuits.dst[rows],
-        None if circuits.wavelengths is None else circuits.wavelengths.take(rows),
-        None if circuits.route is None else circuits.route.take(rows),
-        None if circuits.direction is None else circuits.direction[rows],
-        None if circuits.transceiver is None else circuits.transceiver[rows],
-        None if circuits.multicast is None else circuits.multicast[rows],
-    )
-
-
 def _columns(fabric: CircuitFabric, circuits: Circuits) -> str:
     """Return what is wrong with the columns, or ''."""
     rows = len(circuits.src)
     if len(circuits.dst) != rows:
         return f"{rows} sources, but {len(circuits.dst)} destinations"
-    columns = {
-        "wavelengths": circuits.wavelengths,
-        "route": circuits.route,
-        "direction": circuits.direction,
-        "transceiver": circuits.transceiver,
-        "multicast": circuits.multicast,
-    }
-    for name, column in columns.items():
+    for each in COLUMNS:
+        name, column = each.name, getattr(circuits, each.name)
         known = name in fabric.circuit_columns
-        wanted = known and name != "multicast"
+        wanted = known and not each.optional
         if (column is None and wanted) or (column is not None and not known):
             verb = "needs" if wanted else "has no"
             return f"a {fabric.kind} fabric {verb} column {name}"

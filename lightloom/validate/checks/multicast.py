@@ -10,7 +10,7 @@ from lightloom.core.circuit import ALONE
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import Transfers
 from lightloom.core.violation import Violation
-from lightloom.validate.checks.circuits import inspect, take
+from lightloom.validate.checks.circuits import inspect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
             continue
         sound = inspect(fabric, segment).sound
         if sound is not None:
-            circuits = take(segment.circuits, np.flatnonzero(sound))
+            circuits = segment.circuits.take(np.flatnonzero(sound))
             shared.setdefault((segment.plane, segment.index), circuits)
     for part in schedule.parts:
         held = shared.get((part.plane, part.segment))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.core.circuit import ALONE
+from lightloom.core.circuit import ALONE, COLUMNS
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
@@ -27,10 +27,10 @@ def misplaced(circuits: Circuits) -> npt.NDArray[np.bool_]:
     wrong |= ids < ALONE
     lead = circuits.transmissions()
     wrong |= circuits.src != circuits.src[lead]
-    if circuits.transceiver is not None:
-        wrong |= circuits.transceiver != circuits.transceiver[lead]
-    if circuits.wavelengths is not None:
-        wrong |= _differ(circuits.wavelengths, lead)
+    for each in COLUMNS:
+        values = getattr(circuits, each.name)
+        if each.by_source and values is not None:
+            wrong |= _differ(values, lead) if each.ragged else values != values[lead]
     shared = np.flatnonzero(ids > ALONE)
     order = shared[np.lexsort((shared, circuits.dst[shared], lead[shared]))]
     same = lead[order][1:] == lead[order][:-1]

@@ -8,7 +8,6 @@ import numpy as np
 
 from lightloom.core.distinct import distinct
 from lightloom.core.violation import Violation
-from lightloom.validate.checks.circuits import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +37,7 @@ def check(
         nothing.
     """
     rows = np.flatnonzero(sound)
-    usage = fabric.usage(take(segment.circuits, rows))
+    usage = fabric.usage(segment.circuits.take(rows))
     if not len(usage.resource):
         return
     order = np.argsort(usage.resource, kind="stable")
