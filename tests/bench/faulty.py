@@ -84,7 +84,7 @@ def hog(instance: Instance, seed: int) -> ProblemAnswer:
 def sleeper(instance: Instance, seed: int) -> ProblemAnswer:
     """Take all the time there is."""
     del instance, seed
-    time.sleep(600)
+    time.sleep(3600)
     raise AssertionError
 
 
@@ -106,7 +106,7 @@ def kills_its_worker(instance: Instance, seed: int) -> ProblemAnswer:
     """Kill the worker that this run belongs to, every time."""
     del instance, seed
     _kill_worker()
-    time.sleep(600)
+    time.sleep(3600)
     raise AssertionError
 
 

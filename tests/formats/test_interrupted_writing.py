@@ -191,8 +191,17 @@ def _in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
+
+
+def _error(stderr: str) -> str:
+    """Return the one line about an error; a slow machine shows progress before it."""
+    *before, last = stderr.splitlines()
+    assert all(line.startswith("lightloom: synth: ") for line in before), stderr
+    start = "lightloom: error: "
+    assert last.startswith(start)
+    return last.removeprefix(start)
 
 
 @pytest.fixture
@@ -220,9 +229,7 @@ def test_a_full_disk(mountable: Path, name: str) -> None:
     done = _in_namespace(script, mountable)
     assert done.stdout == "exit 2\nall\n"
     where = mountable / name
-    assert done.stderr == (
-        f"lightloom: error: {where}: cannot write: No space left on device\n"
-    )
+    assert _error(done.stderr) == f"{where}: cannot write: No space left on device"
 
 
 def test_a_disk_that_is_read_only(mountable: Path) -> None:
@@ -232,9 +239,8 @@ def test_a_disk_that_is_read_only(mountable: Path) -> None:
     )
     done = _in_namespace(script, mountable)
     assert done.stdout == "exit 2\n"
-    assert done.stderr == (
-        f"lightloom: error: {mountable / 'out'}: cannot write: Read-only file system\n"
-    )
+    where = mountable / "out"
+    assert _error(done.stderr) == f"{where}: cannot write: Read-only file system"
 
 
 @pytest.mark.parametrize("way", ["device", "stdout"])
@@ -247,8 +253,8 @@ def test_a_device_that_is_full(way: str) -> None:
             stdout=full if way == "stdout" else subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=60,
+            text=True,
+            timeout=600,
         )
     assert done.returncode == 2
-    assert done.stderr.count(b"\n") == 1
-    assert b"no space left" in done.stderr.lower()
+    assert "no space left" in _error(done.stderr).lower()

@@ -98,7 +98,7 @@ def test_without_licence(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_usable_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking for a solver that is not installed says which extra to install."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(SolverUnavailableError, match=r'"lightloom\[gurobi\]"'):
+    with pytest.raises(SolverUnavailableError, match=r"'lightloom\[gurobi\]'"):
         usable("gurobi")
 
 

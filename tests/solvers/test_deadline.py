@@ -22,19 +22,20 @@ def test_a_block_that_takes_too_long_is_left() -> None:
         pytest.raises(TimeIsOverError, match="over while it slept"),
         deadline(0.05, "it slept"),
     ):
-        time.sleep(10)
-    assert time.monotonic() - start < 5
+        time.sleep(3600)
+    assert time.monotonic() - start < 3600
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_a_block_that_is_in_time() -> None:
     """It ends as it would; the alarm does not ring later."""
-    with deadline(0.05, "it was quick"):
-        done = True
-    with deadline(None, "there was no limit"):
-        time.sleep(0.1)
+    with deadline(600.0, "it was quick"):
+        done = signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0)
     assert done
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with deadline(None, "there was no limit"):
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_no_time_at_all() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
-from lightloom.synth.ring.linear_program import linear_program
+from lightloom.synth.ring.linear_program import integer_point, linear_program
 from lightloom.synth.ring.pricing import PricedLaps
 from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ring.pricing import FloatArray
 
 _SOLVER = "highs"
-_PACKER = "cp-sat"
 _CONFLICTS = 20_000
 _PACKING = 0.4
 """Most work of a packing, in CP-SAT's own reproducible seconds."""
@@ -106,7 +105,7 @@ class PriceSearch:
         """Return the way and the wavelength of so many circuits, if laps hold them.
 
         Only laps that have been dearest at some prices are tried, some more of them
-        at prices drawn anew: CP-SAT, its work limited, says how often each is used.
+        at prices drawn anew: a solver, its work limited, says how often each is used.
         Fibres are packed by themselves. Deterministic for a seed.
         """
         rng = np.random.default_rng(seed)
@@ -131,10 +130,8 @@ class PriceSearch:
         )
         limit = {"max_deterministic_time": _PACKING}
         options = SolveOptions(seed=seed, node_limit=_CONFLICTS, extra=limit)
-        answer = solve_in_child(SOLVERS[_PACKER], form, options)
-        if answer.values is None:
-            return None
-        return self._circuits(np.rint(answer.values).astype(np.int64), counts)
+        uses = integer_point(form, options)
+        return None if uses is None else self._circuits(uses, counts)
 
     def _circuits(self, uses: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
         """Return laps in use as circuits, without those that are too many."""

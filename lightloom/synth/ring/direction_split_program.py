@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.solvers import SOLVERS, SolveOptions
-from lightloom.solvers.child import solve_in_child
+from lightloom.solvers import SolveOptions
 from lightloom.synth.ring.arcs import crossings
-from lightloom.synth.ring.linear_program import linear_program
+from lightloom.synth.ring.linear_program import integer_point, linear_program
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.arcs import RingWays
 
-_SOLVER = "cp-sat"
 _WORK = 0.1
 """Most work of a split, in CP-SAT's own reproducible seconds."""
 
@@ -24,7 +22,7 @@ _WORK = 0.1
 def solved_split(
     fabric: Ring, ways: RingWays, counts: IntArray, seed: int
 ) -> IntArray | None:
-    """Return the circuits of each way, if CP-SAT finds a split that fits all spans.
+    """Return the circuits of each way, if a solver finds a split that fits all spans.
 
     Parameters
     ----------
@@ -54,7 +52,4 @@ def solved_split(
         integral=True,
     )
     options = SolveOptions(seed=seed, extra={"max_deterministic_time": _WORK})
-    answer = solve_in_child(SOLVERS[_SOLVER], form, options)
-    if answer.values is None:
-        return None
-    return np.rint(answer.values).astype(np.int64)
+    return integer_point(form, options)

@@ -6,11 +6,43 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.solvers import SOLVERS, SolveOptions
+from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.synth.ring.pricing import FloatArray
+
+
+_MOST_NODES = 50
+"""Most nodes of HiGHS, where it stands in for CP-SAT."""
+
+
+def integer_point(form: StandardForm, options: SolveOptions) -> IntArray | None:
+    """Return a point of an integer program, if one is found within some work.
+
+    CP-SAT finds it, whose conflicts and reproducible seconds can be limited. Where
+    OR-Tools is not installed HiGHS does, which finds less.
+
+    Parameters
+    ----------
+    form
+        The program.
+    options
+        For CP-SAT; HiGHS takes the seed.
+
+    Returns
+    -------
+    Shape (columns,), ``None`` if there is none or none was found; the same arguments
+    have one answer by one solver.
+    """
+    adapter = SOLVERS["cp-sat"]
+    if not adapter.status().availability:
+        adapter = SOLVERS["highs"]
+        options = SolveOptions(seed=options.seed, node_limit=_MOST_NODES)
+    answer = solve_in_child(adapter, form, options)
+    return None if answer.values is None else np.rint(answer.values).astype(np.int64)
 
 
 def linear_program(
