@@ -175,9 +175,3 @@ def test_empty_demand_is_served_at_once(make: object) -> None:
     plan = make(fabric, Demand((), (), ()))
     assert plan.ratio is None
     assert verify(ring_schedule(fabric, plan)).violations == ()
-
-
-def test_solver_is_asked_only_where_a_gap_is_left() -> None:
-    """A plan that meets its bound names no solver's claim."""
-    fabric = Ring(nodes=3, wavelengths=3)
-    assert ring_wavelengths(fabric, THREE, solver="cp-sat").claimed is None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.outcome import Reason
 from lightloom.synth.ratios import least_ratio, order_by_ratio
 from lightloom.synth.ring.arc_colouring import arc_colours
 from lightloom.synth.ring.direction_split import split_circuits
@@ -144,44 +143,6 @@ def light_coloured(
     ring = LitRing(fabric, ways)
     ring.light_all(way, colour)
     return ring
-
-
-def level_decided(
-    fabric: Ring,
-    ways: RingWays,
-    counts: IntArray,
-    solver: str,
-    seed: int,
-    conflicts: int,
-) -> tuple[bool | None, LitRing | None]:
-    """Return what a solver says of given circuits, ``None`` if it stops before.
-
-    A ring that it finds is given too; that there is none is its claim.
-    """
-    from lightloom.models.ring_level import build, decode
-    from lightloom.solvers import SolveOptions, run
-
-    src, dst = ways.src.tolist(), ways.dst.tolist()
-    named = {
-        (src[pair], dst[pair], direction): way
-        for way, (pair, direction) in enumerate(
-            zip(ways.pair.tolist(), ways.direction.tolist(), strict=True)
-        )
-    }
-    circuits = dict(zip(zip(src, dst, strict=True), counts.tolist(), strict=True))
-    model = build(fabric, list(named), circuits)
-    outcome = run(model, solver, SolveOptions(seed=seed, node_limit=conflicts))
-    if outcome.reason is Reason.PROVEN_INFEASIBLE:
-        return False, None
-    if outcome.incumbent is None:
-        return None, None
-    ring = LitRing(fabric, ways)
-    lit = [
-        (named[name], on) for name, several in decode(model).items() for on in several
-    ]
-    way, wavelength = np.array(lit, dtype=np.int64).T
-    ring.light_all(way, wavelength)
-    return True, ring
 
 
 def _coloured(

@@ -28,7 +28,7 @@ from lightloom.synth.ring.gap_closing import (
     worth_finishing,
 )
 from lightloom.synth.ring.load_bounds import ring_bound
-from lightloom.synth.ring.ratio_ladder import Ladder, level_decided, lit_at
+from lightloom.synth.ring.ratio_ladder import Ladder, lit_at
 from lightloom.synth.ring.wavelength_occupancy import LitRing
 from lightloom.validate.certificates.circuits_per_byte import (
     OBJECTIVE,
@@ -79,8 +79,6 @@ class RingPlan:
         No circuits have a larger one; ``None`` where none is known.
     witness
         Proof of the bound, or ``None``.
-    claimed
-        A bound by a solver's word alone, where it was asked and is below `bound`.
     """
 
     demand: Demand
@@ -90,7 +88,6 @@ class RingPlan:
     ratio: Fraction | None
     bound: Fraction | None
     witness: RingWitness | None
-    claimed: Fraction | None = None
 
     @property
     def proved(self) -> bool:
@@ -111,8 +108,6 @@ def ring_wavelengths(
     *,
     seed: int = 0,
     effort: int = DEFAULT_EFFORT,
-    solver: str | None = None,
-    conflicts: int = 50_000,
 ) -> RingPlan:
     """Return circuits whose slowest pair has as many circuits a byte as is found.
 
@@ -126,11 +121,6 @@ def ring_wavelengths(
         Of all searches; same arguments, same circuits.
     effort
         Of each colouring, see `lightloom.synth.ring.arc_colouring`.
-    solver
-        Solver that is asked, from the bound down, whether there are circuits for the
-        ratios above the one found, for example ``cp-sat``; ``None``: none is.
-    conflicts
-        Its limit for each of them, reproducible (``node_limit``).
 
     Returns
     -------
@@ -158,7 +148,6 @@ def ring_wavelengths(
     )
     better, depth = split_anew(fabric, ways, ladder, depth, seed)
     ring = ring if better is None else better
-    top = 0
     if worth_finishing(ladder, depth, len(ways.src)):
         search = PriceSearch(fabric, ways)
         bound, top = priced_bound(search, ladder, depth, bound)
@@ -168,29 +157,14 @@ def ring_wavelengths(
             fabric, ways, ladder, span, search=search, seed=seed
         )
         ring = ring if better is None else better
-    claimed = None
-    if solver is not None:
-        for higher in range(top, depth):
-            verdict, better = level_decided(
-                fabric, ways, ladder.counts(higher), solver, seed, conflicts
-            )
-            if better is not None:
-                ring = better
-                break
-            if verdict is None:
-                break
-            claimed = ladder.ratio(higher + 1)
     if ring is None:
-        if claimed is not None and not claimed:
-            what = f"no circuits serve all pairs, by the word of {solver}"
-            raise InfeasibleError(what, where="demand")
         what = "no wavelengths found that serve all pairs at once"
-        raise NoAnswerError(what, where="demand", fix="more effort, or a solver")
+        raise NoAnswerError(what, where="demand", fix="more effort")
     ring.fill()
     circuits, pairs = ring.circuits()
     ratio, _ = least_ratio(ring.counts, ways.size_bytes)
     return RingPlan(
-        demand, circuits, pairs, ring.counts, ratio, bound.ratio, bound.witness, claimed
+        demand, circuits, pairs, ring.counts, ratio, bound.ratio, bound.witness
     )
 
 
