@@ -73,7 +73,15 @@ class Moves:
 
 
 def copies(rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]) -> Moves:
-    """Return moves that copy, of (round, wavelength, chunk) rows and their routes."""
+    """Return moves that copy, of (round, wavelength, chunk) rows and their routes.
+
+    Parameters
+    ----------
+    rows
+        What moves.
+    routes
+        Tiles of each route, at least two, in order.
+    """
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return copies_of(table[:, 0], table[:, 1], table[:, 2], Ragged.from_lists(routes))
 
@@ -81,7 +89,15 @@ def copies(rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]) ->
 def copies_of(
     round_: IntArray, wavelength: IntArray, chunk: IntArray, route: Ragged
 ) -> Moves:
-    """Return moves that copy, from columns; routes have at least two tiles."""
+    """Return moves that copy, from columns; routes have at least two tiles.
+
+    Parameters
+    ----------
+    round_, wavelength, chunk
+        Columns, shape (moves,).
+    route
+        Tiles of each route, in order.
+    """
     src, dst = route.values[route.offsets[:-1]], route.values[route.offsets[1:] - 1]
     op = np.full(len(chunk), int(Op.COPY))
     return Moves(round_, wavelength, src, dst, chunk, op, route)
@@ -93,7 +109,13 @@ def no_moves() -> Moves:
 
 
 def together(first: Moves, second: Moves) -> Moves:
-    """Return the moves of both, in the rounds they have."""
+    """Return the moves of both, in the rounds they have.
+
+    Parameters
+    ----------
+    first, second
+        Moves that do not disturb each other.
+    """
     route = Ragged.from_lengths(
         np.concatenate([first.route.lengths, second.route.lengths]),
         np.concatenate([first.route.values, second.route.values]),
@@ -106,7 +128,13 @@ def together(first: Moves, second: Moves) -> Moves:
 
 
 def then(first: Moves, second: Moves) -> Moves:
-    """Return the rounds of `first`, then those of `second`."""
+    """Return the rounds of `first`, then those of `second`.
+
+    Parameters
+    ----------
+    first, second
+        Moves, each counted from round 0.
+    """
     return together(first, replace(second, round=second.round + first.round_count))
 
 
@@ -116,6 +144,13 @@ def turned_around(moves: Moves, op: Op) -> Moves:
     Where each tile receives each chunk at most once, and never what it had from the
     start, the routes of a chunk form a tree. Turned around they lead to its root,
     every tile passing on once, after all that came to it.
+
+    Parameters
+    ----------
+    moves
+        Moves with the property above.
+    op
+        What they do turned around.
     """
     offsets, lengths = moves.route.offsets, moves.route.lengths
     place = np.arange(len(moves.route.values)) - np.repeat(offsets[:-1], lengths)
@@ -145,6 +180,17 @@ def to_schedule(
     Wavelengths that share a route are one circuit, neighbouring chunks of a pair one
     transfer; rows are sorted by source, destination and chunk, or route. Time is
     O(rows log rows) beside the grouping of routes.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    collective
+        What the moves do.
+    moves
+        Routes, wavelengths and chunks of each round.
+    name, parameters, seed
+        What made them, for the header.
     """
     segments, parts = [], []
     for index, rows in enumerate(_by_round(moves)):

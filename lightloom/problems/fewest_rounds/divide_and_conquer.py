@@ -32,6 +32,15 @@ def squares_all_gather(
     its counterpart, over paths of least congestion. A phase begins when the one
     before has ended.
 
+    Parameters
+    ----------
+    fabric
+        The grid.
+    collective
+        What is to be done, one chunk a rank; its nodes are the ranks in order.
+    seed
+        Seed of the routes.
+
     Raises
     ------
     InputError

@@ -90,6 +90,15 @@ def route_needs(
     """Return what each pair takes: edges of its route, its source, its destination.
 
     Resources are numbered edges first, then sources, then destinations.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    src, dst
+        Tiles of each request, shape (requests,).
+    first
+        Along what routes begin.
     """
     nodes = fabric.node_count
     route = dimension_ordered(fabric, src, dst, first=first)

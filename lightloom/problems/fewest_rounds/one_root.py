@@ -23,6 +23,13 @@ def ring_broadcast(fabric: Lightpath, collective: Collective) -> Moves:
     its stretch in ``lasers + 1`` nearly equal parts and sends to the first of each
     other part, one wavelength each, along the ring. Stretches share no edge, so one
     waveguide per edge is enough, and the growth bound is met.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    collective
+        What is to be done, one chunk a rank; its nodes are the ranks in order.
     """
     root = collective.nodes[collective.root_rank]
     ring = LightRing(fabric, collective.nodes, root)
@@ -47,6 +54,13 @@ def direct_scatter(fabric: Lightpath, collective: Collective) -> Moves:
 
     A wavelength has no more than one circuit a round, so any route will do, and the
     send bound is met.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    collective
+        What is to be done, one chunk a rank; its nodes are the ranks in order.
     """
     nodes = np.array(collective.nodes, dtype=np.int64)
     block = collective.chunk_count // len(nodes)

@@ -75,7 +75,15 @@ def round_bound(fabric: Lightpath, collective: Collective) -> RoundBound:
 
 
 def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
-    """Return the best bound of every kind that has something to say."""
+    """Return the best bound of every kind that has something to say.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    collective
+        What is to be done, one chunk a rank; its nodes are the ranks in order.
+    """
     needs = obligations(collective, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     found = {

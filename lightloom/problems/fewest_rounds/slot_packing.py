@@ -62,7 +62,15 @@ class Packing:
                 assert self._fits(row), "a row fits an empty slot"
 
     def fill_only(self, slots: int, effort: int) -> int:
-        """Place every row in so many slots; return what is left of `effort`."""
+        """Place every row in so many slots; return what is left of `effort`.
+
+        Parameters
+        ----------
+        slots
+            Number of slots.
+        effort
+            Most moves of rows.
+        """
         for _ in range(slots):
             self._open()
         self.waiting = deque(row for row in self._order if not self._fits(row))

@@ -50,7 +50,13 @@ class LightRing:
         return list(itertools.pairwise(self._walk[: self._length + 1]))
 
     def route(self, place: int, other: int) -> list[int]:
-        """Return the tiles on the way forward from one place of the ring to another."""
+        """Return the tiles on the way forward from one place of the ring to another.
+
+        Parameters
+        ----------
+        place, other
+            Places on the ring, from 0.
+        """
         count = len(self.order)
         begin = self._visit[self.order[place % count]]
         end = self._visit[self.order[other % count]]

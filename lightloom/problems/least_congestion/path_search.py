@@ -37,7 +37,17 @@ class Pairs:
     def of(
         cls, node_count: int, src: IntArray, dst: IntArray, count: IntArray
     ) -> Pairs:
-        """Return the pairs of some rows; equal rows are added up."""
+        """Return the pairs of some rows; equal rows are added up.
+
+        Parameters
+        ----------
+        node_count
+            Number of nodes.
+        src, dst
+            Nodes of each row, shape (rows,).
+        count
+            Routes that each row asks for, shape (rows,).
+        """
         key, row = np.unique(src * node_count + dst, return_inverse=True)
         total = np.zeros(len(key), dtype=np.int64)
         np.add.at(total, row, count)
@@ -114,11 +124,27 @@ class PathSearch:
         self._nodes = nodes
 
     def distances(self, length: FloatArray, pairs: Pairs) -> FloatArray:
-        """Return the distance of each pair."""
+        """Return the distance of each pair.
+
+        Parameters
+        ----------
+        length
+            Length of each edge, shape (edges,).
+        pairs
+            The pairs.
+        """
         return self._search(length, pairs)[0]
 
     def shortest(self, length: FloatArray, pairs: Pairs) -> tuple[FloatArray, Walks]:
-        """Return the distance, and one shortest path, of each pair."""
+        """Return the distance, and one shortest path, of each pair.
+
+        Parameters
+        ----------
+        length
+            Length of each edge, shape (edges,).
+        pairs
+            The pairs.
+        """
         distance, before, row = self._search(length, pairs)
         at, walk = pairs.dst, np.arange(len(pairs))
         walks, edges = [], []

@@ -47,6 +47,11 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def digits(self, ranks: int, ports: int) -> tuple[int, ...]:
         """Return the radices for a number of ranks.
 
+        Parameters
+        ----------
+        ranks, ports
+            Number of ranks, and of peers that a rank drives at once.
+
         Raises
         ------
         InputError
@@ -79,7 +84,13 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def equal_radices(ranks: int, ports: int) -> tuple[int, ...]:
-    """Return the fewest equal radices of at most ports + 1, as small as can be."""
+    """Return the fewest equal radices of at most ports + 1, as small as can be.
+
+    Parameters
+    ----------
+    ranks, ports
+        Number of ranks, and of peers that a rank drives at once.
+    """
     count = 0
     while (ports + 1) ** count < ranks:
         count += 1

@@ -156,6 +156,15 @@ def tree_arcs(ranks: int, ports: int, fan: int = 1, late: int = 0) -> TreeArcs:
 
     Trees in sets of `late` share a late tree: each has a share of all positions
     among its first arcs, and these together are a tree.
+
+    Parameters
+    ----------
+    ranks, ports
+        Number of ranks, at least 2, and of peers that a rank drives at once.
+    fan
+        Children of the root in each tree, at least 1.
+    late
+        Trees that share a late tree; 0: there is none.
     """
     most = min(ports, ranks - 1)
     fan = min(fan, most)

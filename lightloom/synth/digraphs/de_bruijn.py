@@ -55,6 +55,12 @@ class DeBruijn:
         return node[:, None] // self.degree + np.arange(self.degree) * self.groups
 
     def ports(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return a port of 0 to d - 1 for arcs; those of a port are a permutation."""
+        """Return a port of 0 to d - 1 for arcs; those of a port are a permutation.
+
+        Parameters
+        ----------
+        src, dst
+            Ends of arcs, shape (arcs,).
+        """
         ports: IntArray = (src // self.groups + dst % self.degree) % self.degree
         return ports

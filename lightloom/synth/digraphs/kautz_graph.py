@@ -57,7 +57,13 @@ class ColouredArcs:
     port: IntArray
 
     def ports_of(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return the port of each arc."""
+        """Return the port of each arc.
+
+        Parameters
+        ----------
+        src, dst
+            Ends of arcs of the digraph, shape (arcs,).
+        """
         where = np.searchsorted(self.key, src * self.ranks + dst)
         ports: IntArray = self.port[where]
         return ports

@@ -46,7 +46,13 @@ class Metacyclic:
         return pow(self.twist, self.turns, m) == 1 % m
 
     def product(self, left: IntArray, right: IntArray) -> IntArray:
-        """Return left times right, element by element, broadcast to one shape."""
+        """Return left times right, element by element, broadcast to one shape.
+
+        Parameters
+        ----------
+        left, right
+            Elements, 0 to the order of the group - 1.
+        """
         (a, b), (c, d) = np.divmod(left, self.turns), np.divmod(right, self.turns)
         first = (a + _powers(self)[b] * c) % self.rotations
         found: IntArray = first * self.turns + (b + d) % self.turns

@@ -33,6 +33,15 @@ class Dimensions:
     def of(cls, shape: Sequence[int], ranks: int, *, fix: str = "") -> Dimensions:
         """Return the box of a shape, without its dimensions of one.
 
+        Parameters
+        ----------
+        shape
+            Sizes, the last dimension running fastest.
+        ranks
+            Number of ranks.
+        fix
+            What the message proposes where they do not fit.
+
         Raises
         ------
         InputError
@@ -58,18 +67,44 @@ class Dimensions:
         return prod(self.sizes[dimension + 1 :])
 
     def digit(self, rank: IntArray, dimension: int) -> IntArray:
-        """Return where ranks are along a dimension."""
+        """Return where ranks are along a dimension.
+
+        Parameters
+        ----------
+        rank
+            Ranks, any shape.
+        dimension
+            From 0.
+        """
         return rank // self.stride(dimension) % self.sizes[dimension]
 
     def moved(self, rank: IntArray, dimension: int, by: IntArray | int) -> IntArray:
-        """Return the ranks so many places further round along a dimension."""
+        """Return the ranks so many places further round along a dimension.
+
+        Parameters
+        ----------
+        rank
+            Ranks, any shape.
+        dimension
+            From 0.
+        by
+            Places, negative for back; broadcast to the ranks.
+        """
         here = self.digit(rank, dimension)
         there = (here + by) % self.sizes[dimension]
         place: IntArray = rank + (there - here) * self.stride(dimension)
         return place
 
     def corner(self, rank: IntArray, free: Sequence[int]) -> IntArray:
-        """Return the ranks with their digits along some dimensions set to 0."""
+        """Return the ranks with their digits along some dimensions set to 0.
+
+        Parameters
+        ----------
+        rank
+            Ranks, any shape.
+        free
+            The dimensions.
+        """
         for dimension in free:
             rank = rank - self.digit(rank, dimension) * self.stride(dimension)
         return rank
@@ -109,6 +144,11 @@ class Dimensions:
 
         Ways that differ in all digits by the same amount go together: in these every
         digit has every value as often, where the dimensions have one size.
+
+        Parameters
+        ----------
+        source, target
+            Ranks, broadcast to one shape.
         """
         apart = [
             (self.digit(target, dimension) - self.digit(source, dimension)) % size

@@ -150,7 +150,15 @@ class LevelExchange:
         return self.box.shares(rows.start)
 
     def gather(self, part: int, turn: int) -> LineRows:
-        """Return the rows in which ranks share what they have gathered so far."""
+        """Return the rows in which ranks share what they have gathered so far.
+
+        Parameters
+        ----------
+        part
+            Part of the buffer, from 0.
+        turn
+            How many dimensions came before, from 0.
+        """
         order = self.box.order(part)
         rank = np.arange(self.box.ranks, dtype=np.int64)
         src, dst, port = self._line(rank, order[turn])
@@ -167,6 +175,13 @@ class LevelExchange:
         """Return the rows in which holders hand on what lies behind their peers.
 
         Dimensions come in the reverse of the order in which they are gathered.
+
+        Parameters
+        ----------
+        part
+            Part of the buffer, from 0.
+        turn
+            How many dimensions came before, from 0.
         """
         order = self.box.order(part)
         dimension, ahead = order[-1 - turn], order[: len(order) - 1 - turn]
@@ -178,14 +193,30 @@ class LevelExchange:
         return LineRows(src, dst, start, length, port)
 
     def broadcast(self, part: int, turn: int) -> LineRows:
-        """Return the rows in which holders hand on their whole part."""
+        """Return the rows in which holders hand on their whole part.
+
+        Parameters
+        ----------
+        part
+            Part of the buffer, from 0.
+        turn
+            How many dimensions came before, from 0.
+        """
         order = self.box.order(part)
         src, dst, port = self._line(self._holders(order[:turn]), order[turn])
         first = np.array(part * self.box.ranks, dtype=np.int64)
         return LineRows(src, dst, first, self.box.ranks, port)
 
     def all_to_all(self, part: int, turn: int) -> LineRows:
-        """Return the rows that correct one digit of every block on the way."""
+        """Return the rows that correct one digit of every block on the way.
+
+        Parameters
+        ----------
+        part
+            Part of the buffer, from 0.
+        turn
+            How many dimensions came before, from 0.
+        """
         order = self.box.order(part)
         done, ahead = order[:turn], order[turn + 1 :]
         rank = np.arange(self.box.ranks, dtype=np.int64)

@@ -77,7 +77,15 @@ def arc_colours(
 
 
 def span_loads(begin: IntArray, hops: IntArray, nodes: int) -> IntArray:
-    """Return how many arcs cover each span of a ring, shape (nodes,)."""
+    """Return how many arcs cover each span of a ring, shape (nodes,).
+
+    Parameters
+    ----------
+    begin, hops
+        First span and number of spans of each arc, shape (arcs,).
+    nodes
+        Number of nodes, and of spans.
+    """
     change = np.bincount(begin, minlength=2 * nodes + 1)
     change -= np.bincount(begin + hops, minlength=2 * nodes + 1)
     load: IntArray = np.cumsum(change)[: 2 * nodes].reshape(2, nodes).sum(axis=0)

@@ -47,6 +47,13 @@ class RingWays:
 def ring_ways(fabric: Ring, demand: Demand) -> RingWays:
     """Return the ways of the pairs of a demand.
 
+    Parameters
+    ----------
+    fabric
+        The ring.
+    demand
+        Bytes of each pair.
+
     Raises
     ------
     InputError
@@ -86,7 +93,15 @@ def ring_ways(fabric: Ring, demand: Demand) -> RingWays:
 
 
 def crossings(ways: RingWays, nodes: int) -> tuple[IntArray, IntArray]:
-    """Return a row for each span that each way crosses: the way, and the span."""
+    """Return a row for each span that each way crosses: the way, and the span.
+
+    Parameters
+    ----------
+    ways
+        Ways of pairs round the ring.
+    nodes
+        Number of nodes, and of spans.
+    """
     way = np.repeat(np.arange(len(ways.pair)), ways.hops)
     hop = np.arange(len(way)) - np.repeat(np.cumsum(ways.hops) - ways.hops, ways.hops)
     return way, (ways.begin[way] + hop) % nodes

@@ -107,6 +107,13 @@ class PriceSearch:
         Only laps that have been dearest at some prices are tried, some more of them
         at prices drawn anew: a solver, its work limited, says how often each is used.
         Fibres are packed by themselves. Deterministic for a seed.
+
+        Parameters
+        ----------
+        counts
+            Circuits of each pair, shape (pairs,).
+        seed
+            Seed of the prices drawn.
         """
         rng = np.random.default_rng(seed)
         for _ in range(_DRAWN):

@@ -36,6 +36,15 @@ def worth_finishing(ladder: Ladder, depth: int, pairs: int) -> bool:
     """Return whether the gap between a depth and the top is worth the time it takes.
 
     Few pairs are always; more, where the gap is above 3 % or no circuits were found.
+
+    Parameters
+    ----------
+    ladder
+        Ratios, the highest first.
+    depth
+        How far down circuits were found.
+    pairs
+        Number of pairs, or of their ways.
     """
     if not depth or pairs > MOST_PAIRS:
         return False

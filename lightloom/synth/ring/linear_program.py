@@ -53,7 +53,21 @@ def linear_program(
     rows: tuple[FloatArray, FloatArray],
     integral: bool = False,
 ) -> StandardForm:
-    """Return a program to maximise, of (row, column, value) entries, columns from 0."""
+    """Return a program to maximise, of (row, column, value) entries, columns from 0.
+
+    Parameters
+    ----------
+    entries
+        Rows, columns and values of the matrix.
+    cost
+        What a unit of each column is worth, shape (columns,).
+    upper
+        Most of each column, shape (columns,).
+    rows
+        Least and most of each row, shape (rows,) both.
+    integral
+        Whether columns are integers.
+    """
     from scipy.sparse import csr_array
 
     row, column, value = entries

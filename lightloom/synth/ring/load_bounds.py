@@ -53,6 +53,13 @@ def ring_bound(fabric: Ring, ways: RingWays) -> RingBound:
     have two ways: who leaves a part of the ring does so at one of its two ends. On a
     ring of more than 64 nodes 64 spans of each fibre are paired.
 
+    Parameters
+    ----------
+    fabric
+        The ring.
+    ways
+        Ways of the pairs round it.
+
     Notes
     -----
     O(pairs * reach) for the lines, squared spans where pairs have two ways, beside

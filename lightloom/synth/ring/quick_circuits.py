@@ -33,6 +33,17 @@ def quick_ring_circuits(
     The levels of `lightloom.synth.ring.wavelengths`, from its certified bound down,
     without what it does beyond to close the last gap.
 
+    Parameters
+    ----------
+    fabric
+        The ring.
+    demand
+        Bytes of each pair.
+    seed
+        Seed of colourings.
+    effort
+        Of each colouring, see `lightloom.synth.ring.arc_colouring`.
+
     Raises
     ------
     InfeasibleError
@@ -58,6 +69,13 @@ def bounded_ring_circuits(fabric: Ring, demand: Demand) -> Circuits:
 
     For estimates: their numbers, and so their rates, mean something; the wavelengths,
     all 0, do not.
+
+    Parameters
+    ----------
+    fabric
+        The ring.
+    demand
+        Bytes of each pair.
 
     Raises
     ------

@@ -99,6 +99,19 @@ def lit_at(
 
     Circuits are split over the ways, and the split is lit; several splits are tried
     where there is a choice of them.
+
+    Parameters
+    ----------
+    fabric
+        The ring.
+    ways
+        Ways of the pairs round it.
+    counts
+        Circuits of each pair, shape (pairs,).
+    seed
+        Seed of splits and colourings.
+    effort
+        Of each colouring.
     """
     shared = fabric.transceivers < fabric.directions
     choice = shared or bool((ways.count == 2).any())
@@ -122,6 +135,19 @@ def light_split(
     Fibres are coloured by themselves. Where transceivers are shared, each colour of
     the fibre back is then put on the wavelength of a colour of the fibre forth with
     which it has no source and no destination in common: a perfect matching.
+
+    Parameters
+    ----------
+    fabric
+        The ring.
+    ways
+        Ways of the pairs round it.
+    on_way
+        Circuits on each way, shape (ways,).
+    seed
+        Seed of colourings.
+    effort
+        Of each colouring.
     """
     lit = _coloured(fabric, ways, on_way, seed, effort)
     return None if lit is None else light_coloured(fabric, ways, *lit)
@@ -133,6 +159,15 @@ def light_coloured(
     """Return a ring with circuits whose colours suit each fibre by itself.
 
     ``None`` where transceivers are shared and the colours of the fibres find no match.
+
+    Parameters
+    ----------
+    fabric
+        The ring.
+    ways
+        Ways of the pairs round it.
+    way, colour
+        Way and colour of each circuit, shape (circuits,).
     """
     if fabric.transceivers < fabric.directions:
         wavelength = _matched(fabric, ways, way, colour)

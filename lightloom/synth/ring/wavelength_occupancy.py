@@ -59,11 +59,25 @@ class LitRing:
         return untaken
 
     def light(self, way: int, wavelength: int) -> None:
-        """Light a way on a wavelength that is free."""
+        """Light a way on a wavelength that is free.
+
+        Parameters
+        ----------
+        way
+            Row of the ways.
+        wavelength
+            From 0.
+        """
         self.light_all(np.array([way]), np.array([wavelength]))
 
     def light_all(self, way: IntArray, wavelength: IntArray) -> None:
-        """Light ways on wavelengths that are free, shape (circuits,) both."""
+        """Light ways on wavelengths that are free, shape (circuits,) both.
+
+        Parameters
+        ----------
+        way, wavelength
+            Rows of the ways, and wavelengths from 0.
+        """
         ways, nodes = self._ways, self._fabric.nodes
         hops = ways.hops[way]
         circuit = np.repeat(np.arange(len(way)), hops)

@@ -179,7 +179,15 @@ def _refuse_crowd(bound: RingBound) -> None:
 
 
 def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:
-    """Return the demand of a plan served at once, without footer."""
+    """Return the demand of a plan served at once, without footer.
+
+    Parameters
+    ----------
+    fabric
+        The ring.
+    plan
+        Circuits, and the demand that they serve.
+    """
     algorithm = Algorithm(ALGORITHM)
     return fluid_schedule(fabric, plan.demand, algorithm, [plan.circuits], [plan.pairs])
 

@@ -18,7 +18,15 @@ UNROUTABLE = np.iinfo(np.int64).max
 
 
 def check_requests(fabric: Lightpath, src: IntArray, dst: IntArray) -> None:
-    """Raise `InputError` unless every row asks for a route between two tiles."""
+    """Raise `InputError` unless every row asks for a route between two tiles.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    src, dst
+        Tiles of each request, shape (requests,).
+    """
     check_pairs(fabric.node_count, src, dst, "tile of the grid")
 
 
@@ -58,6 +66,15 @@ def check_reachable(
 
     The message names a pair and the set of tiles that its source reaches. Searches
     only where an edge has capacity 0; O(nodes * edges) then.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    src, dst
+        Tiles of each request, shape (requests,).
+    by_id
+        Capacity of each edge id, shape (4 * nodes,).
     """
     tail, head = fabric.edges()
     open_ = by_id[fabric.edge_ids(tail, head)] > 0
@@ -67,7 +84,15 @@ def check_reachable(
 
 
 def edge_loads(fabric: Lightpath, route: Ragged) -> IntArray:
-    """Return how many routes run over each edge id, shape (4 * nodes,)."""
+    """Return how many routes run over each edge id, shape (4 * nodes,).
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    route
+        Tiles of each route, in order.
+    """
     rows, values = route.row_of_value, route.values
     inner = rows[:-1] == rows[1:]
     ids = fabric.edge_ids(values[:-1][inner], values[1:][inner])
@@ -75,7 +100,15 @@ def edge_loads(fabric: Lightpath, route: Ragged) -> IntArray:
 
 
 def congestion(load: IntArray, by_id: IntArray) -> int:
-    """Return the largest ``ceil(load / capacity)``; `UNROUTABLE` on a closed edge."""
+    """Return the largest ``ceil(load / capacity)``; `UNROUTABLE` on a closed edge.
+
+    Parameters
+    ----------
+    load
+        Routes over each edge id, shape (4 * nodes,).
+    by_id
+        Capacity of each edge id, same shape.
+    """
     if ((by_id == 0) & (load > 0)).any():
         return int(UNROUTABLE)
     return int((-(-load // np.maximum(by_id, 1))).max(initial=0))

@@ -67,6 +67,13 @@ class Graph:
     def of_grid(cls, fabric: Lightpath, capacity: IntArray | None = None) -> Graph:
         """Return a grid as a graph; edges as ``fabric.edges()``, capacity 1 or given.
 
+        Parameters
+        ----------
+        fabric
+            The grid.
+        capacity
+            One for each edge, in that order, or ``None``.
+
         Raises
         ------
         InputError
@@ -92,6 +99,11 @@ class Graph:
     def check_requests(self, src: IntArray, dst: IntArray) -> None:
         """Raise unless every row asks for a route between two nodes that has one.
 
+        Parameters
+        ----------
+        src, dst
+            Nodes of each request, shape (requests,).
+
         Raises
         ------
         InputError
@@ -105,7 +117,17 @@ class Graph:
 
 
 def check_pairs(node_count: int, src: IntArray, dst: IntArray, noun: str) -> None:
-    """Raise `InputError` unless every row is a pair of two nodes, called `noun`."""
+    """Raise `InputError` unless every row is a pair of two nodes, called `noun`.
+
+    Parameters
+    ----------
+    node_count
+        Number of nodes.
+    src, dst
+        Columns, shape (rows,).
+    noun
+        What nodes are called in messages.
+    """
     if src.shape != dst.shape or src.ndim != 1:
         what = "sources and destinations are not two columns of one length"
         raise InputError(what, where="requests", found=(src.shape, dst.shape))
@@ -127,6 +149,15 @@ def check_routes_exist(
     """Raise `InfeasibleError` if some pair has no route over open edges.
 
     O(nodes + edges) for each distinct source.
+
+    Parameters
+    ----------
+    graph
+        Nodes and edges with their capacities; those of 0 are closed.
+    src, dst
+        Nodes of each pair, shape (pairs,).
+    noun
+        What nodes are called in messages.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order

@@ -60,7 +60,17 @@ def cheapest_staircase(
 
 
 def trace(cols: int, src: int, dst: int, arrivals: list[list[bool]]) -> list[int]:
-    """Return the edge ids, in order, of the route that `cheapest_staircase` found."""
+    """Return the edge ids, in order, of the route that `cheapest_staircase` found.
+
+    Parameters
+    ----------
+    cols
+        Columns of the grid.
+    src, dst
+        Its ends.
+    arrivals
+        What the search noted, row by row.
+    """
     across, down, (stride, along), (step, drop) = _legs(cols, src, dst)
     tile = dst
     edges: list[int] = []

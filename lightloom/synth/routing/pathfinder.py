@@ -67,6 +67,13 @@ class Auction(ABC):
         """Rip up and reroute until no edge is overfull, or for `effort` rip-ups.
 
         Returns the rip-ups spent. The best routes met are in `best_paths`.
+
+        Parameters
+        ----------
+        effort
+            Most rip-ups.
+        rng
+            Source of what is random.
         """
         spent, passes = 0, 0
         full = self._overfull()
