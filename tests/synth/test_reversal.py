@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
 from lightloom.synth.algorithms.direct import Direct
-from lightloom.synth.algorithms.tree import Tree
+from lightloom.synth.algorithms.tree import NomialTree
 from lightloom.synth.plans.coloured_ports import coloured_ports
 from lightloom.synth.plans.reversal import reversed_rounds
 
 
 def test_twice_reversed_is_the_same() -> None:
     """Time and arcs turned around twice are as before."""
-    plan = Tree().plan(Collective("scatter", tuple(range(9)), 9, 9), 2)
+    plan = NomialTree().plan(Collective("scatter", tuple(range(9)), 9, 9), 2)
     twice = reversed_rounds(reversed_rounds(plan.rounds, Op.COPY), Op.COPY)
     for before, after in zip(plan.rounds, twice, strict=True):
         assert (before.src == after.src).all()

@@ -14,14 +14,14 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.problems.fewest_rounds.chunk_moves import (
-    Moves,
+    ChunkMoves,
     then,
     together,
     turned_around,
 )
 
 
-def exchanging(gather: Moves, lasers: int) -> Moves | None:
+def exchanging(gather: ChunkMoves, lasers: int) -> ChunkMoves | None:
     """Return an all-reduce of one round less than an all-gather there and back.
 
     Parameters
@@ -53,7 +53,7 @@ def exchanging(gather: Moves, lasers: int) -> Moves | None:
     return then(then(turned_around(rest, Op.REDUCE), both), rest)
 
 
-def lightest_first(gather: Moves) -> Moves:
+def lightest_first(gather: ChunkMoves) -> ChunkMoves:
     """Return an all-gather that forwards nothing, its lightest round the first."""
     load = np.bincount(gather.round, minlength=gather.round_count)
     lightest = int(np.argmin(load))

@@ -1,4 +1,4 @@
-"""Moves: which chunk goes on which circuit in which round, and the schedule of it."""
+"""Which chunk goes on which circuit in which round, and the schedule of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COLUMNS = ("round", "wavelength", "src", "dst", "chunk", "op")
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class ChunkMoves:
     """Row i: in a round, one wavelength carries one chunk along one route.
 
     Attributes
@@ -66,13 +66,15 @@ class Moves:
         """Number of rounds."""
         return int(self.round.max(initial=-1)) + 1
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> Moves:
+    def only(self, rows: npt.NDArray[np.bool_]) -> ChunkMoves:
         """Return some of the moves, shape (moves,), in the rounds they have."""
         kept = {name: getattr(self, name)[rows] for name in _COLUMNS}
-        return Moves(**kept, route=self.route.take(np.flatnonzero(rows)))
+        return ChunkMoves(**kept, route=self.route.take(np.flatnonzero(rows)))
 
 
-def copies(rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]) -> Moves:
+def copies(
+    rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]
+) -> ChunkMoves:
     """Return moves that copy, of (round, wavelength, chunk) rows and their routes.
 
     Parameters
@@ -88,7 +90,7 @@ def copies(rows: Sequence[tuple[int, int, int]], routes: Sequence[list[int]]) ->
 
 def copies_of(
     round_: IntArray, wavelength: IntArray, chunk: IntArray, route: Ragged
-) -> Moves:
+) -> ChunkMoves:
     """Return moves that copy, from columns; routes have at least two tiles.
 
     Parameters
@@ -100,21 +102,21 @@ def copies_of(
     """
     src, dst = route.values[route.offsets[:-1]], route.values[route.offsets[1:] - 1]
     op = np.full(len(chunk), int(Op.COPY))
-    return Moves(round_, wavelength, src, dst, chunk, op, route)
+    return ChunkMoves(round_, wavelength, src, dst, chunk, op, route)
 
 
-def no_moves() -> Moves:
+def no_moves() -> ChunkMoves:
     """Return no moves at all."""
     return copies_of(_NONE, _NONE, _NONE, Ragged.from_lists([]))
 
 
-def together(first: Moves, second: Moves) -> Moves:
+def together(first: ChunkMoves, second: ChunkMoves) -> ChunkMoves:
     """Return the moves of both, in the rounds they have.
 
     Parameters
     ----------
     first, second
-        Moves that do not disturb each other.
+        ChunkMoves that do not disturb each other.
     """
     route = Ragged.from_lengths(
         np.concatenate([first.route.lengths, second.route.lengths]),
@@ -124,21 +126,21 @@ def together(first: Moves, second: Moves) -> Moves:
         name: np.concatenate([getattr(first, name), getattr(second, name)])
         for name in _COLUMNS
     }
-    return Moves(**columns, route=route)
+    return ChunkMoves(**columns, route=route)
 
 
-def then(first: Moves, second: Moves) -> Moves:
+def then(first: ChunkMoves, second: ChunkMoves) -> ChunkMoves:
     """Return the rounds of `first`, then those of `second`.
 
     Parameters
     ----------
     first, second
-        Moves, each counted from round 0.
+        ChunkMoves, each counted from round 0.
     """
     return together(first, replace(second, round=second.round + first.round_count))
 
 
-def turned_around(moves: Moves, op: Op) -> Moves:
+def turned_around(moves: ChunkMoves, op: Op) -> ChunkMoves:
     """Return the same rounds with time and arcs turned around.
 
     Where each tile receives each chunk at most once, and never what it had from the
@@ -148,14 +150,14 @@ def turned_around(moves: Moves, op: Op) -> Moves:
     Parameters
     ----------
     moves
-        Moves with the property above.
+        ChunkMoves with the property above.
     op
         What they do turned around.
     """
     offsets, lengths = moves.route.offsets, moves.route.lengths
     place = np.arange(len(moves.route.values)) - np.repeat(offsets[:-1], lengths)
     back = np.repeat(offsets[1:] - 1, lengths) - place
-    return Moves(
+    return ChunkMoves(
         moves.round_count - 1 - moves.round,
         moves.wavelength,
         moves.dst,
@@ -169,7 +171,7 @@ def turned_around(moves: Moves, op: Op) -> Moves:
 def to_schedule(
     fabric: Lightpath,
     collective: Collective,
-    moves: Moves,
+    moves: ChunkMoves,
     *,
     name: str,
     parameters: dict[str, ParameterValue] | None = None,
@@ -201,7 +203,7 @@ def to_schedule(
     return Schedule(table, collective, algorithm, tuple(segments), tuple(parts))
 
 
-def _by_round(moves: Moves) -> Iterator[IntArray]:
+def _by_round(moves: ChunkMoves) -> Iterator[IntArray]:
     """Yield the rows of each round."""
     order = np.argsort(moves.round, kind="stable")
     starts = np.searchsorted(moves.round[order], np.arange(1, moves.round_count))
@@ -209,7 +211,7 @@ def _by_round(moves: Moves) -> Iterator[IntArray]:
         yield from np.split(order, starts)
 
 
-def _circuits(moves: Moves, rows: IntArray) -> Circuits:
+def _circuits(moves: ChunkMoves, rows: IntArray) -> Circuits:
     """Return the circuits of one round."""
     wavelengths: dict[tuple[int, ...], list[int]] = {}
     routes = moves.route.take(rows).to_lists()
@@ -224,7 +226,7 @@ def _circuits(moves: Moves, rows: IntArray) -> Circuits:
     )
 
 
-def _transfers(moves: Moves, rows: IntArray) -> Transfers:
+def _transfers(moves: ChunkMoves, rows: IntArray) -> Transfers:
     """Return the transfers of one round."""
     rows = rows[np.lexsort((moves.chunk[rows], moves.dst[rows], moves.src[rows]))]
     src, dst, chunk = moves.src[rows], moves.dst[rows], moves.chunk[rows]

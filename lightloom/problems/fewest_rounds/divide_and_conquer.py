@@ -9,7 +9,7 @@ import numpy as np
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 from lightloom.problems.fewest_rounds.chunk_moves import (
-    Moves,
+    ChunkMoves,
     copies_of,
     no_moves,
     then,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def squares_all_gather(
     fabric: Lightpath, collective: Collective, *, seed: int = 0
-) -> Moves:
+) -> ChunkMoves:
     """Return an all-gather of one chunk per rank by divide and conquer.
 
     First each square of four tiles shares its chunks. Then squares, pairs of squares
@@ -74,7 +74,7 @@ def squares_all_gather(
 
 def _phase(
     fabric: Lightpath, held: IntArray, rank: IntArray, masks: list[int], seed: int
-) -> Moves:
+) -> ChunkMoves:
     """Return the rounds in which each tile sends all it holds to ``tile ^ mask``.
 
     Sides are powers of two, so the bits of a tile are those of its row and column.

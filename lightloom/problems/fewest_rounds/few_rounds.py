@@ -19,7 +19,7 @@ from lightloom.problems.fewest_rounds.all_reduce_exchange import (
 )
 from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
 from lightloom.problems.fewest_rounds.chunk_moves import (
-    Moves,
+    ChunkMoves,
     copies_of,
     no_moves,
     then,
@@ -73,7 +73,7 @@ class FewRounds:
 
     fabric: Lightpath
     collective: Collective
-    moves: Moves
+    moves: ChunkMoves
     bound: RoundBound
     method: str
     seed: int
@@ -217,7 +217,7 @@ class _Making:
     tries: int | None
     method: str
 
-    def made(self) -> tuple[Moves, str]:
+    def made(self) -> tuple[ChunkMoves, str]:
         """Return the moves of the collective, and how they were made."""
         op = self.collective.op
         if op == _BOTH_WAYS:
@@ -228,7 +228,7 @@ class _Making:
             return turned_around(moves, does), f"{how}, turned around"
         return self._copied(op)
 
-    def _all_reduce(self) -> tuple[Moves, str]:
+    def _all_reduce(self) -> tuple[ChunkMoves, str]:
         """Return an all-gather turned around and then forward, or a round less."""
         moves, how = self._copied("all-gather")
         both = then(turned_around(moves, Op.REDUCE), moves)
@@ -241,7 +241,9 @@ class _Making:
                     return shorter, f"{made}, its halves exchanged"
         return both, f"{how}, turned around and then forward"
 
-    def _light_starts(self, moves: Moves, how: str) -> Iterator[tuple[Moves, str]]:
+    def _light_starts(
+        self, moves: ChunkMoves, how: str
+    ) -> Iterator[tuple[ChunkMoves, str]]:
         """Yield all-gathers whose first round sends little."""
         fabric, collective = self.fabric, self.collective
         if how == "ring":
@@ -261,7 +263,7 @@ class _Making:
             )
             yield then(first, rest), "a step round a ring, then forwarding"
 
-    def _copied(self, op: str) -> tuple[Moves, str]:
+    def _copied(self, op: str) -> tuple[ChunkMoves, str]:
         """Return the moves of an operation that copies, over the same ranks."""
         fabric, collective = self.fabric, self.collective
         if self.method != METHODS[0]:
@@ -288,13 +290,13 @@ class _Making:
         """Chunks of a rank's block."""
         return self.collective.chunk_count // self.collective.rank_count
 
-    def _squares(self, op: str) -> Moves:
+    def _squares(self, op: str) -> ChunkMoves:
         if op != "all-gather" or self._blocks != 1:
             what = "divide and conquer makes all-gathers of one chunk a rank"
             raise InputError(what, where="collective", found=self.collective.op)
         return squares_all_gather(self.fabric, self.collective, seed=self.seed)
 
-    def _forwarded(self, op: str) -> Moves:
+    def _forwarded(self, op: str) -> ChunkMoves:
         """Return the moves of any operation that copies."""
         task = msgspec.structs.replace(self.collective, op=op)
         masks = [_holdings(self.fabric, task, first=first) for first in (True, False)]
@@ -303,7 +305,7 @@ class _Making:
             self.fabric, *masks, bound=bound, seed=self.seed, tries=self.tries
         )
 
-    def _all_gather(self) -> tuple[Moves, str]:
+    def _all_gather(self) -> tuple[ChunkMoves, str]:
         """Return an all-gather on a ring, or direct where that meets the bound."""
         fabric = self.fabric
         if fabric.lasers <= _RING:
@@ -320,7 +322,7 @@ class _Making:
                 return copies_of(round_, wavelength, chunk, slots.route), "direct"
         return self._forwarded("all-gather"), "forwarding"
 
-    def _all_to_all(self) -> tuple[Moves, str]:
+    def _all_to_all(self) -> tuple[ChunkMoves, str]:
         """Return all pairs in slots, as often as a pair has chunks."""
         slots = all_to_all_slots(self.fabric, self.collective.nodes, seed=self.seed)
         rank = np.zeros(self.fabric.node_count, dtype=np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightloom.core.errors import InfeasibleError
-from lightloom.problems.fewest_rounds.chunk_moves import Moves, copies, no_moves
+from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, no_moves
 from lightloom.problems.fewest_rounds.last_round import last_round
 from lightloom.problems.fewest_rounds.nearest_tile import NearestHolder
 from lightloom.synth.routing.congestion import capacity_by_id
@@ -40,7 +40,7 @@ def forwarded(
     bound: int,
     seed: int = 0,
     tries: int | None = None,
-) -> Moves:
+) -> ChunkMoves:
     """Return rounds after which every tile holds what it wants.
 
     Slot by slot, an assignment of senders to receivers by distance lets each
@@ -80,7 +80,7 @@ def forwarded(
         slots = max(bound, 1) * fabric.lasers
         tries = min(_MOST_TRIES, max(1, _WORK // (tiles * tiles * slots)))
     rng = np.random.default_rng(seed)
-    best: Moves | None = None
+    best: ChunkMoves | None = None
     for _ in range(tries):
         most = None if best is None else best.round_count - 1
         found = _Try(fabric, holds, wants, rng).moves(most, bound)
@@ -110,7 +110,7 @@ class _Try:
         self._rows: list[tuple[int, int, int]] = []
         self._routes: list[list[int]] = []
 
-    def moves(self, most: int | None, bound: int) -> Moves | None:
+    def moves(self, most: int | None, bound: int) -> ChunkMoves | None:
         """Return the moves, or ``None`` where they take more than `most` rounds."""
         round_ = 0
         while (left := int((self._wants & ~self._holds).sum())) > 0:

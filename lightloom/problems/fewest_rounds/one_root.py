@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.problems.fewest_rounds.chunk_moves import Moves, copies, copies_of
+from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, copies_of
 from lightloom.problems.fewest_rounds.tile_ring import LightRing
 from lightloom.synth.routing.dimension_order import dimension_ordered
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 
-def ring_broadcast(fabric: Lightpath, collective: Collective) -> Moves:
+def ring_broadcast(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     """Return a broadcast of one chunk in as few rounds as holders can multiply.
 
     A holder is the first of a stretch of the ring that begins at the root. It cuts
@@ -49,7 +49,7 @@ def ring_broadcast(fabric: Lightpath, collective: Collective) -> Moves:
     return copies(rows, routes)
 
 
-def direct_scatter(fabric: Lightpath, collective: Collective) -> Moves:
+def direct_scatter(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     """Return a scatter: the root lights every laser, one chunk on each.
 
     A wavelength has no more than one circuit a round, so any route will do, and the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.problems.fewest_rounds.chunk_moves import Moves, copies
+from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies
 from lightloom.problems.fewest_rounds.tile_ring import LightRing
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def ring_all_gather(
     fabric: Lightpath, collective: Collective, *, late: bool = False
-) -> Moves:
+) -> ChunkMoves:
     """Return an all-gather of one chunk per rank over two wavelengths, or one.
 
     In round r every rank passes on what it received in round r - 1: forward on
@@ -50,7 +50,7 @@ def ring_all_gather(
     return copies(rows, routes)
 
 
-def ring_step(fabric: Lightpath, collective: Collective) -> Moves:
+def ring_step(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     """Return one round in which every rank sends its own chunk to the next one.
 
     Parameters

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
 
 
-class Tree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NomialTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A (k + 1)-nomial tree over consecutive ranks from the root on.
 
     In every round each holder cuts the ranks it is responsible for into k + 1
@@ -103,6 +103,6 @@ def _cuts(lo: IntArray, hi: IntArray, ports: int) -> IntArray:
 ALGORITHM = AlgorithmEntry(
     name="tree",
     summary="(k+1)-nomial tree: fewest rounds from or to a root",
-    ops=Tree.ops,
-    make=Tree,
+    ops=NomialTree.ops,
+    make=NomialTree,
 )
