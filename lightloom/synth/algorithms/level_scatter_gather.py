@@ -46,7 +46,7 @@ class LevelScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             return Plan(collective, ())
         parts = checked_parts(self.parts, box)
         made = LevelExchange(box, parts, collective, blocks=False)
-        scatter, gather = made.rounds(made.scatter), made.rounds(made.gather)
+        scatter, gather = made.rounds("scatter"), made.rounds("gather")
         if collective.op == "broadcast":
             return Plan(collective, (*scatter, *gather))
         back = reversed_rounds(scatter, Op.COPY)

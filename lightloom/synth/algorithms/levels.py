@@ -93,13 +93,13 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _rounds(made: LevelExchange) -> list[Round]:
     match made.collective.op:
         case "all-to-all":
-            rounds = made.rounds(made.all_to_all)
+            rounds = made.rounds("all-to-all")
         case "broadcast" | "reduce":
-            rounds = made.rounds(made.broadcast)
+            rounds = made.rounds("broadcast")
         case "scatter" | "gather":
-            rounds = made.rounds(made.scatter)
+            rounds = made.rounds("scatter")
         case _:
-            rounds = made.rounds(made.gather)
+            rounds = made.rounds("gather")
     match made.collective.op:
         case "reduce" | "reduce-scatter":
             return reversed_rounds(rounds, Op.REDUCE)

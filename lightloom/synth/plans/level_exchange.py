@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.synth.plans.plan import Round
+
+Way: TypeAlias = Literal["all-to-all", "broadcast", "gather", "scatter"]
 
 
 def box_of_shape(shape: Sequence[int] | None, ranks: int, ports: int) -> Dimensions:
@@ -109,8 +111,21 @@ class LevelExchange:
     blocks: bool
     whole_blocks: bool = False
 
-    def rounds(self, rows: Callable[[int, int], LineRows]) -> list[Round]:
-        """Return one round for each turn, all parts together."""
+    def rounds(self, way: Way) -> list[Round]:
+        """Return one round for each dimension in turn, all parts together.
+
+        Parameters
+        ----------
+        way
+            Ranks gather what others hold; holders scatter what lies behind their peers,
+            or broadcast their whole part; or blocks go on by a digit, all to all.
+        """
+        rows = {
+            "all-to-all": self._all_to_all,
+            "broadcast": self._broadcast,
+            "gather": self._gather,
+            "scatter": self._scatter,
+        }[way]
         cut = Partition(self.box.ranks * self.parts, self.collective.chunk_count)
         found = [
             merged(
@@ -149,16 +164,8 @@ class LevelExchange:
             return self.box.shares_of_ways(source, rows.start)
         return self.box.shares(rows.start)
 
-    def gather(self, part: int, turn: int) -> LineRows:
-        """Return the rows in which ranks share what they have gathered so far.
-
-        Parameters
-        ----------
-        part
-            Part of the buffer, from 0.
-        turn
-            How many dimensions came before, from 0.
-        """
+    def _gather(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which ranks share what they have gathered so far."""
         order = self.box.order(part)
         rank = np.arange(self.box.ranks, dtype=np.int64)
         src, dst, port = self._line(rank, order[turn])
@@ -171,17 +178,10 @@ class LevelExchange:
         start, length = pieces.ranges(rank, order[:turn])
         return LineRows(src, dst, start, length, port)
 
-    def scatter(self, part: int, turn: int) -> LineRows:
+    def _scatter(self, part: int, turn: int) -> LineRows:
         """Return the rows in which holders hand on what lies behind their peers.
 
         Dimensions come in the reverse of the order in which they are gathered.
-
-        Parameters
-        ----------
-        part
-            Part of the buffer, from 0.
-        turn
-            How many dimensions came before, from 0.
         """
         order = self.box.order(part)
         dimension, ahead = order[-1 - turn], order[: len(order) - 1 - turn]
@@ -192,31 +192,15 @@ class LevelExchange:
         start = start.reshape(*dst.shape[:2], -1)
         return LineRows(src, dst, start, length, port)
 
-    def broadcast(self, part: int, turn: int) -> LineRows:
-        """Return the rows in which holders hand on their whole part.
-
-        Parameters
-        ----------
-        part
-            Part of the buffer, from 0.
-        turn
-            How many dimensions came before, from 0.
-        """
+    def _broadcast(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which holders hand on their whole part."""
         order = self.box.order(part)
         src, dst, port = self._line(self._holders(order[:turn]), order[turn])
         first = np.array(part * self.box.ranks, dtype=np.int64)
         return LineRows(src, dst, first, self.box.ranks, port)
 
-    def all_to_all(self, part: int, turn: int) -> LineRows:
-        """Return the rows that correct one digit of every block on the way.
-
-        Parameters
-        ----------
-        part
-            Part of the buffer, from 0.
-        turn
-            How many dimensions came before, from 0.
-        """
+    def _all_to_all(self, part: int, turn: int) -> LineRows:
+        """Return the rows that correct one digit of every block on the way."""
         order = self.box.order(part)
         done, ahead = order[:turn], order[turn + 1 :]
         rank = np.arange(self.box.ranks, dtype=np.int64)
