@@ -26,8 +26,8 @@ _COLUMNS = (
 
 def candidate_table(compared: Sequence[Candidate], *, shown: int) -> Table:
     """Return the first `shown` candidates; the title says how many there were."""
-    woven = sum(candidate.completion_time_ps is not None for candidate in compared)
-    title = f"compared {len(compared)} candidates, {woven} of them by replay"
+    realised = sum(candidate.completion_time_ps is not None for candidate in compared)
+    title = f"compared {len(compared)} candidates, {realised} of them by replay"
     if len(compared) > shown:
         title += f"; the best {shown}"
     rows = [

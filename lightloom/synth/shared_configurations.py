@@ -1,4 +1,4 @@
-"""Turns: which consecutive pieces of traffic share circuits, where each pays light."""
+"""Shared configurations: which consecutive pieces of traffic are served on the same."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Turn", "best_turns"]
+__all__ = ["SharedConfiguration", "best_configurations"]
 
 
-class Turn(Protocol):
+class SharedConfiguration(Protocol):
     """Pieces that are served on circuits which stay throughout."""
 
     @property
@@ -18,32 +18,33 @@ class Turn(Protocol):
         """How long they take, a reconfiguration before them left out."""
 
 
-TurnT = TypeVar("TurnT", bound=Turn)
+SharedT = TypeVar("SharedT", bound=SharedConfiguration)
 
 
-def best_turns(
-    count: int, serve: Callable[[int, int], TurnT | None], reconfiguration_ps: int
-) -> list[TurnT]:
-    """Return the turns that serve pieces 0 to `count` - 1 in the least time.
+def best_configurations(
+    count: int, serve: Callable[[int, int], SharedT | None], reconfiguration_ps: int
+) -> list[SharedT]:
+    """Return the configurations that serve pieces 0 to `count` - 1 in the least time.
 
     Parameters
     ----------
     count
         Number of pieces, 1 or more.
     serve
-        Returns pieces ``first .. last`` (inclusive) as one turn, ``None`` where they
-        find no circuits together, and then no more of them do. One piece always does.
+        Returns the configuration of pieces ``first .. last`` (inclusive), ``None``
+        where they find no circuits together, and then no more of them do. One piece
+        always does.
     reconfiguration_ps
-        Paid between turns; among equals the fewest turns are taken, the last of them
-        as long as can be.
+        Paid between configurations; among equals the fewest are taken, the last of
+        them as long as can be.
 
     Notes
     -----
     A dynamic program with at most ``count (count + 1) / 2`` calls of `serve`.
     """
-    best: list[tuple[int, list[TurnT]]] = [(-reconfiguration_ps, [])]
+    best: list[tuple[int, list[SharedT]]] = [(-reconfiguration_ps, [])]
     for last in range(count):
-        choices: list[tuple[int, int, list[TurnT]]] = []
+        choices: list[tuple[int, int, list[SharedT]]] = []
         for first in range(last, -1, -1):
             one = serve(first, last)
             if one is None:
@@ -51,6 +52,6 @@ def best_turns(
             before_ps, before = best[first]
             time_ps = before_ps + reconfiguration_ps + one.duration_ps
             choices.append((time_ps, len(before), [*before, one]))
-        time_ps, _, turns = min(reversed(choices), key=lambda choice: choice[:2])
-        best.append((time_ps, turns))
+        time_ps, _, found = min(reversed(choices), key=lambda choice: choice[:2])
+        best.append((time_ps, found))
     return best[-1][1]

@@ -73,7 +73,15 @@ class LaneTraffic:
 
 
 def plan_traffic(plan: Plan, nodes: Sequence[int]) -> tuple[TrafficRound, ...]:
-    """Return a plan's rounds with rank r played by ``nodes[r]``."""
+    """Return a plan's rounds with rank r played by ``nodes[r]``.
+
+    Parameters
+    ----------
+    plan
+        Rounds between ranks.
+    nodes
+        A node for each rank, all different.
+    """
     node = np.array(nodes, dtype=np.int64)
     chunk_bytes = plan.collective.chunk_bytes
     return tuple(
@@ -95,6 +103,16 @@ def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
     together are still a partial permutation, they are one lane: the port's
     circuits can stay. A lane whose pairs are all pairs of a larger lane becomes that
     one, so that rounds that fill and drain a pipeline share their circuits.
+
+    Parameters
+    ----------
+    rounds
+        Traffic in order, between nodes.
+
+    Raises
+    ------
+    ValueError
+        A port of a round that is no partial permutation: a defect of an algorithm.
     """
     steady = _steady_lanes(rounds)
     found: dict[bytes, int] = {}

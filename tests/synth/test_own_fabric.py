@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lightloom.core.circuit import Circuits
-from lightloom.core.errors import InputError
+from lightloom.core.columns import column
+from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.fabric import Usage
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Collective, Demand
@@ -18,12 +19,16 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import FABRICS, FabricKind
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
+from lightloom.synth.demand_subsets import largest_pairs
 from lightloom.synth.fabrics import PLUGS
-from lightloom.synth.fabrics.plug import FabricPlug, Realiser
+from lightloom.synth.fabrics.plug import FabricPlug, Realiser, TrainingCircuits
 from lightloom.synth.publish import publish
 from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.synthesise import synthesise
+from lightloom.training.planner import Planner
+from lightloom.training.training_plan import TrainingRequest
 from lightloom.validate import verify
+from tests.training.small_trainings import training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFault, FabricTable
     from lightloom.synth.traffic import TrafficRound
+    from lightloom.training.fabric_networks import CircuitMode
 
 # -- what would be instances/fabrics/crossbar.py -------------------------------------
 
@@ -125,7 +131,26 @@ class CrossbarRealiser(Realiser[Crossbar]):
         return Realisation(tuple(segments), tuple(parts))
 
 
-PLUG = FabricPlug("crossbar", realiser=CrossbarRealiser)
+def _kept(fabric: Crossbar, demand: Demand) -> dict[int, Circuits]:
+    """Return the circuits of an iteration in which every node has one partner."""
+    kept = largest_pairs(demand, fabric.ports_per_node)
+    if len(kept.src) < len(demand.src):
+        what, allowed = "a node has several partners", "one partner"
+        raise InfeasibleError(what, where="traffic", allowed=allowed)
+    return {0: Circuits(column(kept.src), column(kept.dst))}
+
+
+PLUG = FabricPlug(
+    "crossbar",
+    realiser=CrossbarRealiser,
+    circuits=TrainingCircuits(
+        ports=lambda fabric: fabric.ports_per_node,
+        lasting=_kept,
+        estimated=_kept,
+        following=_kept,
+        period_ps=lambda fabric: 6 * fabric.reconfiguration_ps,
+    ),
+)
 
 # -- what is to be had for that ------------------------------------------------------
 
@@ -175,3 +200,12 @@ def test_without_a_plug_nothing_is_made(
     task = Collective("all-reduce", tuple(range(8)), 960)
     with pytest.raises(InputError, match=r"crossbar.*add-a-fabric"):
         synthesise(Instance("a test", crossbar, task))
+
+
+@pytest.mark.parametrize("circuits", ["one-shot", "controlled"])
+def test_trainings_run(crossbar: Crossbar, circuits: CircuitMode) -> None:
+    """Replicas sum their gradients around the ring that the switch is set to."""
+    request = TrainingRequest(model_parallel=1, replicas=8, circuits=circuits)
+    plan = Planner(training(8)).plan(crossbar, request)
+    assert plan.partners == 1
+    assert plan.iteration_ps > 0

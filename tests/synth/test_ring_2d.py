@@ -13,7 +13,7 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
-from lightloom.synth.shared_configurations import best_turns
+from lightloom.synth.shared_configurations import best_configurations
 from lightloom.synth.synthesise import Synthesis, synthesise
 from lightloom.validate import verify
 
@@ -166,13 +166,15 @@ def test_turns_trade_reconfigurations_for_light(
     reconfiguration_ps: int, turns: list[int]
 ) -> None:
     """Quadratic costs: halves where a reconfiguration is worth three times a piece."""
-    found = best_turns(4, lambda first, last: Span(first, last, 10), reconfiguration_ps)
+    found = best_configurations(
+        4, lambda first, last: Span(first, last, 10), reconfiguration_ps
+    )
     assert [turn.pieces for turn in found] == turns
 
 
 def test_turns_respect_what_cannot_be_lit_together() -> None:
     """At most three pieces."""
-    found = best_turns(
+    found = best_configurations(
         7,
         lambda first, last: Span(first, last, 1) if last - first < 3 else None,
         1000,

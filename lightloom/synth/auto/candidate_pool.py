@@ -66,7 +66,15 @@ class CandidatePool:
         self._candidates.append(candidate)
 
     def enter(self, candidate: Candidate, made: MadeSchedule) -> None:
-        """Replay a candidate's schedule, and keep it if it is the best so far."""
+        """Replay a candidate's schedule, and keep it if it is the best so far.
+
+        Parameters
+        ----------
+        candidate
+            What the schedule is of.
+        made
+            The schedule, without footer.
+        """
         timeline = replay(made.schedule)
         entered = replace(
             candidate,

@@ -18,6 +18,15 @@ class LightPaths:
 
     A lane that fits its waveguides is one layer: one wavelength serves it. A lane
     that does not is cut into several.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    router
+        ``minimum-congestion`` or ``random``.
+    seed
+        Of random choices, 0 or more.
     """
 
     def __init__(self, fabric: Lightpath, router: str, seed: int) -> None:
@@ -30,7 +39,13 @@ class LightPaths:
         self._least: dict[bytes, int] = {}
 
     def least_layers(self, lane: Lane) -> int:
-        """Return a lower bound on the layers of a lane, without routing it."""
+        """Return a lower bound on the layers of a lane, 1 or more, without routing it.
+
+        Parameters
+        ----------
+        lane
+            A partial permutation of tiles.
+        """
         key = lane.key()
         if key in self._packed:
             return self._packed[key].layer_count
@@ -42,7 +57,18 @@ class LightPaths:
         return self._least[key]
 
     def layers(self, lane: Lane) -> Layers:
-        """Return the layers and routes of a lane."""
+        """Return the layers and routes of a lane.
+
+        Parameters
+        ----------
+        lane
+            A partial permutation of tiles.
+
+        Raises
+        ------
+        InfeasibleError
+            If some pair of it has no light path at all.
+        """
         key = lane.key()
         if key not in self._packed:
             self._packed[key] = pack(

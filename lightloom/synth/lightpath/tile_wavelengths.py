@@ -39,7 +39,15 @@ class LitTiles:
         self._lit: dict[tuple[int, ...], list[int]] = {}
 
     def light(self, route: Sequence[int], wavelength: int) -> None:
-        """Light a route on a wavelength that is free there."""
+        """Light a route on a wavelength that is free there.
+
+        Parameters
+        ----------
+        route
+            Tiles from one end to the other, both included.
+        wavelength
+            From 0 to lasers - 1; free at both ends and on every edge between.
+        """
         edges = self._edges(route)
         self._room[edges, wavelength] -= 1
         ends = (0, 1), (route[0], route[-1]), wavelength

@@ -15,7 +15,7 @@ from lightloom.core.units import transmission_ps_columns
 from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.ring.quick_circuits import quick_ring_circuits
 from lightloom.synth.ring_2d.circuits import grid_circuits
-from lightloom.synth.shared_configurations import best_turns
+from lightloom.synth.shared_configurations import best_configurations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,9 +36,9 @@ def realise_ring_2d(
 
     Transfers go along a row or a column. A round whose pairs find no wavelengths at
     once is served in several segments: its ports in halves, in halves of these, and so
-    on, at last the pairs of a port. Then `best_turns` decides which pieces share a
-    segment: circuits that stay save reconfigurations, and fewer pairs leave more
-    wavelengths for each.
+    on, at last the pairs of a port. Then `best_configurations` decides which pieces
+    share a segment: circuits that stay save reconfigurations, and fewer pairs leave
+    more wavelengths for each.
 
     Parameters
     ----------
@@ -59,16 +59,18 @@ def realise_ring_2d(
     pieces = _Pieces(fabric, rounds, seed)
     if not pieces.runs:
         return Realisation((), ())
-    turns = best_turns(len(pieces.runs), pieces.serve, fabric.reconfiguration_ps)
+    served = best_configurations(
+        len(pieces.runs), pieces.serve, fabric.reconfiguration_ps
+    )
     segments = tuple(
-        Segment(0, index, turn.circuits) for index, turn in enumerate(turns)
+        Segment(0, index, one.circuits) for index, one in enumerate(served)
     )
     parts = tuple(
         StepPart(
             piece.step, 0, index, take_rows(rounds[piece.step].transfers, piece.rows)
         )
-        for index, turn in enumerate(turns)
-        for piece in turn.pieces
+        for index, one in enumerate(served)
+        for piece in one.pieces
     )
     return Realisation(segments, parts)
 

@@ -21,6 +21,13 @@ def box_of(
     Nodes form a box if they have some ports of every level in all combinations. Ranks
     in that order differ along one dimension exactly if they share a switch.
 
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    nodes
+        Distinct nodes, in any order.
+
     Raises
     ------
     InfeasibleError

@@ -42,7 +42,15 @@ class Pairs:
 
 
 def pairs_of(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Pairs:
-    """Return the pairs of rounds in which all transfers go one hop."""
+    """Return the pairs of rounds in which all transfers go one hop.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    rounds
+        Traffic in order, between nodes that share a switch; one round or more.
+    """
     count = fabric.node_count
     keys = [one.transfers.src * count + one.transfers.dst for one in rounds]
     pair = np.unique(np.concatenate(keys))

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.synth.realisation import Realisation
-from lightloom.synth.shared_configurations import best_turns
+from lightloom.synth.shared_configurations import best_configurations
 from lightloom.synth.sipac.pairs import pairs_of
 from lightloom.synth.sipac.wavelengths import best_circuits
 
@@ -37,7 +37,7 @@ def realise_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Realisation:
     All pairs of the fabric can be lit at once by the shuffle, so one segment is always
     enough. Where switches can be tuned, rounds may instead be cut into several
     segments, each with the circuits that are best for it (`best_circuits`), such that
-    they end soonest (`best_turns`). Transfers must go one hop.
+    they end soonest (`best_configurations`). Transfers must go one hop.
 
     Deterministic. Consecutive rounds with the same pairs are never cut apart; where all
     cuts together would not save a reconfiguration, none is tried.
@@ -64,7 +64,7 @@ def realise_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Realisation:
                 return whole
             return _serve(fabric, rounds, runs[start][0], runs[end][1])
 
-        served = best_turns(len(runs), serve, fabric.reconfiguration_ps)
+        served = best_configurations(len(runs), serve, fabric.reconfiguration_ps)
     segments = tuple(
         Segment(0, index, one.circuits) for index, one in enumerate(served)
     )
