@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.answers import checked
 from lightloom.bench.clock import Clock
 from lightloom.bench.participants import (
     COMPLETION_TIME,
@@ -128,11 +126,12 @@ def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Findin
 
 def _by_model(problem: Problem, job: Job, clock: Clock) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that is given the model; decoding is not timed."""
-    from lightloom.problems.stated_model import model_answer, state_model
+    from lightloom.problems.solver_model import model_that_fits, solver_answer
     from lightloom.solvers import SolveOptions, run
 
-    stated = state_model(problem, job.instance, job.parameters, lambda _: None)
-    model = stated.build()
+    asked, variant = job.instance, job.parameters
+    formulation = model_that_fits(problem, asked, variant, lambda _: None)
+    model = formulation.build(asked, **variant)
     clock.built()
     left_s = max(0.0, job.time_limit_s - clock.elapsed_s())
     outcome: Outcome[Any] = run(
@@ -145,7 +144,8 @@ def _by_model(problem: Problem, job: Job, clock: Clock) -> Outcome[ProblemAnswer
     clock.stop()
     if outcome.incumbent is None:
         return outcome
-    return replace(outcome, incumbent=model_answer(stated, model, outcome))
+    answer = solver_answer(formulation, asked, model, outcome)
+    return outcome.standing_for(answer)
 
 
 def _without_answer(outcome: Outcome[Any], clock: Clock) -> Finding:
@@ -174,30 +174,31 @@ def _finding(
     trusted: bool = False,
 ) -> Finding:
     """Return the finding of a run that gave an answer, once it was checked."""
-    problem = problem_named(job.problem)
-    given = checked(problem, job.instance, answer, trusted=trusted)
+    from lightloom.problems.checked_answer import check_answer
+
+    problem, value = problem_named(job.problem), answer.value
+    given = check_answer(problem, job.instance, answer, trusted=trusted)
     if ending is None:
-        ending = Ending.OPTIMAL if given.value == given.bound else Ending.ANSWER
+        ending = Ending.OPTIMAL if value == given.bound else Ending.ANSWER
     if given.fault:
         ending = Ending.WRONG
-    gap = None
+    gap, proof = None, Proof.NONE
     if given.bound is not None:
-        off = abs(Fraction(given.value) - given.bound)
-        gap = (
-            float(off / abs(Fraction(given.value))) if given.value else float(off != 0)
-        )
+        proof = Proof.CHECKED if given.certified else Proof.CLAIMED
+        off = abs(Fraction(value) - given.bound)
+        gap = float(off / abs(Fraction(value))) if value else float(off != 0)
     detail = "; ".join(filter(None, [given.fault, *given.detail]))
     if clock.solve_s > job.time_limit_s:
         detail = "; ".join(filter(None, [detail, "over its time limit"]))
     return Finding(
         ending=ending,
-        answer=str(given.value),
+        answer=str(value),
         bound_exact=None if given.bound is None else str(given.bound),
-        objective=float(given.value),
+        objective=float(value),
         bound=_float(given.bound),
         gap=gap,
-        proof=given.proof,
-        witness=given.witness,
+        proof=proof,
+        witness=given.kind,
         verified=given.verified,
         first_answer_s=clock.first_answer_s(),
         proof_s=clock.solve_s if ending is Ending.OPTIMAL else None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.bench.versions import code_version
 from lightloom.core.certificate import COMPLETION_TIME
-from lightloom.core.errors import InputError, nearest, unknown_name
+from lightloom.core.errors import InputError, unknown_name
 from lightloom.problems.problem import LIGHTLOOM, Problem
 
 if TYPE_CHECKING:
@@ -134,13 +134,8 @@ def _solver(
     from lightloom.solvers import SOLVERS
 
     if name not in SOLVERS:
-        known = [OWN, *SOLVERS]
-        raise InputError(
-            "unknown solver",
-            where=where,
-            found=name,
-            allowed=f"{', '.join(known)}, or module:function",
-            fix=nearest(name, known),
+        raise unknown_name(
+            "solver", name, [OWN, *SOLVERS, "module:function"], where=where
         )
     problem.check_variant(parameters, where)
     version = SOLVERS[name].status().version
@@ -152,13 +147,7 @@ def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entra
 
     known = [AUTO, *ALGORITHMS]
     if name not in known and not is_callable(name):
-        raise InputError(
-            "unknown algorithm",
-            where=where,
-            found=name,
-            allowed=f"{', '.join(known)}, or module:function",
-            fix=nearest(name, known),
-        )
+        raise unknown_name("algorithm", name, [*known, "module:function"], where=where)
     return Entrant(
         name,
         parameters,

@@ -51,7 +51,7 @@ def command(
     """Build a model, write it, and say how large it is."""
     from lightloom.instances.catalogue import load_instance
     from lightloom.problems import problem_for
-    from lightloom.problems.stated_model import state_model
+    from lightloom.problems.solver_model import model_that_fits
     from lightloom.solvers import built
     from lightloom.solvers.model_file import check_suffix, write_model
 
@@ -62,8 +62,8 @@ def command(
         asked = load_instance(instance)
         known = problem_for(asked, problem)
         variant = parse_variant(known, params, horizon)
-        stated = state_model(known, asked, variant, tell)
-        model = built(stated.build)
+        formulation = model_that_fits(known, asked, variant, tell)
+        model = built(lambda: formulation.build(asked, **variant))
         tell(f"writing {file}")
         form = write_model(model, file)
     record = {

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 AnswerT = TypeVar("AnswerT")
+OtherT = TypeVar("OtherT")
 
 
 class Reason(StrEnum):
@@ -101,3 +102,25 @@ class Outcome(Generic[AnswerT]):
     limit: Limit | None
     provenance: Provenance | None
     detail: tuple[str, ...] = ()
+
+    def standing_for(
+        self, incumbent: OtherT | None, *more_detail: str
+    ) -> Outcome[OtherT]:
+        """Return the same outcome with what its answer stands for.
+
+        Parameters
+        ----------
+        incumbent
+            The answer in other terms; ``None`` for none.
+        more_detail
+            Added to `detail`.
+        """
+        return Outcome(
+            self.reason,
+            incumbent,
+            self.objective,
+            self.bound,
+            self.limit,
+            self.provenance,
+            (*self.detail, *more_detail),
+        )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OcsQuestion:
+class OcsInput:
     """What a model of this module is about, for its decoder."""
 
     fabric: Ocs
@@ -105,7 +105,7 @@ def build(
     joined = {pair: _joined(fabric, pair) for pair in sizes}
     pairs = sorted(set(joined.values()))
     model = pyo.ConcreteModel("ocs")
-    model.question = OcsQuestion(fabric, demand)
+    model.question = OcsInput(fabric, demand)
     switches = range(fabric.switches)
     with PauseGC():
         model.lit = pyo.Var(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PlacementQuestion:
+class PlacementInput:
     """What a model of this module is about, for its decoder.
 
     Attributes
@@ -86,7 +86,7 @@ def build(instance: Instance, *, pinned: bool = False) -> Model:
     _refuse_size(workload, instance.name)
     unit_ps = math.gcd(*workload.duration_ps) or 1
     model = pyo.ConcreteModel("placement")
-    model.question = PlacementQuestion(workload, unit_ps)
+    model.question = PlacementInput(workload, unit_ps)
     with PauseGC():
         _state_places(model, workload)
         _state_times(

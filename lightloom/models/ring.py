@@ -42,7 +42,7 @@ Way: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class RingQuestion:
+class RingInput:
     """What a model of this module is about, for its decoder."""
 
     fabric: Ring
@@ -107,7 +107,7 @@ def build(
     ways = _ways(fabric, demand, instance.name)
     _refuse_crowd(fabric, demand, ways, instance.name)
     model = pyo.ConcreteModel("ring")
-    model.question = RingQuestion(fabric, demand)
+    model.question = RingInput(fabric, demand)
     colours = range(fabric.wavelengths)
     spans = {way: fabric.spans(*way) for several in ways.values() for way in several}
     with PauseGC():

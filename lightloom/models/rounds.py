@@ -27,7 +27,7 @@ from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
 from lightloom.models.linear_expression import difference, total
 from lightloom.models.rounds_circuits import (
-    RoundsQuestion,
+    RoundsInput,
     Wavelengths,
     break_symmetry,
     state_circuits,
@@ -129,7 +129,7 @@ def build(
         what = "there is something to send, and no round to send it in"
         raise InfeasibleError(what, where="horizon", found=horizon)
     model = pyo.ConcreteModel("rounds")
-    model.question = RoundsQuestion(fabric, deliveries, routes, stated)
+    model.question = RoundsInput(fabric, deliveries, routes, stated)
     with PauseGC():
         if goal is Objective.ROUNDS:
             _state_use(model, horizon, least)

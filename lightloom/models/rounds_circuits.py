@@ -31,7 +31,7 @@ class Wavelengths(StrEnum):
 
 
 @dataclass(frozen=True)
-class RoundsQuestion:
+class RoundsInput:
     """What a model of this module is about, for its decoder.
 
     Attributes
@@ -52,7 +52,7 @@ class RoundsQuestion:
     wavelengths: Wavelengths
 
 
-def state_circuits(model: Model, question: RoundsQuestion) -> None:
+def state_circuits(model: Model, question: RoundsInput) -> None:
     """State the circuits of every round, and what they compete for."""
     fabric, routes = question.fabric, question.routes
     explicit = question.wavelengths is Wavelengths.EXPLICIT
@@ -96,7 +96,7 @@ def state_circuits(model: Model, question: RoundsQuestion) -> None:
     _limit(model, "waveguide", scarce, lambda key: each * waveguides[key[1], key[2]])
 
 
-def break_symmetry(model: Model, question: RoundsQuestion, horizon: int) -> None:
+def break_symmetry(model: Model, question: RoundsInput, horizon: int) -> None:
     """Pin the receptions of the first node that lacks anything.
 
     Where nothing is passed on, (round, wavelength) slots can be permuted at will, so

@@ -48,7 +48,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True)
-class RoutingQuestion:
+class RoutingInput:
     """What a model of this module is about, for its decoder.
 
     Attributes
@@ -164,7 +164,7 @@ def build(
     else:
         routes = check_routes(paths, wanted, room)
     model = pyo.ConcreteModel("routing")
-    model.question = RoutingQuestion(wanted, room, routes)
+    model.question = RoutingInput(wanted, room, routes)
     model.congestion = pyo.Var(
         within=pyo.Reals if relaxed else pyo.Integers, bounds=(0, len(wanted))
     )

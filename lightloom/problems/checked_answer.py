@@ -25,98 +25,108 @@ class CheckedAnswer:
 
     Attributes
     ----------
+    bound
+        What no answer can beat; ``None`` where nothing is known.
+    certified, kind
+        Whether a witness proves the bound, and by which kind of argument.
     verified
-        Whether it keeps to them; ``None`` where it cannot be looked into.
+        Whether the answer keeps to the rules; ``None`` where it cannot be looked into.
     fault
-        The first thing that is wrong with it, '' for nothing.
-    bound, kind
-        What a witness that came with the answer proves, and by which kind of argument;
-        ``None`` and '' where none did.
+        What is wrong with it, '' for nothing.
     detail
         What a person should know beyond that.
     """
 
+    bound: Number | None
+    certified: bool
+    kind: str
     verified: bool | None = None
     fault: str = ""
-    bound: Number | None = None
-    kind: str = ""
     detail: tuple[str, ...] = ()
-
-    def wrong(self, fault: str) -> CheckedAnswer:
-        """Return the same with a fault.
-
-        Parameters
-        ----------
-        fault
-            What is wrong, in a clause.
-        """
-        return replace(self, verified=False, fault=fault)
 
 
 def check_answer(
-    problem: Problem, instance: Instance, answer: ProblemAnswer
+    problem: Problem, instance: Instance, answer: ProblemAnswer, *, trusted: bool
 ) -> CheckedAnswer:
     """Return what an answer is worth, whoever gave it.
 
     The answer itself is measured by `Problem.measure`, its schedule is verified and
-    measured, and witnesses are checked; the values must be the one that is claimed.
+    measured, and witnesses are checked; the values must be those that are claimed.
 
     Parameters
     ----------
     problem, instance
         What is answered.
     answer
-        The answer.
+        With its exact value and bound.
+    trusted
+        Whether the bound was proven here when the answer was made. That of a solver or
+        of a user's function is a claim, unless a witness that comes with it proves it.
     """
-    checked = CheckedAnswer()
-    if problem.measure is not None and answer.found is not None:
-        try:
-            value = problem.measure(instance, answer.found)
-        except WrongAnswerError as wrong:
-            return checked.wrong(str(wrong))
-        if value != answer.value:
-            return checked.wrong(f"claims {answer.value}, but it has {value}")
-        checked = replace(checked, verified=True)
-    if answer.schedule is not None:
-        try:
-            schedule = answer.schedule()
-        except NoAnswerError as none:
-            checked = replace(checked, detail=(f"no schedule: {none}",))
-        else:
-            if not isinstance(schedule, SealedSchedule):
-                schedule = signed(schedule, instance, answer.certificates or ())
-            return _check_schedule(schedule, problem.schedule_objective, answer.value)
-    return _with_witness(checked, problem, instance, answer)
+    certified = trusted and answer.bound is not None
+    kind = answer.bound_kind if trusted else ""
+    claimed = CheckedAnswer(answer.bound, certified, kind, detail=answer.detail)
+    try:
+        return _checked(claimed, problem, instance, answer)
+    except WrongAnswerError as wrong:
+        return replace(claimed, verified=False, fault=str(wrong))
 
 
-def _check_schedule(
-    schedule: SealedSchedule, objective: str | None, value: Number
-) -> CheckedAnswer:
-    """Return what the schedule of an answer is worth, and its certificate proves."""
-    verdict = verify(schedule)
-    if not verdict.valid:
-        first, count = verdict.violations[0], len(verdict.violations)
-        fault = f"{count} violations, first {first.rule}: {first.message}"
-        return CheckedAnswer().wrong(fault)
-    checked = CheckedAnswer(verified=True)
-    if objective is None:
-        return checked
-    fabric, ends_ps = load_fabric(schedule.fabric), schedule.footer.completion_time_ps
-    _, measured = measure(objective, fabric, schedule, ends_ps)
-    if measured != value:
-        return checked.wrong(f"claims {value}, but the schedule has {measured}")
-    proven = verdict.certificate_of(objective)
-    return replace(checked, bound=proven.bound, kind=proven.kind or "")
-
-
-def _with_witness(
+def _checked(
     checked: CheckedAnswer, problem: Problem, instance: Instance, answer: ProblemAnswer
 ) -> CheckedAnswer:
-    """Return an answer without schedule with what its first witness proves."""
-    if problem.question is None or not answer.certificates:
+    """Return an answer without fault, or raise `WrongAnswerError`."""
+    proven = None
+    if problem.measure is not None and answer.found is not None:
+        _check_value(answer.value, problem.measure(instance, answer.found), "answer")
+        checked = replace(checked, verified=True)
+    try:
+        schedule = None if answer.schedule is None else answer.schedule()
+    except NoAnswerError as none:
+        schedule = None
+        checked = replace(checked, detail=(*checked.detail, f"no schedule: {none}"))
+    if schedule is not None:
+        if not isinstance(schedule, SealedSchedule):
+            schedule = signed(schedule, instance, answer.certificates or ())
+        proven = _proven_by_schedule(problem, schedule, answer.value)
+        checked = replace(checked, verified=True)
+    elif problem.question is not None and answer.certificates:
+        certificate = answer.certificates[0]
+        for violation in check_bound(
+            problem.question(instance), certificate, problem.name
+        ):
+            raise WrongAnswerError(violation.message)
+        proven = certificate.bound, certificate.kind
+    if proven is None:
         return checked
-    certificate = answer.certificates[0]
-    question = problem.question(instance)
-    for violation in check_bound(question, certificate, problem.name):
-        return checked.wrong(f"{violation.rule}: {violation.message}")
-    return replace(checked, bound=certificate.bound, kind=certificate.kind)
+    bound, kind = proven
+    if answer.bound in (None, bound):
+        return replace(checked, bound=bound, certified=True, kind=kind)
+    if answer.certificates:
+        message = f"claims the bound {answer.bound}, proves {bound}"
+        raise WrongAnswerError(message)
+    return checked
+
+
+def _proven_by_schedule(
+    problem: Problem, schedule: SealedSchedule, value: Number
+) -> tuple[Number, str] | None:
+    """Return the bound that a schedule proves; ``None`` where it carries none."""
+    verdict, objective = verify(schedule), problem.schedule_objective
+    if not verdict.valid:
+        first, count = verdict.violations[0], len(verdict.violations)
+        message = f"{count} violations, first {first.rule}: {first.message}"
+        raise WrongAnswerError(message)
+    if objective is None:
+        return None
+    fabric, ends_ps = load_fabric(schedule.fabric), schedule.footer.completion_time_ps
+    _, measured = measure(objective, fabric, schedule, ends_ps)
+    _check_value(value, measured, "schedule")
+    proven = verdict.certificate_of(objective)
+    return None if proven.bound is None else (proven.bound, proven.kind or "")
+
+
+def _check_value(claimed: Number, value: Number | None, noun: str) -> None:
+    if claimed != value:
+        message = f"claims {claimed}, but the {noun} has {value}"
+        raise WrongAnswerError(message)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.core.outcome import Outcome
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems.fewest_rounds.few_rounds import few_rounds
 from lightloom.problems.fewest_rounds.round_bounds import round_bounds
 from lightloom.problems.problem import Formulation, Problem, ProblemAnswer, asked_of
-from lightloom.problems.stated_model import state_model
+from lightloom.problems.solver_model import model_that_fits
 from lightloom.validate.certificates.rounds import OBJECTIVE, RoundsQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.core.certificate import Certificate
+    from lightloom.core.outcome import Outcome
     from lightloom.instances.instance import Instance
     from lightloom.solvers import SolveOptions
 
@@ -80,7 +80,7 @@ def search(
 
     if isinstance(instance.task, Collective):
         asked = replace(instance, task=copying(instance.task))
-        state_model(PROBLEM, asked, {}, tell)
+        model_that_fits(PROBLEM, asked, {}, tell)
     found = fewest_rounds(instance, solver=solver, options=options, progress=tell)
     exact, answer = found.incumbent, None
     if exact is not None:
@@ -94,15 +94,7 @@ def search(
             found=exact,
             bound_kind=kind,
         )
-    return Outcome(
-        found.reason,
-        answer,
-        found.objective,
-        found.bound,
-        found.limit,
-        found.provenance,
-        found.detail,
-    )
+    return found.standing_for(answer)
 
 
 def _formulation() -> Formulation:

@@ -13,7 +13,7 @@ from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.core.schedule import SealedSchedule
 from lightloom.problems.problem import LIGHTLOOM, Problem, ProblemAnswer
 from lightloom.problems.registry import problem_for
-from lightloom.problems.stated_model import model_answer, state_model
+from lightloom.problems.solver_model import model_that_fits, solver_answer
 from lightloom.solvers import SOLVERS, SolveOptions, build_and_run, relative_gap, usable
 from lightloom.synth.certify import signed
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from lightloom.core.certificate import Certificate, Number
     from lightloom.instances.instance import Instance
-    from lightloom.problems.stated_model import StatedModel
+    from lightloom.models import ModelSize
     from lightloom.solvers import Progress
 
-__all__ = ["Solution", "signed_schedule", "solve"]
+__all__ = ["Solution", "solve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,26 +79,32 @@ class Solution:
     def schedule(self) -> SealedSchedule | None:
         """The schedule that the answer is, with its footer; ``None`` if it is none.
 
+        That of a solver's answer carries the best bound of the instance.
+
         Raises
         ------
         NoAnswerError
             If no schedule can hold the answer.
         """
-        answer = self.outcome.incumbent
+        answer, problem = self.outcome.incumbent, self.problem
         if answer is None or answer.schedule is None:
             return None
-        return signed_schedule(self.problem, self.instance, answer, self._seed)
+        schedule = answer.schedule()
+        if isinstance(schedule, SealedSchedule):
+            return schedule
+        if answer.certificates is not None or problem.bounds is None:
+            return signed(schedule, self.instance, answer.certificates or ())
+        by = self.outcome.provenance
+        seed = 0 if by is None or by.seed is None else by.seed
+        algorithm = replace(schedule.algorithm, seed=seed)
+        best = problem.checked_bounds(self.instance, seed)[:1]
+        return signed(replace(schedule, algorithm=algorithm), self.instance, best)
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
         """Bounds with witnesses, the best first; of our own algorithms only."""
         answer = self.outcome.incumbent
         return () if answer is None else answer.certificates or ()
-
-    @property
-    def _seed(self) -> int:
-        provenance = self.outcome.provenance
-        return 0 if provenance is None or provenance.seed is None else provenance.seed
 
 
 def solve(
@@ -166,37 +172,6 @@ def solve(
     return Solution(instance, known, outcome)
 
 
-def signed_schedule(
-    problem: Problem, instance: Instance, answer: ProblemAnswer, seed: int
-) -> SealedSchedule:
-    """Return the schedule that an answer is, with its footer.
-
-    Parameters
-    ----------
-    problem, instance
-        What is answered.
-    answer
-        An answer that has a schedule. Where certificates were not looked for, the best
-        one of the instance is.
-    seed
-        Of that search, and said in the schedule of a solver's answer.
-
-    Raises
-    ------
-    NoAnswerError
-        If no schedule can hold the answer.
-    """
-    assert answer.schedule is not None
-    schedule = answer.schedule()
-    if isinstance(schedule, SealedSchedule):
-        return schedule
-    if answer.certificates is not None or problem.bounds is None:
-        return signed(schedule, instance, answer.certificates or ())
-    algorithm = replace(schedule.algorithm, seed=seed)
-    best = problem.checked_bounds(instance, seed)[:1]
-    return signed(replace(schedule, algorithm=algorithm), instance, best)
-
-
 def _by_lightloom(
     problem: Problem, instance: Instance, seed: int
 ) -> Outcome[ProblemAnswer]:
@@ -228,29 +203,23 @@ def _by_model(
     tell: Callable[[str], None],
 ) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that was given the model."""
-    stated = state_model(problem, instance, variant, tell)
+    formulation = model_that_fits(problem, instance, variant, tell)
     model, outcome = build_and_run(
-        stated.build, solver, options, lambda news: tell(_progress_text(news))
+        lambda: formulation.build(instance, **variant),
+        solver,
+        options,
+        lambda news: tell(_progress_text(news)),
     )
-    detail, answer = outcome.detail, None
     if outcome.incumbent is not None:
-        answer = model_answer(stated, model, outcome)
-    elif outcome.limit is Limit.TIME:
-        detail = (*detail, _advice(stated))
-    return Outcome(
-        outcome.reason,
-        answer,
-        outcome.objective,
-        outcome.bound,
-        outcome.limit,
-        outcome.provenance,
-        detail,
-    )
+        answer = solver_answer(formulation, instance, model, outcome)
+        return outcome.standing_for(answer)
+    if outcome.limit is not Limit.TIME:
+        return outcome.standing_for(None)
+    return outcome.standing_for(None, _advice(formulation.size(instance, **variant)))
 
 
-def _advice(stated: StatedModel) -> str:
+def _advice(size: ModelSize) -> str:
     """Return what to do about a model that takes too long."""
-    size = stated.size
     text = f"the model has up to {size.rows:,} rows and {size.columns:,} columns"
     text += ": give it more time"
     return f"{text}, or use {size.instead}" if size.instead else text
