@@ -9,7 +9,7 @@ import pytest
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.outcome import Reason
 from lightloom.models.placement import build, decode
-from lightloom.solvers import SolveOptions, run
+from lightloom.solvers import run
 from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
@@ -82,6 +82,6 @@ def test_within_a_tenth_of_the_model(
 def _optimum(workload: Workload) -> int:
     """Return the least makespan, as CP-SAT proves it."""
     model = build(placing(workload), pinned=True)
-    outcome = run(model, "cp-sat", SolveOptions(time_limit_s=60))
+    outcome = run(model, "cp-sat")
     assert outcome.reason is Reason.PROVEN_OPTIMAL
     return decode(model).makespan_ps

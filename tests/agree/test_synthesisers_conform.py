@@ -16,6 +16,7 @@ from lightloom.synth.auto.search import AUTO
 from lightloom.synth.certify import signed
 from lightloom.synth.synthesise import synthesise
 from lightloom.testing import check_synthesiser
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
@@ -58,7 +59,7 @@ def _check(
         return outcome.incumbent.schedule
 
     report = check_synthesiser(
-        make, kinds=kinds, tasks=tasks, examples=examples, limit_s=60
+        make, kinds=kinds, tasks=tasks, examples=examples, limit_s=HUNG_S
     )
     failed = [result for result in report.properties if result.failed]
     assert failed == []
@@ -112,6 +113,8 @@ def test_answers_of_problems_conform(problem: str) -> None:
         return signed(answer.schedule(), instance, answer.certificates)
 
     kind, tasks = OWN[problem]
-    report = check_synthesiser(make, kinds=[kind], tasks=tasks, examples=40, limit_s=60)
+    report = check_synthesiser(
+        make, kinds=[kind], tasks=tasks, examples=40, limit_s=HUNG_S
+    )
     assert [result for result in report.properties if result.failed] == []
     assert report.conforms

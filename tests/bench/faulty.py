@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightloom.problems import PROBLEMS, ProblemAnswer
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
@@ -74,11 +75,11 @@ def raises(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def hog(instance: Instance, seed: int) -> ProblemAnswer:
-    """Take memory until somebody objects."""
+    """Take 600 MiB and keep it."""
     del instance, seed
-    held = []
-    while True:
-        held.append(bytearray(os.urandom(2**20)) * 8)
+    held = [bytearray(os.urandom(2**20)) * 600]
+    time.sleep(HUNG_S)
+    raise AssertionError(held)
 
 
 def sleeper(instance: Instance, seed: int) -> ProblemAnswer:
@@ -97,7 +98,7 @@ def chatty(instance: Instance, seed: int) -> ProblemAnswer:
 def parent(instance: Instance, seed: int) -> ProblemAnswer:
     """Leave a process behind, in a group of its own, and tell its number."""
     del instance, seed
-    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    sleep = [sys.executable, "-c", f"import time; time.sleep({HUNG_S})"]
     child = subprocess.Popen(sleep, process_group=0)
     return ProblemAnswer(1, None, (str(child.pid),), None)
 

@@ -9,6 +9,7 @@ import tomli_w
 
 from lightloom.bench.suite import load_suite
 from lightloom.bench.versions import code_version
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from lightloom.bench.job import Job
     from lightloom.bench.suite import Suite
 
-TEXT = """
+TEXT = f"""
 format = "lightloom-suite"
 version = 1
 summary = "a test"
-time_limit_s = 30
+time_limit_s = {HUNG_S}
 
 [[study]]
 problem = "routing"
 by = ["lightloom"]
-instances = [{ family = "permutations", rows = 2, cols = 2 }]
+instances = [{{ family = "permutations", rows = 2, cols = 2 }}]
 """
 """A suite of one run."""
 

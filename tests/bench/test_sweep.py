@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -246,7 +245,6 @@ def test_a_scheduler_that_does_not_answer_is_told_in_time(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    start = time.monotonic()
     with (
         pytest.raises(InputError, match="scheduler"),
         connected(address.format(port=port)),

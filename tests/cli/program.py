@@ -7,20 +7,29 @@ import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from click.testing import CliRunner
 
 from lightloom.cli.main import lightloom
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from click.testing import Result
 
-START = "from lightloom.cli.main import main; main()"
+START = f"""
+import lightloom.cli.progress
+lightloom.cli.progress._PATIENCE_S = {HUNG_S}
+from lightloom.cli.main import main
+main()
+"""
+"""The program, silent about progress however slow the machine is."""
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
-    """Run a command in this process."""
-    return CliRunner().invoke(lightloom, list(arguments), input=stdin)
+    """Run a command in this process, silent about progress."""
+    with patch("lightloom.cli.progress._PATIENCE_S", HUNG_S):
+        return CliRunner().invoke(lightloom, list(arguments), input=stdin)
 
 
 def run_json(*arguments: str, exit_code: int = 0) -> dict[str, Any]:
@@ -36,7 +45,6 @@ def child(
     *arguments: str,
     cwd: str | None = None,
     stdin: bytes | None = None,
-    timeout_s: float = 60,
     **env: str,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the program as a child process."""
@@ -46,7 +54,7 @@ def child(
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=timeout_s,
+        timeout=HUNG_S,
         env={**os.environ, **env},
     )
 

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.program import child, one_error, run, run_json
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SUBJECTS = "tests.validate.subjects"
-FEW = ("--fabric", "ideal-switch", "--task", "broadcast", "--examples", "8")
+FEW = (
+    *("--fabric", "ideal-switch", "--task", "broadcast", "--examples", "8"),
+    *("--time-limit", str(HUNG_S)),
+)
 
 
 def test_an_honest_synthesiser() -> None:

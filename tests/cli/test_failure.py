@@ -16,6 +16,7 @@ from lightloom.cli.failure import describe
 from lightloom.cli.lazy_group import LazyGroup
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from tests.cli.program import START, run
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +101,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
         stdout=write,
         stderr=subprocess.PIPE,
         check=False,
-        timeout=60,
+        timeout=HUNG_S,
     )
     os.close(write)
     assert done.returncode == 141
@@ -118,7 +119,7 @@ class Slow:
     def write(self, line):
         self.file.write(line)
         print("ready", flush=True)
-        time.sleep(50)
+        time.sleep(1800)
 
 @contextlib.contextmanager
 def slow(path, writing=room.open_writing):
@@ -143,6 +144,6 @@ def test_an_interrupted_synth_leaves_no_file(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=HUNG_S) == 130
         assert process.stderr.read().strip() == b"lightloom: interrupted"
     assert list(tmp_path.iterdir()) == []

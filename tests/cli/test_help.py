@@ -15,6 +15,7 @@ from lightloom import __version__
 from lightloom.cli.main import SUMMARIES, lightloom
 from lightloom.cli.manual import renewed
 from tests.cli.program import run
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +88,7 @@ def test_help_loads_nothing_heavy() -> None:
         "assert not found, found\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=HUNG_S
     )
     assert done.returncode == 0, done.stderr.decode()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.program import START
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ import time
 
 def wait(*_, **__):
     print("ready", flush=True)
-    time.sleep(50)
+    time.sleep(1800)
 """
 QUESTION = ("lightpath-4/all-to-all-1KiB", "--problem", "routing")
 SOLVE = ("solve", *QUESTION, "--solver", "highs")
@@ -37,7 +38,7 @@ PLACES = {
     ),
     "while a model with a time limit is built": (
         "import lightloom.models.routing as room; room.candidate_routes = wait",
-        (*SOLVE, "--time-limit", "40"),
+        (*SOLVE, "--time-limit", str(HUNG_S)),
     ),
     "while a model is compiled": (
         "import lightloom.solvers.solve as room; room.compile_model = wait",
@@ -49,7 +50,7 @@ PLACES = {
     ),
     "while a synthesiser is": (
         "",
-        ("conform", "endless:make", "--examples", "1", "--time-limit", "60"),
+        ("conform", "endless:make", "--examples", "1", "--time-limit", str(HUNG_S)),
     ),
 }
 ENDLESS = """
@@ -57,7 +58,7 @@ import os, time
 
 def make(instance, seed):
     os.write(2, b"ready\\n")
-    time.sleep(50)
+    time.sleep(1800)
 """
 
 
@@ -82,7 +83,7 @@ def test_an_interrupt(tmp_path: Path, place: str) -> None:
         while stream.readline() != b"ready\n":
             assert process.poll() is None
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=HUNG_S) == 130
         # Read to the end: nobody who could still write to them is left.
         *said, last = process.stderr.read().splitlines()
         process.stdout.read()

@@ -6,13 +6,14 @@ import itertools
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzz.mutation import mutated
 from fuzz.targets import CORPUS, Target, targets
 from fuzz.trial import defect
 from lightloom.core.errors import LightloomError
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ FILES = [
 )
 def test_the_corpus(target: Target, path: Path) -> None:
     """Valid files are read; those that once were worse than refused are refused."""
-    assert defect(target, path, seconds=5) is None
+    assert defect(target, path, seconds=HUNG_S) is None
     if path.name.startswith("valid"):
         target.read(path)
     else:
@@ -56,11 +57,11 @@ def test_mutations_of_valid_files(name: str, tmp_path: Path) -> None:
     target = TARGETS[name]
     path = tmp_path / f"file{target.suffix}"
 
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=60)
     @given(st.sampled_from(target.files("valid")), st.randoms(use_true_random=False))
     def check(seed: Path, draw: Random) -> None:
         path.write_bytes(mutated(seed.read_bytes(), target.suffix, draw))
-        assert defect(target, path) is None
+        assert defect(target, path, seconds=HUNG_S) is None
 
     check()
 
@@ -75,6 +76,6 @@ def test_arbitrary_bytes(name: str, tmp_path: Path) -> None:
     @given(st.binary(max_size=200))
     def check(noise: bytes) -> None:
         path.write_bytes(noise)
-        assert defect(target, path) is None
+        assert defect(target, path, seconds=HUNG_S) is None
 
     check()

@@ -11,6 +11,7 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.report.csv_file import save_csv
 from lightloom.report.plots import COLOURS, Mark, Panel, Series, draw, save_plot
+from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +86,7 @@ def test_importing_report_loads_no_matplotlib() -> None:
         "import sys, lightloom.report.plots, lightloom.report.tables\n"
         "assert 'matplotlib' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HUNG_S)
 
 
 def test_csv_files_have_a_heading_and_lf_lines(tmp_path: Path) -> None:

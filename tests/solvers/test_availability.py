@@ -20,6 +20,7 @@ from lightloom.solvers import (
     usable,
 )
 from lightloom.solvers.availability import Requirement
+from tests.hang_guard import HUNG_S
 
 
 def test_not_installed() -> None:
@@ -79,7 +80,7 @@ def test_import_orders(order: tuple[str, str]) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HUNG_S,
         env=dict(os.environ),
     )
     assert done.returncode == 0, done.stderr
@@ -111,7 +112,7 @@ def test_catalogue_imports_no_solver() -> None:
         "heavy = {'pyomo', 'highspy', 'ortools', 'gurobipy', 'scipy', 'networkx'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HUNG_S)
     assert list(SOLVERS) == sorted(SOLVERS)
 
 

@@ -21,13 +21,18 @@ def test_only_better_points(*, maximise: bool) -> None:
     assert points == [5, 3, 2]
 
 
-def test_rate() -> None:
-    """A thousand bounds at once are told once."""
+def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand bounds at once are told once; the next is told a second later."""
+    now = [0.0]
+    monkeypatch.setattr("lightloom.solvers.progress.time.monotonic", lambda: now[0])
     told: list[Incumbent | Progress] = []
     reporter = Reporter(told.append, maximise=False)
     for bound in range(1000):
         reporter.progress(bound)
-    assert len(told) <= 2
+    assert len(told) == 1
+    now[0] += 1.0
+    reporter.progress(1000)
+    assert len(told) == 2
 
 
 def test_infinite_bounds_are_none() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,12 +19,16 @@ from lightloom.testing import check_synthesiser
 from lightloom.testing.conformance import check
 from lightloom.testing.conformance.invalid_tasks import nonsense
 from lightloom.testing.conformance.report import PROPERTIES
+from tests.hang_guard import HUNG_S
 from tests.validate import subjects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.validate import ConformanceReport
+
+
+checked = functools.partial(check_synthesiser, limit_s=HUNG_S)
 
 
 def _failed(report: ConformanceReport) -> set[str]:
@@ -46,7 +50,7 @@ def _message(report: ConformanceReport, name: str) -> str:
 @pytest.mark.parametrize("subject", [subjects.honest, subjects.talkative])
 def test_an_honest_synthesiser_conforms(subject: Callable[..., object]) -> None:
     """Everything is asked, and everything holds."""
-    report = check_synthesiser(subject, examples=60)  # type: ignore[arg-type]
+    report = checked(subject, examples=60)  # type: ignore[arg-type]
     assert report.conforms
     assert _failed(report) == set()
     assert report.examples > 40
@@ -89,7 +93,7 @@ def test_faults_are_caught(
 
 def test_failing_examples_are_small() -> None:
     """Of all collectives of three ranks, the suite shows a smallest one."""
-    report = check_synthesiser(subjects.careless, examples=40)
+    report = checked(subjects.careless, examples=40)
     example = report.of("valid").example
     assert example is not None
     assert example.instance["fabric"]["kind"] == "ideal-switch"
@@ -101,7 +105,7 @@ def test_failing_examples_are_small() -> None:
 
 def test_a_synthesiser_that_hangs_is_ended() -> None:
     """It is given up after a few time-outs, and nothing is left running."""
-    before, start = _children(), time.perf_counter()
+    before = _children()
     report = check_synthesiser(subjects.hanging, examples=50, limit_s=0.3)
     assert time.perf_counter() - start < 600
     assert report.cut_short
@@ -112,7 +116,7 @@ def test_a_synthesiser_that_hangs_is_ended() -> None:
 
 def test_refusing_everything_is_no_success() -> None:
     """Refusals are no faults, but somebody has to do something."""
-    report = check_synthesiser(subjects.idle, kinds=["ring"], examples=10)
+    report = checked(subjects.idle, kinds=["ring"], examples=10)
     assert _failed(report) == set()
     assert report.refused == report.examples
     assert not report.conforms
@@ -121,7 +125,7 @@ def test_refusing_everything_is_no_success() -> None:
 def test_reports_follow_from_the_seed() -> None:
     """The same seed gives the same report, another one other examples."""
     first, again, other = (
-        check_synthesiser(subjects.careless, kinds=["ring"], examples=8, seed=seed)
+        checked(subjects.careless, kinds=["ring"], examples=8, seed=seed)
         for seed in (0, 0, 1)
     )
     assert first == again
@@ -143,7 +147,7 @@ def test_a_bound_that_is_beaten_is_our_own_fault(
         }
 
     monkeypatch.setattr(judge, "every_bound", too_high)
-    report = check_synthesiser(subjects.honest, kinds=["ocs"], examples=10)
+    report = checked(subjects.honest, kinds=["ocs"], examples=10)
     assert _failed(report) == {"bound"}
     assert "beats the bound" in _message(report, "bound")
 
@@ -151,7 +155,7 @@ def test_a_bound_that_is_beaten_is_our_own_fault(
 def test_closures_can_be_checked() -> None:
     """A function needs no name of its own."""
     offset = 5
-    report = check_synthesiser(
+    report = checked(
         lambda instance, seed: subjects.honest(instance, seed + offset),
         kinds=["torus"],
         examples=8,
@@ -202,5 +206,5 @@ def test_nonsense_is_refused_when_it_is_read(task: Collective | Demand) -> None:
 def test_limits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Making an example smaller has its own limit of calls."""
     monkeypatch.setattr(check, "MOST_SHRINKING", 0)
-    report = check_synthesiser(subjects.careless, kinds=["ring"], examples=10)
+    report = checked(subjects.careless, kinds=["ring"], examples=10)
     assert report.of("valid").example is not None

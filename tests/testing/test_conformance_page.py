@@ -12,6 +12,7 @@ import pytest
 
 from lightloom.testing.conformance.report import PROPERTIES
 from tests.cli.program import child
+from tests.hang_guard import HUNG_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "check-your-synthesiser.md").read_text("utf-8")
@@ -37,7 +38,7 @@ def test_tests_of_the_page_pass(folder: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=HUNG_S,
     )
     assert done.returncode == 0, done.stdout
     assert "4 passed" in done.stdout

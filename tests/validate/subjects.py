@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.core.task import Collective
+from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.instance_file import check_demand_rows
 from lightloom.testing.strategies import random_schedule
@@ -89,8 +89,12 @@ def evasive(instance: Instance, seed: int) -> Schedule:
 
 
 def gullible(instance: Instance, seed: int) -> Schedule:
-    """Believe that every task makes sense."""
-    return random_schedule(instance, seed)
+    """Answer invalid tasks with a schedule that sends nothing."""
+    try:
+        return honest(instance, seed)
+    except InputError:
+        task = Demand.from_rows([])
+        return random_schedule(replace(instance, task=task), seed)
 
 
 def crashing(instance: Instance, seed: int) -> Schedule:
