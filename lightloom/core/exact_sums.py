@@ -23,6 +23,8 @@ def exact_sums(where: IntArray, values: IntArray, size: int) -> list[int]:
     values
         Non-negative; at most 2**31 of them. High and low halves are added apart,
         so that nothing overflows, and joined as Python integers.
+    size
+        Number of places.
     """
     high, low = (np.zeros(size, dtype=np.int64) for _ in range(2))
     np.add.at(high, where, values >> _HALF)

@@ -8,15 +8,20 @@ from hypothesis import strategies as st
 
 from lightloom.core.columns import Ragged, column
 from lightloom.core.iteration import Collectives, Dependencies, Iteration, Operations
+from lightloom.instances.fabrics.ring import Ring
+from tests.validate.rings_and_switches import ring_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lightloom.core.schedule import Circuits
+    from lightloom.replay.workload.timeline import Spans
 
 Op = tuple[int, int]
 """Device and duration in picoseconds; the row is the priority."""
 Link = tuple[int, int, int]
 """src, dst, bytes."""
-Ring = tuple[int, list[int]]
+AllReduce = tuple[int, list[int]]
 """Bytes and devices of an all-reduce."""
 
 
@@ -24,7 +29,7 @@ def iteration(
     devices: int,
     ops: Sequence[Op],
     links: Sequence[Link],
-    rings: Sequence[Ring] = (),
+    rings: Sequence[AllReduce] = (),
     *,
     priority: Sequence[int] | None = None,
     call: Sequence[int] | None = None,
@@ -91,3 +96,18 @@ def iterations(draw: st.DrawFn, devices: int = 4, *, rings: bool = True) -> Iter
             links.append((src, dst, size))
     priority = [draw(st.integers(0, 2)) for _ in ops]
     return iteration(devices, ops, links, groups, priority=priority)
+
+
+def ring_of_the_fluid_case() -> tuple[Ring, Circuits]:
+    """Return the ring, and two wavelengths for each pair, the shorter way."""
+    fabric = Ring(nodes=64, wavelengths=40, directions=2, alpha_ps=0)
+    rows = [
+        (src, dst, int(dst < src), [2 * row % 40, (2 * row + 1) % 40])
+        for row, (src, dst) in enumerate(PAIRS)
+    ]
+    return fabric, ring_circuits(rows)
+
+
+def spans(rows: Spans) -> list[tuple[int, int]]:
+    """Return (start, end) rows."""
+    return list(zip(rows.start_ps.tolist(), rows.end_ps.tolist(), strict=True))

@@ -19,7 +19,6 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay.timeline import Reconfiguration
 from lightloom.replay.workload import (
-    RING_PERIOD_PS,
     Configuration,
     ControlledCircuits,
     HeldCircuits,
@@ -27,8 +26,13 @@ from lightloom.replay.workload import (
     ocs_period_ps,
     replay_iteration,
 )
-from lightloom.synth.ring.flow_heuristic import control_ring
-from tests.replay.workload.iterations import PAIRS, fluid_case, iteration, iterations
+from tests.replay.workload.iterations import (
+    PAIRS,
+    fluid_case,
+    iteration,
+    iterations,
+    ring_of_the_fluid_case,
+)
 from tests.replay.workload.naive_iteration import UNIT, Flow, Naive
 from tests.validate.rings_and_switches import ring_circuits
 
@@ -75,16 +79,6 @@ def test_the_fluid_case_on_sixteen_switches() -> None:
     timeline = replay_iteration(fluid_case(), network, FREE)
     assert timeline.iteration_ps == 599_000_000 + 2_784_000_000
     assert timeline.reconfigurations == ()
-
-
-def ring_of_the_fluid_case() -> tuple[Ring, Circuits]:
-    """Return the ring, and two wavelengths for each pair, the shorter way."""
-    fabric = Ring(nodes=64, wavelengths=40, directions=2, alpha_ps=0)
-    rows = [
-        (src, dst, int(dst < src), [2 * row % 40, (2 * row + 1) % 40])
-        for row, (src, dst) in enumerate(PAIRS)
-    ]
-    return fabric, ring_circuits(rows)
 
 
 def test_the_fluid_case_on_a_ring() -> None:
@@ -328,29 +322,6 @@ def test_a_controller_is_not_asked_the_same_again() -> None:
     assert control.asked == 1
     assert timeline.reconfigurations == (Reconfiguration(0, 0, 1020, 1030),)
     assert timeline.iteration_ps == 1035
-
-
-def test_a_ring_is_set_anew_every_hundred_microseconds() -> None:
-    """Our own scheduler is the controller: all is served, dark 25 us at each change."""
-    fabric, circuits = ring_of_the_fluid_case()
-
-    class Controlled:
-        def circuits(self, demand: Demand) -> dict[int, Circuits]:
-            return {0: control_ring(fabric, demand).circuits}
-
-    network = ControlledCircuits(
-        fabric, Controlled(), RING_PERIOD_PS, first={0: circuits}
-    )
-    timeline = replay_iteration(fluid_case(), network, FREE)
-    assert timeline.reconfigurations
-    for each in timeline.reconfigurations:
-        assert each.start_ps % RING_PERIOD_PS == 0
-        assert each.end_ps - each.start_ps == 25 * 10**6
-    again = replay_iteration(fluid_case(), network, FREE)
-    assert again.transfers.end_ps.tolist() == timeline.transfers.end_ps.tolist()
-    # A node sends 348 MB, and has at most all 80 lasers for it.
-    most = fabric.node_bits_per_s
-    assert timeline.iteration_ps > 599_000_000 + 348 * 8 * 10**18 // most
 
 
 def _refused(network: HeldCircuits | ControlledCircuits, words: str) -> None:
