@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.replay.naive_links import network
+from tests.oracle.packet_links import network
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
-    from tests.replay.naive_links import Link
+    from tests.oracle.packet_links import Link
 
 PS_PER_S = 10**12
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.replay import completion_time_ps, replay
 from lightloom.testing.strategies import schedules
-from tests.replay.naive_links import PACKETS
+from tests.oracle.packet_links import PACKETS
 from tests.replay.packet_stepping import PacketSimulation
 from tests.replay.plane_fabric import fluid, schedule_of
 

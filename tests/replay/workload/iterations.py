@@ -14,7 +14,7 @@ from tests.validate.rings_and_switches import ring_circuits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.core.schedule import Circuits
+    from lightloom.core.circuit import Circuits
     from lightloom.replay.workload.timeline import Spans
 
 Op = tuple[int, int]
