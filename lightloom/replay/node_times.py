@@ -89,6 +89,15 @@ def union_lengths(
     Intervals are swept by start; each adds what lies beyond the furthest end so
     far. Owner and end are put into one integer, so that one running maximum serves
     all owners; where they do not fit, times are replaced by their ranks.
+
+    Parameters
+    ----------
+    owner
+        Whose each interval is, 0 to `owner_count` - 1, shape (intervals,).
+    start, end
+        Times in picoseconds, ``start <= end``, shape (intervals,).
+    owner_count
+        Number of owners, and length of the result; who has no interval has 0.
     """
     if not len(owner):
         return np.zeros(owner_count, dtype=np.int64)

@@ -26,6 +26,13 @@ def trace_events(schedule: Schedule, timeline: Timeline) -> list[TraceEvent]:
     has one track; slices that overlap without one holding the other, which the
     format cannot draw on one track, go to further tracks of that node. Events are
     in a fixed order; times are microseconds with six decimals.
+
+    Parameters
+    ----------
+    schedule
+        What was replayed; its segments name the circuits of a pair.
+    timeline
+        What `replay` returned for it.
     """
     events: list[TraceEvent] = []
     if timeline.reconfigurations:

@@ -20,7 +20,14 @@ class Tracks:
         """The track opened by the last `place`, or -1."""
 
     def place(self, start: int, end: int) -> int:
-        """Return the first track that can draw the slice; sorted by (start, -end)."""
+        """Return the first track that can draw the slice; sorted by (start, -end).
+
+        Parameters
+        ----------
+        start, end
+            When the slice starts and ends, in picoseconds; never earlier than the
+            slice before, and of equal starts the longest comes first.
+        """
         self.fresh = -1
         for track, stack in enumerate(self.open_until):
             while stack and stack[-1] <= start:
@@ -36,7 +43,19 @@ class Tracks:
 def trace_slice(
     name: str, place: tuple[int, int], span_ps: tuple[int, int], args: dict[str, int]
 ) -> TraceEvent:
-    """Return a complete event."""
+    """Return a complete event.
+
+    Parameters
+    ----------
+    name
+        What a viewer shows on the slice.
+    place
+        Process and track, both from 0.
+    span_ps
+        Start and end in picoseconds.
+    args
+        Numbers that a viewer shows for the selected slice.
+    """
     start_ps, end_ps = span_ps
     return {
         "name": name,
@@ -50,7 +69,17 @@ def trace_slice(
 
 
 def trace_name(what: str, pid: int, tid: int, name: str) -> TraceEvent:
-    """Return the event that names a process or a track."""
+    """Return the event that names a process or a track.
+
+    Parameters
+    ----------
+    what
+        ``process_name`` or ``thread_name``.
+    pid, tid
+        Number of the process, and of the track in it; 0 where a process is named.
+    name
+        What a viewer shows.
+    """
     return {"name": what, "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}
 
 

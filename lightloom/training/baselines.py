@@ -27,6 +27,15 @@ def sip_ring(nodes: int, bits_per_second: int, alpha_ps: int) -> Ring:
     """Return SiP-ML's ring: wavelengths of 25 Gb/s, both ways, one transceiver each.
 
     As many wavelengths as fit the rate, one at least.
+
+    Parameters
+    ----------
+    nodes
+        Number of nodes of the ring.
+    bits_per_second
+        Rate of a node's wavelengths together.
+    alpha_ps
+        Fixed cost of a transfer in picoseconds.
     """
     return Ring(
         nodes=nodes,
@@ -87,6 +96,16 @@ def grid_baselines(
     A LIGHTPATH rack of 16 lasers a tile, which divide the rate between them, and a
     2D ring of SiP-ML's wavelengths, of which rows have half, rounded up. Without a
     wavelength for each direction of the grid there is no 2D ring.
+
+    Parameters
+    ----------
+    nodes
+        Number of nodes; the rows are their largest divisor that is at most the
+        square root.
+    bits_per_second
+        Rate of a node.
+    alpha_ps
+        Fixed cost of a transfer in picoseconds.
     """
     rows = max(size for size in range(1, isqrt(nodes) + 1) if not nodes % size)
     cols = nodes // rows

@@ -121,6 +121,15 @@ class LinkLoads:
         """Return the sum over levels of the time of the busiest link.
 
         Infinite where a pair has no circuit.
+
+        Parameters
+        ----------
+        level
+            Level of each row, 0 or more; levels follow one another. Shape (rows,).
+        src, dst
+            Nodes that each row's bytes go from and to, shape (rows,).
+        size_bytes
+            Bytes of each row, shape (rows,).
         """
         if not len(src):
             return 0.0
@@ -150,6 +159,14 @@ class LinkLoads:
 
         Levels wait for each other. Sums of gradients go on beside the backward pass,
         two thirds of the computation; what they take longer is added.
+
+        Parameters
+        ----------
+        profile
+            What one replica computes and sends on each level, by device of the
+            replica.
+        laid
+            On which nodes the replicas are, and the rings of their gradients.
         """
         at = np.array(laid.nodes[0], dtype=np.int64)
         src, dst = at[profile.src], at[profile.dst]
@@ -165,7 +182,16 @@ class LinkLoads:
 
 
 def replica_profile(replica: Replica, launch: Launch | None = None) -> ReplicaProfile:
-    """Return what a replica does on each level, in O(parts + edges)."""
+    """Return what a replica does on each level, in O(parts + edges).
+
+    Parameters
+    ----------
+    replica
+        A placed replica.
+    launch
+        What starting an operation costs, and the least it lasts; a microsecond each
+        where ``None``.
+    """
     launch = launch or Launch()
     load = replica.split.workload
     graph = op_graph(load)

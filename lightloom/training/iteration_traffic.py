@@ -20,6 +20,13 @@ def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
     """Return what goes from each node to each other one in an iteration.
 
     The traffic matrix of SiP-ML's Fig. 7: transfers, and what collectives send.
+
+    Parameters
+    ----------
+    iteration
+        One training iteration, placed: device i is node i.
+    collectives
+        What flows a collective consists of.
     """
     links, device = iteration.dependencies, iteration.operations.device
     rows = np.flatnonzero(iteration.is_transfer)
@@ -35,7 +42,15 @@ def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
 
 
 def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
-    """Return rows added up by pair; shape (rows,) each."""
+    """Return rows added up by pair; shape (rows,) each.
+
+    Parameters
+    ----------
+    src, dst
+        Nodes, shape (rows,), at least one row; a pair may repeat.
+    size_bytes
+        Bytes of each row, shape (rows,).
+    """
     count = int(max(src.max(initial=0), dst.max(initial=0))) + 1
     pairs, of = np.unique(src * count + dst, return_inverse=True)
     total = np.zeros(len(pairs), dtype=np.int64)

@@ -91,7 +91,18 @@ class AlikeReplicas:
     replicas: int
 
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
-        """Return the flows of a collective, as `RingCollectives` does."""
+        """Return the flows of a collective, as `RingCollectives` does.
+
+        Parameters
+        ----------
+        op
+            Name of the operation; an all-reduce is taken as one part of a ring over
+            all replicas.
+        devices
+            Who takes part of the replicas that are replayed, shape (ranks,).
+        size_bytes
+            The full buffer.
+        """
         if op != "all-reduce" or not size_bytes:
             return RingCollectives(self.alpha_ps).flows(op, devices, size_bytes)
         steps = 2 * (self.replicas - 1)

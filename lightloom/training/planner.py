@@ -73,6 +73,15 @@ class Planner:
         Every strategy is cut, placed, given circuits and estimated; those of the best
         estimates are replayed, and the fastest of them is taken.
 
+        Parameters
+        ----------
+        fabric
+            The interconnect; of one with circuits a kind whose circuits a training
+            can set.
+        request
+            What is asked beside model and fabric; the defaults of `TrainingRequest`
+            where ``None``.
+
         Raises
         ------
         InputError
@@ -107,6 +116,13 @@ class Planner:
 
     def replica(self, strategy: Strategy, ports: int | None) -> Replica:
         """Return the placed replica of a strategy.
+
+        Parameters
+        ----------
+        strategy
+            Devices of a replica and samples on each.
+        ports
+            How many others a device can reach at once, ``None`` for all.
 
         Raises
         ------

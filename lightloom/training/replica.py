@@ -141,6 +141,16 @@ def smallest_fit(training: Training, local_batch: int, ports: int | None) -> int
 
     The parts fit each device and all devices together; whether they can be packed is
     for a placement to say. Found by doubling and halving, in O(log) cuts.
+
+    Parameters
+    ----------
+    training
+        The model and the GPU it runs on.
+    local_batch
+        Samples of one replica in an iteration.
+    ports
+        How many others a device can reach at once, ``None`` for all; it limits how
+        far apart neighbours are.
     """
 
     def fits(devices: int) -> bool:

@@ -75,6 +75,19 @@ def strategies(
     is what the devices allow; what is given is kept. Batches that do not divide are
     left out.
 
+    Parameters
+    ----------
+    devices
+        How many devices there are.
+    batch_sizes
+        Samples of an iteration over all devices that may be chosen.
+    model_parallel
+        Devices of a replica (k), ``None`` for any power of two.
+    replicas
+        Number of replicas (l), ``None`` for as many as the devices allow.
+    most
+        Largest k that is tried where it is not given; ``None`` for no limit.
+
     Raises
     ------
     InputError

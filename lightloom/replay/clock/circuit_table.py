@@ -56,6 +56,14 @@ class CircuitTable:
 def circuit_table(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> CircuitTable:
     """Return the table of all circuits; O(C log C) for C circuits.
 
+    Parameters
+    ----------
+    fabric
+        Who says which columns circuits have, and how fast each circuit is.
+    segments
+        All segments of a schedule, in any order; of each plane those numbered 0, 1,
+        2, ...
+
     Raises
     ------
     InputError

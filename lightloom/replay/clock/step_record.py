@@ -49,7 +49,19 @@ class Record:
         self._pair_columns = _columns(len(_PAIR_COLUMNS), transfer_count)
 
     def add(self, rows: TransferRows, times: Times, history: History) -> None:
-        """Add the next steps, which the history ends with."""
+        """Add the next steps, which the history ends with.
+
+        Parameters
+        ----------
+        rows
+            Transfers of some whole steps that follow those added before, grouped by
+            pair.
+        times
+            When each of their pairs and transfers starts and ends, in picoseconds.
+        history
+            When steps were released and planes reconfigured so far; its last steps
+            are those of `rows`.
+        """
         begin = self._pair_count
         end = self._pair_count = begin + len(rows.first)
         pairs = PairTimes(*(column[begin:end] for column in self._pair_columns))
@@ -75,7 +87,15 @@ class Record:
             begin += count
 
     def timeline(self, history: History, node_bits_per_s: int) -> Timeline:
-        """Return everything that happened."""
+        """Return everything that happened.
+
+        Parameters
+        ----------
+        history
+            When steps were released and planes reconfigured, of the whole schedule.
+        node_bits_per_s
+            Rate at which a node sends with all that it has, for the utilisation.
+        """
         nodes = self._nodes.times(history.now_ps)
         pairs = [column[: self._pair_count] for column in self._pair_columns]
         active = int(np.count_nonzero(nodes.sent_bytes + nodes.received_bytes))

@@ -87,6 +87,14 @@ def transfer_batches(schedule: Schedule, node_count: int) -> Iterator[TransferRo
 
     Takes O(T log T) for T transfers.
 
+    Parameters
+    ----------
+    schedule
+        The schedule; its parts in the order of steps.
+    node_count
+        Number of nodes of the fabric; transfers are between nodes 0 to `node_count`
+        - 1.
+
     Raises
     ------
     InputError
@@ -186,7 +194,16 @@ def run_starts(keys: IntArray) -> IntArray:
 
 
 def group_sums(values: IntArray, first: IntArray) -> IntArray:
-    """Return the sum of each run of `values`; runs start at `first`."""
+    """Return the sum of each run of `values`; runs start at `first`.
+
+    Parameters
+    ----------
+    values
+        Shape (rows,).
+    first
+        Where each run starts, shape (runs,); strictly increasing from 0, so that no
+        run is empty.
+    """
     if len(first) == len(values):
         return values
     return np.add.reduceat(values, first)

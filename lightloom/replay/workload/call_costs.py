@@ -27,7 +27,17 @@ class CallCosts(Protocol):
         """Return how long transfers take that are issued together."""
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
-        """Return how long a collective of a full buffer of `size_bytes` takes."""
+        """Return how long a collective of a full buffer of `size_bytes` takes.
+
+        Parameters
+        ----------
+        op
+            Name of the operation, as in an instance file.
+        devices
+            Who takes part, in rank order, shape (ranks,).
+        size_bytes
+            The full buffer, as in docs/spec/semantics.md.
+        """
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,16 @@ class ClosedFormCalls:
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
         """Return the time of a ring.
+
+        Parameters
+        ----------
+        op
+            ``all-reduce``, ``reduce-scatter``, ``all-gather`` or ``all-to-all``.
+        devices
+            Who takes part, in rank order, shape (ranks,); only their number
+            matters.
+        size_bytes
+            The full buffer; each rank's share of it is rounded up to the byte.
 
         Raises
         ------
@@ -108,6 +128,15 @@ class ReplayedCalls:
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
         """Return the completion time of the collective's schedule.
+
+        Parameters
+        ----------
+        op
+            Name of the operation, as in an instance file.
+        devices
+            Who takes part, in rank order, shape (ranks,); one alone takes 0 ps.
+        size_bytes
+            The full buffer; an empty one takes 0 ps.
 
         Raises
         ------

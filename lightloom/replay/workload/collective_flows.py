@@ -44,7 +44,17 @@ class CollectiveModel(Protocol):
     """A way to account for collectives."""
 
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
-        """Return the flows of a collective of a full buffer of `size_bytes`."""
+        """Return the flows of a collective of a full buffer of `size_bytes`.
+
+        Parameters
+        ----------
+        op
+            Name of the operation, as in an instance file.
+        devices
+            Who takes part, in rank order, shape (ranks,).
+        size_bytes
+            The full buffer, as in docs/spec/semantics.md.
+        """
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,16 @@ class RingCollectives:
 
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
         """Return the flows of a collective.
+
+        Parameters
+        ----------
+        op
+            ``all-reduce``, ``reduce-scatter``, ``all-gather`` or ``all-to-all``.
+        devices
+            Who takes part, shape (ranks,); each sends to the next, the last to the
+            first.
+        size_bytes
+            The full buffer; what a device sends is rounded up to the byte.
 
         Raises
         ------
@@ -112,6 +132,16 @@ class ReplayedCollectives:
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
         """Return no flows, after the completion time of the schedule.
 
+        Parameters
+        ----------
+        op
+            Name of the operation, as in an instance file.
+        devices
+            Who takes part, in rank order, shape (ranks,).
+        size_bytes
+            The full buffer. A schedule is asked for once for each operation,
+            devices and size.
+
         Raises
         ------
         InputError
@@ -128,6 +158,14 @@ class ReplayedCollectives:
 
 def replayed_ps(schedule: Schedule, asked: Collective) -> int:
     """Return the completion time of a schedule, once it is one of what was asked.
+
+    Parameters
+    ----------
+    schedule
+        A schedule that can be replayed.
+    asked
+        The collective that it should serve: operation, number of ranks and bytes
+        are compared; nodes may differ.
 
     Raises
     ------

@@ -64,6 +64,13 @@ class FairShares:
         """Set the rate of a link, new or known; return whether flows may feel it.
 
         Where it returns true, the link is to be among `touched` of the next `update`.
+
+        Parameters
+        ----------
+        link
+            Any number; a new one is a new link.
+        bits_per_s
+            Its rate from now on, 0 or more.
         """
         capacity = bits_per_s * UNITS_PER_BIT_PER_S
         if link not in self._capacity:

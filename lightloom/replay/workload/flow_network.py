@@ -55,6 +55,18 @@ def flow_table(
 ) -> FlowTable:
     """Return the flows of jobs; a transfer is one flow after `delay_ps`.
 
+    Parameters
+    ----------
+    jobs
+        Transfers, then collectives, of an iteration.
+    node_count
+        Number of nodes of the fabric; device i is node i.
+    delay_ps
+        What passes before the bytes of a transfer move: alpha and the latency of
+        switches.
+    collectives
+        What flows a collective consists of, and after which delay they begin.
+
     Raises
     ------
     InputError
@@ -120,7 +132,16 @@ class FlowNetwork:
         self._unfinished: dict[int, int] = {}
 
     def release(self, now_ps: int, jobs: list[int]) -> None:
-        """Take in jobs whose data are there."""
+        """Take in jobs whose data are there.
+
+        Parameters
+        ----------
+        now_ps
+            Time in picoseconds, not before any earlier call.
+        jobs
+            Numbers of jobs that begin now; their flows begin when their delay has
+            passed.
+        """
         for job in jobs:
             self.start_ps[job] = now_ps
             heapq.heappush(self._waiting, (now_ps + self._delay[job], job))
@@ -135,7 +156,15 @@ class FlowNetwork:
         return self.move(now_ps, {})
 
     def move(self, now_ps: int, bits_per_s: Mapping[int, int]) -> list[int]:
-        """Move on to now, change rates of links, return the jobs that ended."""
+        """Move on to now, change rates of links, return the jobs that ended.
+
+        Parameters
+        ----------
+        now_ps
+            Time in picoseconds, at most that of the next event.
+        bits_per_s
+            Link -> its rate from now on, for the links that change.
+        """
         done = []
         gone = self._flows.ended(now_ps)
         for flow in gone:
@@ -161,7 +190,15 @@ class FlowNetwork:
         return sorted(done)
 
     def arrive(self, flows: list[int], now_ps: int) -> None:
-        """Note flows that begin; for those who watch."""
+        """Note flows that begin; for those who watch.
+
+        Parameters
+        ----------
+        flows
+            Numbers of the flows that begin, rows of the flow table.
+        now_ps
+            Time in picoseconds.
+        """
 
     @property
     def busy(self) -> bool:

@@ -82,7 +82,15 @@ class Flows:
         return sorted(self._goal)
 
     def left_bytes(self, flow: int, now_ps: int) -> int:
-        """Return what is left of a flow, in bytes rounded up."""
+        """Return what is left of a flow, in bytes rounded up.
+
+        Parameters
+        ----------
+        flow
+            Number of a flow that is under way.
+        now_ps
+            Time in picoseconds, not before the last event.
+        """
         pair, goal = self._goal[flow]
         return max(0, -(-(goal - pair.served_by(now_ps)) // _PER_BYTE))
 

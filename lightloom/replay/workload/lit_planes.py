@@ -78,6 +78,15 @@ class LitPlanes:
         """Begin to reconfigure a plane; return links that change, and their rates.
 
         Nothing happens to a plane that holds these very circuits.
+
+        Parameters
+        ----------
+        now_ps
+            When the reconfiguration begins, in picoseconds.
+        plane
+            Which plane, from 0.
+        circuits
+            What it holds from ``now_ps`` plus the reconfiguration delay on.
         """
         held = self._held.get(plane)
         if held is not None and _same(held, circuits):

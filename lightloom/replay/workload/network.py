@@ -60,6 +60,13 @@ class Network(Protocol):
         """Take in jobs whose data are there now, sorted; maybe none.
 
         Called once after each `advance`, and at time 0.
+
+        Parameters
+        ----------
+        now_ps
+            Time in picoseconds.
+        jobs
+            Numbers of jobs, ascending.
         """
 
     def next_ps(self) -> int | None:

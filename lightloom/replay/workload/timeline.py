@@ -88,7 +88,16 @@ class IterationTimeline:
 def device_times(
     iteration: Iteration, operations: Spans, transfers: Spans, collectives: Spans
 ) -> DeviceTimes:
-    """Return what each device does, in O(n log n) for n rows of all spans."""
+    """Return what each device does, in O(n log n) for n rows of all spans.
+
+    Parameters
+    ----------
+    iteration
+        What was replayed.
+    operations, transfers, collectives
+        When its rows start and end, in picoseconds; `transfers` has a row for each
+        dependency, of which only those between devices count.
+    """
     count, device = iteration.device_count, iteration.operations.device
     links, moves = iteration.dependencies, np.flatnonzero(iteration.is_transfer)
     takes_part = iteration.collectives.devices

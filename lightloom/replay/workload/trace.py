@@ -32,6 +32,13 @@ def iteration_trace(
     Operations of 0 ps are left out. Events are in a fixed order; times are
     microseconds with six decimals. `lightloom.formats.perfetto.write_trace` writes
     them to a file.
+
+    Parameters
+    ----------
+    iteration
+        What was replayed.
+    timeline
+        What `replay_iteration` returned for it.
     """
     events: list[TraceEvent] = []
     planes = [

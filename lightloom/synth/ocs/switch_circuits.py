@@ -146,6 +146,13 @@ def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> Switc
 def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
     """Return the demand of a plan served at once, without footer.
 
+    Parameters
+    ----------
+    fabric
+        The switches.
+    plan
+        Circuits of each switch for a demand, and the pairs that they serve.
+
     Raises
     ------
     InfeasibleError

@@ -67,6 +67,13 @@ class Windows:
         """Return the range that leaves each child a range of `room` + 1 positions.
 
         The whole range where no position does.
+
+        Parameters
+        ----------
+        op
+            Number of the operation, which is not placed yet.
+        room
+            Positions that each child should keep beyond one, 0 or more.
         """
         first, last = self.low[op], self.high[op]
         low, high = first, last
@@ -77,6 +84,13 @@ class Windows:
 
     def place(self, op: int, position: int) -> None:
         """Fix the position of an operation, and narrow what follows from it.
+
+        Parameters
+        ----------
+        op
+            Number of the operation, which is not placed yet.
+        position
+            A position of its range ``low[op]`` to ``high[op]``.
 
         Raises
         ------

@@ -42,14 +42,32 @@ class RingWindows:
         return ((arc << by) | (arc >> (self._devices - by))) & self.everywhere
 
     def of_parents(self, op: int, device: Sequence[int]) -> int:
-        """Return the devices within the distance of all that `op` hears from."""
+        """Return the devices within the distance of all that `op` hears from.
+
+        Parameters
+        ----------
+        op
+            Number of the operation.
+        device
+            Device of every operation, shape (operations,); those of the parents are
+            read.
+        """
         allowed = self.everywhere
         for parent in self._graph.parents[op]:
             allowed &= self.down[device[parent]]
         return allowed
 
     def of(self, op: int, device: Sequence[int]) -> int:
-        """Return the devices that all neighbours of `op` allow."""
+        """Return the devices that all neighbours of `op` allow.
+
+        Parameters
+        ----------
+        op
+            Number of the operation.
+        device
+            Device of every operation, shape (operations,); that of `op` does not
+            matter.
+        """
         allowed = self.of_parents(op, device)
         for child in self._graph.children[op]:
             allowed &= self.up[device[child]]
@@ -64,6 +82,15 @@ class RingWindows:
         """Return the device nearest to `device` that may talk to `other`.
 
         As a parent of what runs on `other`, or as a child of it.
+
+        Parameters
+        ----------
+        device
+            Where an operation would be, 0 to devices - 1.
+        other
+            Device of the neighbour that it sends to or hears from.
+        is_parent
+            Whether the operation sends to the neighbour; else it hears from it.
         """
         if is_parent:
             hops, ahead = (other - device) % self._devices, 1

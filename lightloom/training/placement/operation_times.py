@@ -56,6 +56,16 @@ def ends_ps(
 def timed(graph: OpGraph, device: Sequence[int], order: Sequence[int]) -> Placement:
     """Return the placement of given devices and order, each operation at its soonest.
 
+    Parameters
+    ----------
+    graph
+        The operations and their dependencies.
+    device
+        Device of each operation, shape (operations,).
+    order
+        All operations, each after those it depends on; a device runs its own in
+        this order.
+
     Notes
     -----
     O(operations + edges).
