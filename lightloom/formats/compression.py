@@ -41,6 +41,13 @@ def open_reading(
 ) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, decompressed by its suffix.
 
+    Parameters
+    ----------
+    path
+        The file; ``.gz`` and ``.zst`` are decompressed, ``-`` is standard input.
+    most_bytes
+        Largest number of bytes that may come out of it.
+
     Raises
     ------
     InputError

@@ -30,6 +30,13 @@ def read_matrix(
     Line i, column j is what node i sends to node j, in bytes, both from 0; there is
     no header. The table is square, `node_count` wide where that is given.
 
+    Parameters
+    ----------
+    path
+        A CSV file of integers.
+    node_count
+        Number of nodes that the table has to have, ``None`` for any.
+
     Raises
     ------
     InputError
@@ -71,6 +78,13 @@ def read_pairs(
     The first line is the header ``src,dst,bytes``, so that no reader has to guess
     the columns; every other line is a pair. A pair may come several times. Nodes are
     less than `node_count`, where that is given.
+
+    Parameters
+    ----------
+    path
+        A CSV file of integers below its heading.
+    node_count
+        Nodes are 0 to `node_count` - 1; any where ``None``.
 
     Raises
     ------

@@ -50,6 +50,13 @@ def read_onnx(path: str | Path, batch_size: int) -> LayerGraph:
     nodes share belongs to the first. Views (reshapes, casts, dropout) and the
     arithmetic of shapes are no layers.
 
+    Parameters
+    ----------
+    path
+        The ONNX file.
+    batch_size
+        Samples, 1 or more; set for the first axis of every input.
+
     Raises
     ------
     InputError

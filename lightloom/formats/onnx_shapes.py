@@ -45,6 +45,13 @@ class ShapedGraph:
     def elements(self, name: str, where: str) -> int:
         """Return the elements of a tensor.
 
+        Parameters
+        ----------
+        name
+            Name of the tensor.
+        where
+            Node of the graph that asks, for messages.
+
         Raises
         ------
         FormatError
@@ -53,7 +60,15 @@ class ShapedGraph:
         return math.prod(self.shape(name, where))
 
     def shape(self, name: str, where: str) -> Shape:
-        """Return the shape of a tensor, or raise as `elements` does."""
+        """Return the shape of a tensor, or raise as `elements` does.
+
+        Parameters
+        ----------
+        name
+            Name of the tensor.
+        where
+            Node of the graph that asks, for messages.
+        """
         if name not in self.shapes:
             what = "shape inference does not find the shape of a tensor"
             fix = "export the model with fixed shapes"

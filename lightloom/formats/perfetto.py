@@ -20,6 +20,13 @@ def write_trace(events: Iterable[Mapping[str, object]], path: str | Path) -> Non
     microseconds, ...); `decimal.Decimal` values are written digit by digit, so
     picoseconds survive. Perfetto opens ``.gz`` too.
 
+    Parameters
+    ----------
+    events
+        The events, written in their order.
+    path
+        The file; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
+
     Raises
     ------
     InputError

@@ -57,6 +57,13 @@ def decode_record(line: bytes, place: str) -> Record:
 def decode_header(line: bytes, place: str) -> HeaderRecord:
     """Return the record of the first line.
 
+    Parameters
+    ----------
+    line
+        The line, without its end.
+    place
+        File and line, for messages.
+
     Raises
     ------
     FormatError

@@ -74,6 +74,13 @@ def read_schedule(path: str | Path) -> SealedSchedule:
 def read_schedule_stream(binary: BinaryIO, name: str) -> SealedSchedule:
     """Return the schedule in an uncompressed stream; `name` is for messages.
 
+    Parameters
+    ----------
+    binary
+        The bytes of a schedule file, read once from where it stands.
+    name
+        Name of the file, for messages.
+
     Raises
     ------
     FormatError

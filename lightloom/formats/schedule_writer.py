@@ -46,6 +46,13 @@ def write_schedule(schedule: Schedule, path: str | Path) -> None:
     Compressed by suffix (``.gz``, ``.zst``); ``-`` is standard output. The same
     schedule gives the same bytes.
 
+    Parameters
+    ----------
+    schedule
+        The schedule, sealed: with its footer.
+    path
+        The file; an existing one is replaced when the new one is whole.
+
     Raises
     ------
     InputError

@@ -19,6 +19,13 @@ thirty times as much."""
 def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
     """Return what a UTF-8 file holds, decompressed by its suffix.
 
+    Parameters
+    ----------
+    path
+        The file; ``.gz`` and ``.zst`` are decompressed.
+    most_bytes
+        Largest number of bytes that it may hold.
+
     Raises
     ------
     InputError

@@ -41,6 +41,13 @@ def read_toml(path: str | Path) -> dict[str, object]:
 def parse_toml(text: str, where: str) -> dict[str, object]:
     """Return the tables in a TOML text; `where` is for messages.
 
+    Parameters
+    ----------
+    text
+        The text of a TOML file.
+    where
+        Name of the file, for messages.
+
     Raises
     ------
     InputError

@@ -87,6 +87,17 @@ def operation(
 ) -> Operation:
     """Return an operation on some nodes; the root is `root`, or else the first node.
 
+    Parameters
+    ----------
+    fabric
+        The network.
+    name
+        A collective that RAMP serves, or ``barrier``.
+    nodes
+        Who takes part, distinct, in rank order.
+    root
+        One of `nodes`, for operations that have a root.
+
     Raises
     ------
     InputError
@@ -118,6 +129,15 @@ def check_operation(job: Operation, *, samples: int = 8, seed: int = 0) -> Strea
     are followed up to `MOST_FOLLOWED_NODES` nodes, or where chunks are few; above,
     those of `samples` chunks, the first and the last among them, the others random.
     An all-to-all of more nodes streams the transfers of the sampled items alone.
+
+    Parameters
+    ----------
+    job
+        The operation; its segments and steps are streamed, not kept.
+    samples
+        Number of chunks whose data are followed where there are too many for all.
+    seed
+        Seed of the choice of these chunks.
     """
     task = job.collective
     ranks, random = task.rank_count, Random(seed)  # noqa: S311

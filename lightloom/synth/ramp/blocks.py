@@ -41,7 +41,15 @@ class Blocks:
 
     @classmethod
     def of(cls, team: Team, collective: Collective) -> Blocks:
-        """Return the blocks of a collective whose chunk count is chosen."""
+        """Return the blocks of a collective whose chunk count is chosen.
+
+        Parameters
+        ----------
+        team
+            Members of the collective, by their place in the network's steps.
+        collective
+            The collective; rank i is ``collective.nodes[i]``.
+        """
         place = np.full(team.fabric.node_count, -1, dtype=np.int64)
         place[list(collective.nodes)] = np.arange(len(team))
         rank = place[team.nodes]

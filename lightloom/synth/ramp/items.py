@@ -39,7 +39,15 @@ class AllItems:
         return cls(blocks, np.arange(len(blocks.team), dtype=np.int64)[:, None])
 
     def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
-        """Yield what is sent in a phase, about `most_rows` rows at a time."""
+        """Yield what is sent in a phase, about `most_rows` rows at a time.
+
+        Parameters
+        ----------
+        phase
+            Pairs of members that send in it.
+        most_rows
+            About how many rows are yielded at once; one pair's are never divided.
+        """
         team = self.blocks.team
         lo, hi = self.blocks.runs(team.width(phase.step))
         prefix = phase.dst // team.width(phase.step)
@@ -92,7 +100,15 @@ class SomeItems:
 
     @classmethod
     def at_home(cls, blocks: Blocks, origin: IntArray, target: IntArray) -> SomeItems:
-        """Return items before they are sent."""
+        """Return items before they are sent.
+
+        Parameters
+        ----------
+        blocks
+            Blocks of an all-to-all.
+        origin, target
+            Members that each item goes from and to, shape (items,).
+        """
         return cls(blocks, origin, target, origin)
 
     @property
@@ -105,7 +121,15 @@ class SomeItems:
         )
 
     def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
-        """Yield what is sent in a phase."""
+        """Yield what is sent in a phase.
+
+        Parameters
+        ----------
+        phase
+            Pairs of members that send in it.
+        most_rows
+            Not used: all rows are yielded at once, one for each item that moves.
+        """
         del most_rows
         _, end = self.blocks.runs(1)
         there = self._next(phase)

@@ -146,7 +146,19 @@ def program(job: Job, node: int) -> Program:
 
 
 def tree_program(tree: Tree, task: Collective, pieces: int, node: int) -> Program:
-    """Return the program of a node in a broadcast by the tree."""
+    """Return the program of a node in a broadcast by the tree.
+
+    Parameters
+    ----------
+    tree
+        The tree that the data go down.
+    task
+        The broadcast.
+    pieces
+        Number of pieces that follow one another, 1 or more.
+    node
+        Node of the network whose program it is.
+    """
     size = -(-task.buffer_bytes // pieces)
     instructions: list[Instruction] = []
     for number in np.flatnonzero(tree.feeder == node).tolist():

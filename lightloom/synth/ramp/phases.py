@@ -142,6 +142,13 @@ def direct_phases(team: Team, member: int | None = None) -> Iterator[Phase]:
     In each, every node sends to one node of every group, so many racks and numbers
     on: J L phases at the full rate of the nodes, where forwarding takes four at a part
     of it. The team must fill its shape.
+
+    Parameters
+    ----------
+    team
+        Members of the collective.
+    member
+        The one whose transfers are yielded; all members where ``None``.
     """
     shape = team.shape
     everyone = np.arange(len(team), dtype=np.int64)

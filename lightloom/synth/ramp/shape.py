@@ -60,7 +60,15 @@ class Shape:
         return rack // self.racks, rack % self.racks, lam
 
     def subgroup(self, step: int, places: Places) -> IntArray:
-        """Return the id of the subgroup that each node is in (Table 5, corrected)."""
+        """Return the id of the subgroup that each node is in (Table 5, corrected).
+
+        Parameters
+        ----------
+        step
+            1 to 4, as in the paper.
+        places
+            Group, rack and number of each node, shape (nodes,) each.
+        """
         group, rack, lam = places
         x, numbers = self.groups, self.numbers
         quotient = lam // x
@@ -77,6 +85,15 @@ class Shape:
 
         Table 6, corrected. Offsets are below `members`; the information portion of
         the peer is that of the node plus the offset, modulo `members`.
+
+        Parameters
+        ----------
+        step
+            1 to 4, as in the paper.
+        places
+            Group, rack and number of each node, shape (nodes,) each.
+        offset
+            0 to ``members(step) - 1``, one for all or one for each node.
         """
         group, rack, lam = places
         x = self.groups
@@ -93,7 +110,15 @@ class Shape:
         return (group + other - quotient) % x, rack + 0 * offset, lam % x + other * x
 
     def portion(self, step: int, places: Places) -> IntArray:
-        """Return which portion each node takes in a step (Table 7, corrected)."""
+        """Return which portion each node takes in a step (Table 7, corrected).
+
+        Parameters
+        ----------
+        step
+            1 to 4, as in the paper.
+        places
+            Group, rack and number of each node, shape (nodes,) each.
+        """
         group, rack, lam = places
         quotient = lam // self.groups
         if step == 1:

@@ -99,7 +99,15 @@ def stream(
 
 
 def circuits(team: Team, phase: Phase) -> Circuits:
-    """Return the circuits of a phase: one for each pair and transceiver, by pair."""
+    """Return the circuits of a phase: one for each pair and transceiver, by pair.
+
+    Parameters
+    ----------
+    team
+        Members of the collective.
+    phase
+        Pairs of members that send in it.
+    """
     src, dst = team.at(phase.src), team.at(phase.dst)
     transceivers = team.fabric.groups
     used = transceivers_of(transceivers, team.shape, phase.step, src, dst)
@@ -112,7 +120,15 @@ def circuits(team: Team, phase: Phase) -> Circuits:
 
 
 def rows_of(blocks: Blocks, phase: Phase) -> Rows:
-    """Return what is sent in a phase: (source, destination, first chunk, end)."""
+    """Return what is sent in a phase: (source, destination, first chunk, end).
+
+    Parameters
+    ----------
+    blocks
+        Which chunks belong to which member.
+    phase
+        Pairs of members that send in it, and what.
+    """
     team = blocks.team
     if phase.content is Content.WHOLE:
         none = np.zeros(len(phase.src), dtype=np.int64)

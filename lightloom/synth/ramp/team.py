@@ -84,7 +84,17 @@ class Team:
         return self._member[self.shape.number_of(places)]
 
     def peers(self, step: int, members: IntArray, offset: IntArray | int) -> IntArray:
-        """Return the peers of members: see `Shape.peer`."""
+        """Return the peers of members: see `Shape.peer`.
+
+        Parameters
+        ----------
+        step
+            1 to 4, as in the paper.
+        members
+            Numbers of members, shape (members,).
+        offset
+            0 to ``members(step) - 1``, one for all or one for each member.
+        """
         return self.member_at(self.shape.peer(step, self.at(members), offset))
 
 
@@ -94,6 +104,13 @@ def team_of(fabric: Ramp, nodes: Sequence[int]) -> Team:
     Nodes make a team if they are whole subgroups of their active steps and nothing
     more: in the network itself, or in the smaller one of the groups, racks and numbers
     that occur among them, which keeps all that makes the plans free of contention.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    nodes
+        Distinct nodes, in any order.
 
     Raises
     ------
@@ -121,7 +138,19 @@ def _views(fabric: Ramp, nodes: IntArray) -> Iterator[tuple[Shape, Places]]:
 
 
 def team_in(fabric: Ramp, shape: Shape, places: Places, nodes: IntArray) -> Team | None:
-    """Return the team of nodes at places, or ``None`` if they are none."""
+    """Return the team of nodes at places, or ``None`` if they are none.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    shape
+        Groups, racks and numbers of the network, or of the smaller one inside it.
+    places
+        Group, rack and number of each node in `shape`, shape (nodes,) each.
+    nodes
+        The nodes in the network, shape (nodes,).
+    """
     here = np.full(shape.size, -1, dtype=np.int64)
     here[shape.number_of(places)] = np.arange(len(nodes))
     steps = tuple(

@@ -63,6 +63,17 @@ def transceivers_of(
       difference of racks, modulo an odd number not below J, so that doubles differ;
     - in a direct phase the offset of groups plus j_src, by the first argument: there
       is a peer in each group, all as many racks and numbers on.
+
+    Parameters
+    ----------
+    transceivers
+        Transceivers of a node, as many as the network has groups.
+    shape
+        Groups, racks and numbers of the team.
+    step
+        1 to 4, as in the paper.
+    src, dst
+        Group, rack and number of both ends, shape (pairs,) each.
     """
     count = per_pair(transceivers, shape, step)
     places = transceivers // count

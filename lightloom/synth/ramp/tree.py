@@ -87,7 +87,20 @@ class Pipeline:
 
 
 def grow(fabric: Ramp, nodes: tuple[int, ...], root: int, fanout: int) -> Tree:
-    """Return the tree from a root to all other nodes, breadth first."""
+    """Return the tree from a root to all other nodes, breadth first.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    nodes
+        Who takes part, the root among them.
+    root
+        Node that has the data.
+    fanout
+        Number of classes (nodes of one number in their racks) that a node feeds, 1
+        to the groups.
+    """
     others = np.array(sorted(set(nodes) - {root}), dtype=np.int64)
     numbers = others % fabric.nodes_per_rack
     # The root's own number comes first: its class is nearest to it in every sense.
@@ -114,6 +127,17 @@ def best_pipeline(
 
     For depth h and rate r of a class, k pieces of m bytes take k + h - 1 steps, and
     ``(k + h - 1) (alpha + m / (k r))`` is least near k = sqrt(m (h - 1) / (alpha r)).
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    nodes
+        Who takes part, the root among them.
+    root
+        Node that has the data.
+    size_bytes
+        How much they are.
     """
     best: Pipeline | None = None
     fanout = 1

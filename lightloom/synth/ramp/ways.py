@@ -81,7 +81,15 @@ class Way:
 
 
 def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
-    """Return the strategies for an operation, the usual one first."""
+    """Return the strategies for an operation, the usual one first.
+
+    Parameters
+    ----------
+    fabric
+        The network; its subnets decide which strategies there are.
+    op
+        Name of a collective, or ``barrier``.
+    """
     if op == BARRIER:
         return (EXCHANGE,)
     if op == "all-reduce":
@@ -94,7 +102,19 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
 
 
 def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
-    """Raise unless a strategy is one for an operation."""
+    """Raise unless a strategy is one for an operation.
+
+    Parameters
+    ----------
+    fabric
+        The network; its subnets decide which strategies there are.
+    op
+        Name of a collective, or ``barrier``.
+    strategy
+        Name of the strategy asked for.
+    where
+        Where it was asked for, for the message.
+    """
     known = strategies(fabric, op)
     if strategy not in known:
         what = f"no such strategy for {op} on {fabric.subnet} subnets"
@@ -115,6 +135,15 @@ def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterato
 
     Where a strategy that needs whole subgroups has none among the nodes, and another
     does not need them, that one is left out.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    task
+        The collective.
+    strategy
+        Name of the only strategy that is wanted, all where ``None``.
 
     Raises
     ------

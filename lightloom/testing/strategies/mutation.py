@@ -84,7 +84,17 @@ def reckoned(broken: SealedSchedule) -> SealedSchedule:
 
 
 def with_part(whole: SealedSchedule, number: int, **fields: object) -> SealedSchedule:
-    """Return a schedule with fields of one part changed, and its footer reckoned."""
+    """Return a schedule with fields of one part changed, and its footer reckoned.
+
+    Parameters
+    ----------
+    whole
+        A schedule with its footer.
+    number
+        Which of its parts, by position.
+    **fields
+        Fields of `StepPart` and their new values.
+    """
     parts = list(whole.parts)
     parts[number] = replace(parts[number], **fields)  # type: ignore[arg-type]
     return reckoned(replace(whole, parts=tuple(parts)))
@@ -93,7 +103,17 @@ def with_part(whole: SealedSchedule, number: int, **fields: object) -> SealedSch
 def with_circuits(
     whole: SealedSchedule, number: int, circuits: Circuits
 ) -> SealedSchedule:
-    """Return a schedule with other circuits in one segment, its footer reckoned."""
+    """Return a schedule with other circuits in one segment, its footer reckoned.
+
+    Parameters
+    ----------
+    whole
+        A schedule with its footer.
+    number
+        Which of its segments, by position.
+    circuits
+        What the segment holds instead.
+    """
     segments = list(whole.segments)
     segments[number] = replace(segments[number], circuits=circuits)
     return reckoned(replace(whole, segments=tuple(segments)))
@@ -102,7 +122,17 @@ def with_circuits(
 def with_row(
     rows: Transfers | FluidTransfers, copied: int, **fields: int
 ) -> Transfers | FluidTransfers:
-    """Return transfers and a copy of one of them, some of its fields changed."""
+    """Return transfers and a copy of one of them, some of its fields changed.
+
+    Parameters
+    ----------
+    rows
+        Transfers of one part.
+    copied
+        Row that is copied to the end.
+    **fields
+        Columns, and the value of the copy in them.
+    """
     columns: dict[str, Any] = {}
     for name in rows.__dataclass_fields__:
         values = getattr(rows, name)
@@ -114,7 +144,17 @@ def with_row(
 def with_value(
     rows: Transfers | FluidTransfers, row: int, **fields: int
 ) -> Transfers | FluidTransfers:
-    """Return transfers with fields of one of them changed."""
+    """Return transfers with fields of one of them changed.
+
+    Parameters
+    ----------
+    rows
+        Transfers of one part; they are not changed themselves.
+    row
+        Row that is changed.
+    **fields
+        Columns, and the new value in them.
+    """
     columns: dict[str, Any] = {}
     for name, value in fields.items():
         columns[name] = getattr(rows, name).copy()
@@ -125,7 +165,15 @@ def with_value(
 def without_row(
     rows: Transfers | FluidTransfers, row: int
 ) -> Transfers | FluidTransfers:
-    """Return transfers but one."""
+    """Return transfers but one.
+
+    Parameters
+    ----------
+    rows
+        Transfers of one part.
+    row
+        Row that is left out.
+    """
     names = rows.__dataclass_fields__
     columns: dict[str, Any] = {
         name: np.delete(getattr(rows, name), row) for name in names
@@ -134,7 +182,15 @@ def without_row(
 
 
 def any_row(whole: SealedSchedule, rng: random.Random) -> tuple[int, int] | None:
-    """Return (part, row) of some transfer, ``None`` if there is none."""
+    """Return (part, row) of some transfer, ``None`` if there is none.
+
+    Parameters
+    ----------
+    whole
+        The schedule.
+    rng
+        Chooses the transfer, all alike.
+    """
     rows = [
         (number, row)
         for number, part in enumerate(whole.parts)

@@ -112,7 +112,15 @@ class Weaver:
         return plane, index
 
     def sending(self, place: Place, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-        """Return pairs in random order, those that share a circuit together."""
+        """Return pairs in random order, those that share a circuit together.
+
+        Parameters
+        ----------
+        place
+            Plane and segment, ``None`` both on packet fabrics.
+        pairs
+            Pairs (src, dst) that the place connects.
+        """
         groups = self._shared.get(place, [])
         shared = {pair for group in groups for pair in group}
         units = [*groups, *((pair,) for pair in pairs if pair not in shared)]
@@ -123,7 +131,15 @@ class Weaver:
         rows: dict[Place, list[Row]],
         columns: Callable[[list[Row]], Transfers | FluidTransfers],
     ) -> None:
-        """Add a step of the given transfers; none at all is no step."""
+        """Add a step of the given transfers; none at all is no step.
+
+        Parameters
+        ----------
+        rows
+            Plane and segment -> rows of the transfers that they carry.
+        columns
+            Makes transfers of rows: `chunk_columns` or `fluid_columns`.
+        """
         filled = {place: moved for place, moved in rows.items() if moved}
         for (plane, segment), moved in filled.items():
             part = StepPart(self._steps, plane, segment, columns(moved))
@@ -131,7 +147,17 @@ class Weaver:
         self._steps += bool(filled)
 
     def schedule(self, task: Task, name: str, seed: int) -> Schedule:
-        """Return the schedule, without footer."""
+        """Return the schedule, without footer.
+
+        Parameters
+        ----------
+        task
+            The task that the steps serve.
+        name
+            Name of the algorithm in the header.
+        seed
+            Its seed there.
+        """
         return Schedule(
             self._fabric.table(),
             task,
@@ -141,7 +167,15 @@ class Weaver:
         )
 
     def wishes(self, first: Pair, nodes: Sequence[int]) -> list[Pair]:
-        """Return a pair, then all others between some nodes in random order."""
+        """Return a pair, then all others between some nodes in random order.
+
+        Parameters
+        ----------
+        first
+            The pair (src, dst) that has to be connected.
+        nodes
+            Nodes that the others are between.
+        """
         inside = set(nodes)
         others = [
             pair

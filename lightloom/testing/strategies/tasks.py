@@ -151,7 +151,15 @@ def _has_pairs(fabric: AnyFabric) -> bool:
 
 
 def connected(fabric: AnyFabric, nodes: Iterable[int]) -> bool:
-    """Return whether data get from each node to each other one over these alone."""
+    """Return whether data get from each node to each other one over these alone.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    nodes
+        Nodes, at least one.
+    """
     inside = set(nodes)
     forth: dict[int, set[int]] = {node: set() for node in inside}
     back: dict[int, set[int]] = {node: set() for node in inside}
