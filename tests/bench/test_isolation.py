@@ -55,7 +55,6 @@ def test_time_has_a_limit(tmp_path: Path) -> None:
     """A run that takes longer is killed, and no other process stays."""
     row = run_isolated(job_of(tmp_path, "sleeper", time_limit_s=0.5))
     assert row.finding.ending is Ending.TIMED_OUT
-    assert time.monotonic() - start < 600
 
 
 def test_processes_of_a_run_end_with_it(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from lightloom.bench.suite import load_suite
 from tests.bench.rows import row_of
 from tests.bench.suites import TEXT, forget_code_version, write_suite
 from tests.cli.program import START, child, one_error, run, run_json
-from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from pathlib import Path

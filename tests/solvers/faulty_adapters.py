@@ -15,7 +15,6 @@ from lightloom.core.errors import InputError
 from lightloom.core.outcome import Limit
 from lightloom.solvers import Availability, Capabilities, Status, UnknownStatusError
 from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Answer, Verdict
-from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
     from lightloom.solvers.options import SolveOptions

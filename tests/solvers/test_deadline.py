@@ -24,7 +24,6 @@ def test_a_block_that_takes_too_long_is_left() -> None:
         deadline(0.05, "it slept"),
     ):
         time.sleep(3600)
-    assert time.monotonic() - start < 3600
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 

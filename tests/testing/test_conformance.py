@@ -107,7 +107,6 @@ def test_a_synthesiser_that_hangs_is_ended() -> None:
     """It is given up after a few time-outs, and nothing is left running."""
     before = _children()
     report = check_synthesiser(subjects.hanging, examples=50, limit_s=0.3)
-    assert time.perf_counter() - start < 600
     assert report.cut_short
     assert report.examples < 50
     assert _message(report, "answers") == "no answer within 0.3 s"
