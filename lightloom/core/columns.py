@@ -32,6 +32,14 @@ class Ragged:
         Shape (rows + 1,), non-decreasing, first 0, last ``len(values)``.
     values
         All rows, one after another.
+
+    Examples
+    --------
+    >>> rows = Ragged.from_lists([[4, 7], [], [1]])
+    >>> rows.offsets.tolist(), rows.values.tolist()
+    ([0, 2, 2, 3], [4, 7, 1])
+    >>> rows[0].tolist()
+    [4, 7]
     """
 
     offsets: IntArray

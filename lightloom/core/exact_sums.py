@@ -25,6 +25,11 @@ def exact_sums(where: IntArray, values: IntArray, size: int) -> list[int]:
         so that nothing overflows, and joined as Python integers.
     size
         Number of places.
+
+    Examples
+    --------
+    >>> exact_sums(np.array([0, 2, 0]), np.array([2**62, 5, 2**62]), 3)
+    [9223372036854775808, 0, 5]
     """
     high, low = (np.zeros(size, dtype=np.int64) for _ in range(2))
     np.add.at(high, where, values >> _HALF)

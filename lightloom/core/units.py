@@ -30,6 +30,11 @@ def transmission_ps(size_bytes: int, bits_per_s: int) -> int:
         Data in bytes, at least 0.
     bits_per_s
         Rate in bits per second, at least 1.
+
+    Examples
+    --------
+    >>> transmission_ps(1, 8 * 10**12), transmission_ps(10, 3 * 10**12)
+    (1, 27)
     """
     return -(-size_bytes * BITS_PER_BYTE * PS_PER_S // bits_per_s)
 

@@ -98,6 +98,14 @@ def union_lengths(
         Times in picoseconds, ``start <= end``, shape (intervals,).
     owner_count
         Number of owners, and length of the result; who has no interval has 0.
+
+    Examples
+    --------
+    Two intervals of owner 0 overlap:
+
+    >>> start, end = np.array([0, 2, 0]), np.array([3, 5, 1])
+    >>> union_lengths(np.array([0, 0, 2]), start, end, 3).tolist()
+    [5, 0, 1]
     """
     if not len(owner):
         return np.zeros(owner_count, dtype=np.int64)

@@ -85,6 +85,13 @@ def span_loads(begin: IntArray, hops: IntArray, nodes: int) -> IntArray:
         First span and number of spans of each arc, shape (arcs,).
     nodes
         Number of nodes, and of spans.
+
+    Examples
+    --------
+    Of two arcs on a ring of four, one crosses the last span:
+
+    >>> span_loads(np.array([0, 3]), np.array([2, 2]), 4).tolist()
+    [2, 1, 0, 1]
     """
     change = np.bincount(begin, minlength=2 * nodes + 1)
     change -= np.bincount(begin + hops, minlength=2 * nodes + 1)

@@ -66,6 +66,16 @@ def moved_bytes(
     aligned
         Whether both are cut along one dimension, so that part j of q needs the
         slice j/q to (j + 1)/q only.
+
+    Examples
+    --------
+    Parts of a batch stay where they are; where each part needs all bytes, half of them
+    move to each of two devices:
+
+    >>> moved_bytes(8, 2, 2, whole=False, aligned=True)
+    0
+    >>> moved_bytes(8, 2, 2, whole=True, aligned=False)
+    8
     """
     most = max(src_parts, dst_parts)
     if whole:
