@@ -63,7 +63,7 @@ def test_models_answer_with_nothing(
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_own_algorithms_answer_with_nothing(case: tuple[str, AnyFabric, Task]) -> None:
-    """The same value, proved."""
+    """Our own algorithms give the same value and prove it."""
     name, fabric, task = case
     found = PROBLEMS[name].solve(Instance("nothing", fabric, task), 0)
     assert found.value == 0

@@ -67,7 +67,7 @@ def test_an_answer_that_beats_a_bound_is_found(
 
 
 def test_an_answer_to_what_has_none_is_found() -> None:
-    """Infeasible for one, solved by another."""
+    """An instance that one solver calls infeasible and another solves is a fault."""
     rows = [row_of(), row_of(solver="no", answer=None, ending=Ending.INFEASIBLE)]
     (fault,) = contradictions(rows)
     assert "no says there is none" in fault
@@ -91,7 +91,7 @@ def test_a_summary_counts_every_run() -> None:
 
 
 def test_a_geometric_mean_of_nothing_is_nothing() -> None:
-    """And no clock reads 0."""
+    """Without values there is no mean; a time of 0 counts as a microsecond."""
     assert geometric_mean([]) is None
     assert geometric_mean([0.0, 1.0]) == pytest.approx(1e-3)
 
@@ -153,7 +153,7 @@ def test_profiles_rise_and_stay_below_one(
 
 
 def test_nobody_proves_anything() -> None:
-    """Then there is no profile."""
+    """Without a proven optimum there is no performance profile."""
     assert performance_profile([row_of(ending=Ending.ANSWER)]) == []
 
 
@@ -203,7 +203,7 @@ def test_twice_as_slow_is_slower_and_noise_is_not() -> None:
 
 
 def test_one_pair_shows_nothing() -> None:
-    """No interval without a second pair."""
+    """One pair of runs has no confidence interval."""
     (speed,) = compare([row_of(seconds=1.0)], [row_of(seconds=9.0)]).speeds
     assert speed.verdict == "one pair"
 
@@ -222,7 +222,7 @@ def test_changes_of_answers_are_told() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    """Nothing in common, and no confidence."""
+    """Runs without a common question, and a confidence above 1, are refused."""
     with pytest.raises(InputError, match="no question in common"):
         compare([row_of("a")], [row_of("b")])
     with pytest.raises(InputError, match="no confidence"):

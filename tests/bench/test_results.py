@@ -133,7 +133,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 def test_a_full_disk_is_told() -> None:
-    """No traceback, and the reason."""
+    """The error has the reason, and no traceback."""
     with pytest.raises(InputError, match="no space left"):
         ResultsFile("/dev/full")
 

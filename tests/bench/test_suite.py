@@ -160,7 +160,7 @@ def test_files_that_are_no_suites_are_refused(
 
 
 def test_an_unknown_suite_suggests_the_nearest() -> None:
-    """So does an unknown file."""
+    """The message suggests a near name; a missing file is refused, too."""
     with pytest.raises(InputError, match="did you mean smoke"):
         load_suite("smokey")
     with pytest.raises(InputError, match="cannot read"):

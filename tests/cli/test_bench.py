@@ -55,7 +55,7 @@ def test_the_smoke_suite_runs_resumes_and_is_sound(tmp_path: Path) -> None:
 
 
 def test_a_wrong_answer_is_an_exit_code(tmp_path: Path) -> None:
-    """So is one that contradicts a bound."""
+    """A wrong answer, and one that contradicts a bound, exit with code 1."""
     for solver in ("liar", "braggart"):
         suite = write_suite(tmp_path, by=["lightloom", f"tests.bench.faulty:{solver}"])
         path = str(tmp_path / f"{solver}.jsonl")
@@ -113,7 +113,7 @@ def test_comparing_a_file_with_itself_shows_nothing(results: str) -> None:
 
 
 def test_suites_and_families_are_listed() -> None:
-    """For people and for programs."""
+    """The lists are printed as text and as JSON."""
     record = run_json("bench", "list")
     assert "smoke" in record["suites"]
     assert "draw=0" in record["families"]["ring"]["parameters"]
@@ -158,7 +158,7 @@ def test_a_damaged_results_file_is_left_alone(results: str, tmp_path: Path) -> N
 def test_a_scheduler_that_does_not_answer_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within its time, and named."""
+    """The error names the scheduler's address."""
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "suite.toml").write_text(TEXT, encoding="utf-8")

@@ -94,7 +94,7 @@ def test_a_fault_of_xml_is_listed_with_its_place() -> None:
     ],
 )
 def test_bad_tables(table: str, says: str) -> None:
-    """One line, exit code 2, no file."""
+    """A bad table is refused in one line with exit code 2, and no file is written."""
     Path("t.csv").write_text(table, encoding="utf-8")
     result = run("import", "t.csv", "--operation", "all-reduce", "-o", "x.jsonl")
     assert says in one_line(result)
@@ -122,7 +122,7 @@ def test_bad_tables(table: str, says: str) -> None:
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], says: str) -> None:
-    """One line, exit code 2, no file."""
+    """Wrong arguments are refused in one line with exit code 2, without a file."""
     Path("t.csv").write_text(TABLE, encoding="utf-8")
     Path("t.txt").write_text(TABLE, encoding="utf-8")
     result = run(*arguments)

@@ -20,7 +20,7 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_read_is_not_written(tmp_path: Path) -> None:
-    """By whatever name it goes."""
+    """A file that is read is not overwritten, also under another name for it."""
     (tmp_path / "in.toml").write_text("mine", encoding="utf-8")
     (tmp_path / "link.toml").symlink_to("in.toml")
     for name in ("in.toml", "./in.toml", "link.toml", str(tmp_path / "in.toml")):
@@ -35,7 +35,7 @@ def test_what_is_read_is_not_written(tmp_path: Path) -> None:
     [("", "--output: the name of the file is empty"), (".", "folder"), ("no/x", "no")],
 )
 def test_what_cannot_be_written(name: str, says: str) -> None:
-    """Refused, and nothing is made."""
+    """A path that cannot be written is refused, and nothing is created."""
     with pytest.raises(InputError, match=says):
         check_output(name, "--output")
 

@@ -11,7 +11,7 @@ from lightloom.core.errors import InputError
 
 
 def test_values_are_read_as_what_they_look_like() -> None:
-    """Integers, flags, words and lists."""
+    """Values of parameters become integers, flags, words or lists."""
     texts = ["a=3", "b=true", "c=word", "d=1,2", " e = 4 ", "f=5,"]
     assert parse_parameters(texts) == {
         "a": 3,

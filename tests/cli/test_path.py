@@ -191,7 +191,7 @@ def test_schedules_travel_through_pipes() -> None:
 
 
 def test_the_same_question_gives_the_same_bytes() -> None:
-    """Two hash seeds, one schedule."""
+    """Two values of PYTHONHASHSEED give the same schedule."""
     options = ("synth", SMALL, "-o", "-")
     first = child(*options, PYTHONHASHSEED="1")
     second = child(*options, PYTHONHASHSEED="2")

@@ -79,7 +79,7 @@ def test_program_of_a_node(tmp_path: Path) -> None:
 def test_a_program_too_long_for_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Refused at once; JSON has it."""
+    """A long program is refused as a table, and printed as JSON."""
     monkeypatch.setattr("lightloom.cli.ramp._MOST_PRINTED", 5)
     arguments = ("ramp", "nic", _instance(tmp_path), "--node", "1,2,3")
     result = run(*arguments)
@@ -153,7 +153,7 @@ def test_networks_that_cannot_be(
 
 
 def test_a_subset_that_no_steps_serve(tmp_path: Path) -> None:
-    """Told alike by all commands."""
+    """All commands refuse the nodes with the same message."""
     path = _instance(tmp_path, more="nodes = [0, 1, 2]\n")
     for command in (
         ("ramp", "check", path),

@@ -73,7 +73,7 @@ def test_text_says_what_the_record_says(ocs: str) -> None:
 
 
 def test_files_hold_the_replay_and_the_traffic(ocs: str, tmp_path: Path) -> None:
-    """A trace that loads, and rows of pairs."""
+    """The trace can be loaded, and the traffic has a row for each pair."""
     trace, traffic = tmp_path / "trace.json", tmp_path / "traffic.csv"
     options = ("--model-parallel", "4", "--trace", str(trace))
     assert run("train", ocs, *options, "--traffic", str(traffic)).exit_code == 0
@@ -86,7 +86,7 @@ def test_files_hold_the_replay_and_the_traffic(ocs: str, tmp_path: Path) -> None
 
 
 def test_a_curve_gives_the_time_to_accuracy(ocs: str, tmp_path: Path) -> None:
-    """Iterations times their time."""
+    """The time to accuracy is the iterations times the time of one."""
     curve = tmp_path / "curve.csv"
     curve.write_text("batch_size,iterations\n8,1000\n16,900\n")
     record = run_json("train", ocs, "--curve", str(curve))

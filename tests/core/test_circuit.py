@@ -43,7 +43,7 @@ def test_files_have_the_columns_in_their_order() -> None:
 
 
 def test_circuits_are_taken_and_joined_row_by_row() -> None:
-    """In every column."""
+    """Rows keep their values in every column."""
     one, other = circuits(0), circuits(10)
     joined = join_circuits([one, other], NAMES)
     assert rows_of(joined) == rows_of(one) + rows_of(other)

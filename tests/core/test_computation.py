@@ -104,7 +104,7 @@ BAD_SPLITS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("keys", "words"), BAD_SPLITS)
 def test_bad_splits_are_refused(keys: dict[str, Any], words: str) -> None:
-    """Dimensions, times and tables."""
+    """Dimensions, times and tables that do not fit are named."""
     with pytest.raises(InputError, match=words):
         msgspec.structs.replace(SPLIT, **keys)
 
@@ -118,7 +118,7 @@ BAD_OPERATIONS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("keys", "words"), BAD_OPERATIONS)
 def test_bad_operations_are_refused(keys: dict[str, Any], words: str) -> None:
-    """Sizes, and splits of one dimension."""
+    """Negative sizes and bad splits of a dimension are named."""
     with pytest.raises(InputError, match=words):
         msgspec.structs.replace(OP, **keys)
 
@@ -165,5 +165,5 @@ def test_a_graph_goes_through_plain_tables_and_back() -> None:
 
 
 def test_parameters_add_up() -> None:
-    """Of three operations of 8 bytes."""
+    """Three operations of 8 bytes have 24."""
     assert GRAPH.parameter_bytes == 24

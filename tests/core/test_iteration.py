@@ -82,7 +82,7 @@ def test_what_cannot_be_is_refused(
 
 
 def test_a_cycle_is_printed() -> None:
-    """Through a collective too, by names."""
+    """The error names the tasks of the cycle in their order."""
     dependencies = Dependencies.plain(
         column([0, 1, 3, 0]), column([1, 3, 0, 2]), column([8, 0, 0, 0])
     )
@@ -94,7 +94,7 @@ def test_a_cycle_is_printed() -> None:
 
 
 def test_a_task_does_not_wait_for_itself() -> None:
-    """The shortest cycle."""
+    """A task that depends on itself is refused as a cycle."""
     dependencies = Dependencies.plain(column([2]), column([2]), column([0]))
     with pytest.raises(InputError, match="c -> c"):
         Iteration(2, OPERATIONS, dependencies, COLLECTIVES)

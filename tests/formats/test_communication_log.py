@@ -64,7 +64,7 @@ def test_bad_logs_are_refused(tmp_path: Path, old: str, new: str, words: str) ->
 
 
 def test_unreadable_logs_are_refused(tmp_path: Path) -> None:
-    """No file, and no text."""
+    """A missing file and a file that is not text are refused."""
     with pytest.raises(InputError, match="cannot read"):
         read_communication_log(tmp_path / "none.log")
     (tmp_path / "calls.log").write_bytes(b"AR;1;0\n\xff")

@@ -107,7 +107,7 @@ def test_bad_tasks_are_refused(
 
 
 def test_bad_tables_are_refused(tmp_path: Path) -> None:
-    """Other columns, a missing key."""
+    """Other columns and missing keys are refused."""
     table = graph() | {"columns": ["taskid"]}
     with pytest.raises(FormatError, match="unknown columns; found 'taskid'"):
         read(tmp_path, table)

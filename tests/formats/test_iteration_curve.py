@@ -36,7 +36,7 @@ def test_rows_are_read_in_the_order_of_batches(tmp_path: Path) -> None:
 def test_damaged_curves_are_refused_with_the_line(
     tmp_path: Path, text: str, words: str
 ) -> None:
-    """File, line and column."""
+    """The error names file, line and column."""
     path = tmp_path / "curve.csv"
     path.write_text(text)
     with pytest.raises(FormatError, match=words):
@@ -44,7 +44,7 @@ def test_damaged_curves_are_refused_with_the_line(
 
 
 def test_files_that_are_no_curves(tmp_path: Path) -> None:
-    """None there, or bytes that are no text."""
+    """A missing file and bytes that are not text are refused."""
     with pytest.raises(InputError, match="cannot read"):
         read_iteration_curve(tmp_path / "none.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")

@@ -40,7 +40,7 @@ def numbered(value: Any, path: str, leaves: dict[str, str]) -> Any:  # noqa: ANN
 
 @given(VALUES, st.sampled_from([None, 1, 4]))
 def test_every_leaf_is_found_on_its_line(value: object, indent: int | None) -> None:
-    """Whatever stands around it."""
+    """The line of a value is found whatever stands around it."""
     leaves: dict[str, str] = {}
     table = numbered({"top": value}, "", leaves)
     text = json.dumps(table, indent=indent)

@@ -46,7 +46,7 @@ def test_a_hand_made_exchange_is_valid() -> None:
 
 
 def test_without_the_wait_for_the_send_it_races() -> None:
-    """The sum could be what is sent."""
+    """Without the dependency the sum could be sent in place of the input."""
     text = EXCHANGE.replace(
         'depid="0" deps="0" hasdep="0"', 'depid="-1" deps="-1" hasdep="0"'
     )
@@ -107,7 +107,7 @@ def test_a_missing_step_is_a_deadlock_and_an_extra_one_unread() -> None:
 
 
 def test_a_program_without_steps_is_vacuous() -> None:
-    """All ranks and nothing to do."""
+    """A program may have all ranks and no step."""
     text = ALGO + "".join(GPU.format(rank) + "</gpu>" for rank in range(2)) + "</algo>"
     verdict = verify_program(parse_msccl(text, "x.xml"))
     assert "program-vacuous" in {each.rule for each in verdict.violations}
@@ -157,6 +157,6 @@ def test_entity_bombs_do_nothing(tmp_path: Path) -> None:
 
 
 def test_unknown_elements_and_attributes_are_skipped() -> None:
-    """As the loaders do."""
+    """Unknown elements and attributes are ignored, as the runtimes' loaders do."""
     text = EXCHANGE.replace("<gpu ", '<note a="b"><gpu/></note><gpu more="1" ', 1)
     assert parse_msccl(text, "x.xml").ranks == parse_msccl(EXCHANGE, "x.xml").ranks

@@ -170,7 +170,7 @@ def test_every_output_of_a_node_counts(tmp_path: Path) -> None:
 
 @needs_onnx
 def test_a_batch_scales_everything_but_the_parameters(tmp_path: Path) -> None:
-    """Of 1 and of 7 samples."""
+    """A batch of 7 has 7 times the FLOPs and bytes of one sample."""
     path = image_net(tmp_path)
     one, seven = read_onnx(path, 1), read_onnx(path, 7)
     assert seven.flops() == 7 * one.flops()
@@ -194,7 +194,7 @@ def test_bad_files_are_refused(tmp_path: Path) -> None:
 def test_without_the_package_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line, and no traceback."""
+    """The error is one line that names the extra."""
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(InputError, match=r"pip install 'lightloom\[onnx\]'"):
         read_onnx(tmp_path / "net.onnx", 1)

@@ -71,7 +71,7 @@ def test_several_blocks_where_one_is_not_required() -> None:
 
 
 def test_what_cannot_be_had_is_said_with_numbers() -> None:
-    """And leaves everything as it was."""
+    """The refusal says how many are free, and changes nothing."""
     jobs = filled(ring=False)
     with pytest.raises(InfeasibleError, match="needs 6 nodes and 5 are free"):
         jobs.allocate("e", 6, "any")

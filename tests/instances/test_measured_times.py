@@ -81,7 +81,7 @@ def test_measurements_replace_the_roofline() -> None:
 
 
 def test_an_operator_measured_whole_cannot_be_cut() -> None:
-    """The tables of the embeddings."""
+    """Embeddings, which were measured whole, are not cut."""
     measured = with_measurements(graph(), profile())
     tables = [op for op in measured.ops if op.kind == "embedding"]
     assert {op.splits[0].most_parts for op in tables} == {1}

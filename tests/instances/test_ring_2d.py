@@ -114,7 +114,7 @@ def test_a_schedule_on_a_grid_is_verified_and_replayed() -> None:
     ],
 )
 def test_the_overused_resource_is_named(mutant: str, resource: str) -> None:
-    """By its ring, and the place on it."""
+    """The message names the ring and the place on it."""
     make = next(make for name, _, make in MUTANTS if name == mutant)
     (violation,) = verify(make()).violations
     assert violation.resource == resource

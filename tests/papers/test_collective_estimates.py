@@ -67,7 +67,7 @@ def test_replay_agrees(op: str, sizes: tuple[int, int, int]) -> None:
 
 
 def test_a_broadcast_agrees_too() -> None:
-    """Sixteen pieces through two hops."""
+    """Estimate and replay agree for sixteen pieces over two hops."""
     fabric = network((4, 4, 8), reconfiguration_ps=0)
     nodes = tuple(range(fabric.node_count))
     task = Collective("broadcast", nodes, 2**26, 16)
@@ -89,13 +89,13 @@ def test_a_broadcast_agrees_too() -> None:
 
 
 def test_an_operation_there_is_not() -> None:
-    """Named, with those there are."""
+    """The error names the operation and those there are."""
     with pytest.raises(InputError, match="reduce-scatter"):
         list(ramp_runs(Shape(2, 2, 4), "scan", 1, 2, GBIT, 0))
 
 
 def test_a_barrier_agrees_too() -> None:
-    """Half as many steps, of one byte each."""
+    """A barrier of four steps takes as long as its replay."""
     fabric = network((4, 4, 8), reconfiguration_ps=0)
     nodes = tuple(range(fabric.node_count))
     (way,) = ways(fabric, Collective("all-reduce", nodes, 1), "exchange")

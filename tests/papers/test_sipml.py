@@ -55,7 +55,7 @@ def silent(_: str) -> None:
 
 
 def test_the_catalogue_has_every_computable_figure() -> None:
-    """Six figures and a table."""
+    """Six figures and a table are listed."""
     assert sorted(name for name in FIGURES if name.startswith("sipml")) == [
         *("sipml-fig10", "sipml-fig5", "sipml-fig6", "sipml-fig7"),
         *("sipml-fig8", "sipml-fig9", "sipml-table1"),
@@ -85,7 +85,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
 
 @pytest.mark.parametrize("small", SMALL[1:3], ids=lambda small: small.name)
 def test_the_same_figure_comes_out_every_time(small: Figure) -> None:
-    """Data and verdicts."""
+    """Two runs give the same data and verdicts."""
     first, second = small.run(silent), small.run(silent)
     assert first.data.rows == second.data.rows
     assert first.comparisons == second.comparisons
@@ -129,7 +129,7 @@ def test_all_fabrics_have_the_rate_of_a_gpu_and_the_latency() -> None:
 
 
 def test_the_paper_loses_speed_with_latency_in_each_row() -> None:
-    """The table was copied in order."""
+    """In each row of the paper's table the speed falls with the latency."""
     for row in PAPER.values():
         values = [row[us] for us in sorted(row)]
         assert values == sorted(values, reverse=True)

@@ -117,6 +117,6 @@ def test_sonic_patches_of_switches() -> None:
 def test_what_cannot_be_written(
     name: str, form: str, node: int | None, says: str
 ) -> None:
-    """One error each."""
+    """A path that cannot be written is refused, and nothing is created."""
     with pytest.raises(InputError, match=says):
         switch_text(schedule_of(name), form, node)

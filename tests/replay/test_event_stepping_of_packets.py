@@ -81,7 +81,7 @@ def agree(made: Schedule) -> None:
 
 
 def test_every_packet_fabric_is_simulated() -> None:
-    """A new one belongs in `naive_links`."""
+    """A new packet fabric has to join `packet_links`."""
     without_circuits = {
         name
         for name, kind in FABRICS.items()

@@ -39,13 +39,13 @@ def test_a_block_that_is_in_time() -> None:
 
 
 def test_no_time_at_all() -> None:
-    """The block is not begun."""
+    """With a limit of 0 the block is not begun."""
     with pytest.raises(TimeIsOverError), deadline(0.0, "it began"):
         pytest.fail("begun")
 
 
 def test_other_threads_are_told_at_the_end() -> None:
-    """There is no timer for them."""
+    """Outside the main thread the error is raised after the block."""
     said: list[str] = []
 
     def work() -> None:
@@ -99,7 +99,7 @@ def test_a_model_built_in_time_is_solved() -> None:
 
 
 def test_errors_of_building_are_raised() -> None:
-    """Whatever they are."""
+    """An exception of the function that builds is raised as it is."""
 
     def broken() -> object:
         message = "no model"

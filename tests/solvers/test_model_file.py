@@ -54,7 +54,7 @@ def test_read_back(tmp_path: Path, suffix: str, make: object) -> None:
 
 
 def test_deterministic(tmp_path: Path) -> None:
-    """Same model, same bytes."""
+    """The same model gives the same bytes."""
     texts = set()
     for number in range(2):
         path = tmp_path / f"{number}.mps"

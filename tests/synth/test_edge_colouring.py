@@ -74,7 +74,7 @@ def test_star_takes_one_colour_an_edge() -> None:
 
 
 def test_no_edges() -> None:
-    """No rows have no colours."""
+    """An empty graph has an empty colouring."""
     none = np.zeros(0, dtype=np.int64)
     assert edge_colours(none, none).tolist() == []
 

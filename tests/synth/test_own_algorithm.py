@@ -95,7 +95,7 @@ def test_it_makes_schedules_by_name(fabric: AnyFabric) -> None:
 
 
 def test_it_is_listed_with_its_parameters() -> None:
-    """As those of the package are."""
+    """It is listed as the algorithms of the package are."""
     assert "broadcast along a line" in run("algorithms").stdout
     (entry,) = run_json("algorithms", "line")["algorithms"]
     (parameter,) = entry["parameters"]

@@ -183,7 +183,7 @@ def test_collectives_are_synthesised(
 
 
 def test_demands_are_synthesised(crossbar: Crossbar) -> None:
-    """By both algorithms for demands."""
+    """Both algorithms for demands serve them."""
     demand = Demand.from_rows([(0, 1, 500), (0, 2, 700), (3, 1, 90), (7, 6, 5)])
     made = synthesise(Instance("a test", crossbar, demand)).incumbent
     assert made is not None
@@ -195,7 +195,7 @@ def test_demands_are_synthesised(crossbar: Crossbar) -> None:
 def test_without_a_plug_nothing_is_made(
     crossbar: Crossbar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message says what there is to do."""
+    """The error says what to register."""
     monkeypatch.setattr(PLUGS, "_registered", {})
     task = Collective("all-reduce", tuple(range(8)), 960)
     with pytest.raises(InputError, match=r"crossbar.*add-a-fabric"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,10 +68,22 @@ def _rounds(draw: st.DrawFn) -> list[LaneRound]:
     return rounds
 
 
-@settings(max_examples=400)
+@settings(max_examples=80)
 @given(_rounds())
 def test_segmentation_is_optimal(rounds: list[LaneRound]) -> None:
     """No way of sharing configurations between few rounds ends sooner."""
+    _check_optimal(rounds)
+
+
+@pytest.mark.slow
+@settings(max_examples=800)
+@given(_rounds())
+def test_segmentation_of_many_rounds_is_optimal(rounds: list[LaneRound]) -> None:
+    """The same, for ten times as many examples."""
+    _check_optimal(rounds)
+
+
+def _check_optimal(rounds: list[LaneRound]) -> None:
     weights = [1, 1, 1, 1]
     found = segment(rounds, weights, COSTS)
     assert predicted_ps(found, COSTS) == _brute_force_ps(rounds, weights)

@@ -55,14 +55,14 @@ def over_all(fabric: Ring2d, op: str, buffer_bytes: int) -> Collective:
     "fabric", [PLENTY, SCARCE, BOTH_WAYS], ids=["plenty", "scarce", "both-ways"]
 )
 def test_every_collective_is_verified_and_certified(fabric: Ring2d, op: str) -> None:
-    """By bounds that hold on any fabric."""
+    """Schedules are valid, and bounds that hold on any fabric are proven."""
     schedule = made(fabric, over_all(fabric, op, 288 * 1024)).schedule
     assert schedule.footer is not None
     assert schedule.footer.certificate is not None
 
 
 def test_the_same_question_has_the_same_schedule() -> None:
-    """To the last byte."""
+    """Two calls give the same bytes."""
     task = over_all(SCARCE, "broadcast", 288 * 1024)
     first, second = (made(SCARCE, task).schedule for _ in range(2))
     assert first.footer == second.footer
@@ -102,7 +102,7 @@ def test_nodes_where_rows_and_columns_meet(data: st.DataObject) -> None:
 
 
 def test_nodes_that_are_no_grid_are_refused() -> None:
-    """With what they would have to be."""
+    """The error says which nodes would be a grid."""
     task = Collective("all-reduce", (0, 1, 4), 300)
     with pytest.raises(InputError, match=r"2 rows and 2 columns.*all 4 nodes"):
         made(PLENTY, task)
@@ -141,7 +141,7 @@ def test_light_that_reaches_only_the_next_node_leaves_rings() -> None:
 
 
 def test_demands_are_served_along_rings() -> None:
-    """And not off them."""
+    """Pairs on one ring are served; others are refused."""
     fabric = Ring2d(
         rows=3, cols=4, row_wavelengths=2, column_wavelengths=1, directions=2
     )
@@ -173,7 +173,7 @@ def test_turns_trade_reconfigurations_for_light(
 
 
 def test_turns_respect_what_cannot_be_lit_together() -> None:
-    """At most three pieces."""
+    """Where at most three pieces fit together, seven take three turns."""
     found = best_configurations(
         7,
         lambda first, last: Span(first, last, 1) if last - first < 3 else None,

@@ -242,7 +242,7 @@ def test_fabrics_with_an_algorithm_for_demands_only(fabric: AnyFabric) -> None:
 
 
 def test_shapes_are_filled_in_where_nodes_form_a_box() -> None:
-    """As `auto` would state them."""
+    """The parameters are those that `auto` states."""
     schedule = _checked(
         _instance(Torus(rows=3, cols=4), "all-reduce", 12 * 64), "levels"
     )

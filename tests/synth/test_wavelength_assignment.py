@@ -75,7 +75,7 @@ def test_where_colours_of_ends_clash(
     ],
 )
 def test_what_cannot_be_lit_says_why(route: list[list[int]], words: str) -> None:
-    """Too many at a node, or on an edge."""
+    """The error names what has too many circuits, a node or an edge."""
     with pytest.raises(NoAnswerError, match=words):
         lit_routes(LINE, Ragged.from_lists(route), 0)
 

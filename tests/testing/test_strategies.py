@@ -102,7 +102,7 @@ def test_random_schedules_are_valid(kind: str, data: st.DataObject) -> None:
 @settings(max_examples=60, deadline=None)
 @given(schedules())
 def test_random_schedules_survive_a_file(made: Schedule) -> None:
-    """Written and read, they are the same."""
+    """A schedule that is written and read is the same."""
     lines = list(schedule_lines(made))
     read = read_schedule_stream(io.BytesIO(b"".join(lines)), "file")
     assert list(schedule_lines(read)) == lines

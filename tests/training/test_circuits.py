@@ -70,7 +70,7 @@ def test_rows_and_columns_of_a_2d_ring_are_lit(
 
 
 def test_a_2d_ring_refuses_pairs_off_its_rings() -> None:
-    """With where they are."""
+    """The error says where the two nodes are."""
     fabric = Ring2d(rows=2, cols=3, row_wavelengths=2, column_wavelengths=2)
     demand = Demand.from_rows([(0, 4, 5)])
     with pytest.raises(InfeasibleError, match=r"neither.*\(0, 0\) to \(1, 1\)"):
@@ -134,7 +134,7 @@ def test_tiles_without_room_for_all_pairs_say_so() -> None:
 @settings(max_examples=25)
 @given(demands(in_line=True), st.sampled_from(["tunable", "fixed"]))
 def test_switches_of_sipac_are_lit(demand: Demand, switching: str) -> None:
-    """By the shuffle where it is fixed."""
+    """Switches, fixed or tunable, have circuits for every pair of the demand."""
     fabric = Sipac(radix=SIDE, wavelengths_per_peer=2, switching=switching)  # type: ignore[arg-type]
     held = _kept("sipac").lasting(fabric, demand)[0]
     assert_lit(fabric, held)
@@ -142,6 +142,6 @@ def test_switches_of_sipac_are_lit(demand: Demand, switching: str) -> None:
 
 
 def test_sipac_refuses_pairs_without_a_switch() -> None:
-    """Naming them."""
+    """The error names the pair."""
     with pytest.raises(InfeasibleError, match="no switch has both nodes 0 and 5"):
         _kept("sipac").lasting(Sipac(radix=4), Demand.from_rows([(0, 5, 1)]))

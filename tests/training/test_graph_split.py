@@ -195,7 +195,7 @@ def test_what_fits_at_no_cut_says_what_would() -> None:
     [{"devices": 0}, {"quantum_ps": 0}, {"most_parts": 0}, {"backward": "never"}],
 )
 def test_bad_input_is_named(changes: dict[str, object]) -> None:
-    """Which argument, and what was given."""
+    """The error names the argument and its value."""
     options: dict[str, object] = {"devices": 4, "distance": 3, **changes}
     (name,) = changes
     with pytest.raises(InputError, match=name):

@@ -56,7 +56,7 @@ def test_no_grid_beats_an_ideal_switch_of_its_rate(
 
 @pytest.mark.parametrize("name", sorted(grids(4)))
 def test_plans_on_grids_are_reproducible(name: str) -> None:
-    """Same arguments, same plan."""
+    """The same arguments give the same plan."""
     first, second = (
         Planner(training(16)).plan(
             grids(4)[name], TrainingRequest(model_parallel=2, replayed=1)
@@ -83,7 +83,7 @@ def test_a_model_on_one_row_takes_what_it_takes_on_a_ring(
     directions: int,
     circuits: CircuitMode,
 ) -> None:
-    """The other rings do not matter."""
+    """Rings that are not used do not change the time."""
     request = TrainingRequest(
         model_parallel=cols, replicas=1, circuits=circuits, replayed=1
     )
@@ -201,7 +201,7 @@ def test_what_does_not_fit_the_rows(
     kind: type[Exception],
     words: str,
 ) -> None:
-    """With what would."""
+    """The error says what would fit the rows."""
     fabric = Ring2d(rows=4, cols=3, row_wavelengths=1, column_wavelengths=1)
     with pytest.raises(kind, match=words):
         layout(fabric, strategy, nodes)

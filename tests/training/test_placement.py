@@ -292,7 +292,7 @@ def test_bad_input_is_named(change: dict[str, object], words: str) -> None:
 
 
 def test_a_cycle_is_printed() -> None:
-    """With the names of its operations."""
+    """The error names the tasks of the cycle in their order."""
     workload = Workload(
         ("a", "b", "c"), (1,) * 3, (1,) * 3, (0, 1, 2), (1, 2, 1), (8,) * 3, 2, 1
     )
@@ -336,7 +336,7 @@ def test_memory_that_no_search_can_fill_is_no_proof() -> None:
 
 @pytest.mark.parametrize("effort", [-1, 101])
 def test_effort_is_a_share(effort: int) -> None:
-    """0 to 100."""
+    """Efforts outside 0 to 100 are refused."""
     workload = layered_workload(2, 2, 2, 1, 0)
     with pytest.raises(InputError, match="0 to 100"):
         place_operations(workload, seed=0, effort_percent=effort)

@@ -105,7 +105,7 @@ def test_a_curve_makes_the_time_to_accuracy_count() -> None:
 
 
 def test_plans_are_reproducible() -> None:
-    """Same arguments, same plan."""
+    """The same arguments give the same plan."""
     first, second = (planned("ring", TrainingRequest(), 8) for _ in range(2))
     assert first.iteration_ps == second.iteration_ps
     assert first.tried == second.tried
@@ -210,7 +210,7 @@ def test_too_many_samples_say_how_many_devices_would_do() -> None:
 
 
 def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
-    """With the kinds that there are."""
+    """The error lists the kinds of fabric that can be used."""
     fabric = Ramp(groups=2, racks=2, nodes_per_rack=2)
     with pytest.raises(InputError) as caught:
         Planner(training()).plan(fabric)

@@ -38,7 +38,7 @@ PAIR = Demand.from_rows([(0, 1, 5), (0, 2, 6), (1, 2, 8), (0, 4, 7)])
 def test_no_collective_beats_it(
     op: str, fabric: Sipac, block_bytes: int, data: st.DataObject
 ) -> None:
-    """Whatever box takes part."""
+    """Random schedules of collectives on any box take at least the bound."""
     spans = [
         data.draw(st.lists(st.integers(0, fabric.radix - 1), min_size=1, unique=True))
         for _ in range(fabric.levels)
@@ -69,7 +69,7 @@ def test_no_collective_beats_it(
     st.sampled_from(["auto", "greedy"]),
 )
 def test_no_demand_beats_it(near: list[tuple[int, int, int]], algorithm: str) -> None:
-    """Whatever pairs share a switch."""
+    """Random schedules of demands take at least the bound."""
     rows = []
     for src, level, by in near:
         digit = src // 4**level % 4
@@ -122,7 +122,7 @@ def test_bad_witnesses_are_refused(task: Task, witness: Witness) -> None:
 
 
 def test_other_fabrics_have_no_levels() -> None:
-    """Neither found nor believed there."""
+    """On other fabrics the bound is neither found nor accepted."""
     task = Collective("all-to-all", (0, 1), 16)
     assert find_bound("level", IdealSwitch(nodes=2), task) is None
     with pytest.raises(WitnessError, match="about SiPAC"):

@@ -34,7 +34,7 @@ FAN = Workload(
 
 
 def test_a_path() -> None:
-    """Its durations add up."""
+    """The bound of a path is the sum of its durations."""
     assert check_placement_witness(FAN, CriticalPath((0, 3, 7))) == 12
     assert check_placement_witness(FAN, CriticalPath((3,))) == 4
 
@@ -113,7 +113,7 @@ FALSE = [
 def test_false_witnesses_are_refused(
     witness: CriticalPath | CrowdedOps, words: str
 ) -> None:
-    """Each with the reason."""
+    """Each false witness is refused with the reason."""
     with pytest.raises(InputError, match=words):
         check_placement_witness(FAN, witness)
 

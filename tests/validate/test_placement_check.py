@@ -73,7 +73,7 @@ def test_mutant_trips_its_rule(
 
 
 def test_every_rule_has_a_mutant() -> None:
-    """The degree has tests of its own, below."""
+    """Each rule but the degree, which has tests below, has a mutant."""
     assert {rule for rule, *_ in MUTANTS} | {"placement-degree"} == set(PLACEMENT_RULES)
 
 

@@ -153,7 +153,7 @@ def test_order_of_events() -> None:
 
 
 def test_a_hopeless_stream_is_given_up() -> None:
-    """Twenty violations are enough."""
+    """Checking stops after twenty violations."""
     schedule = _whole("all-to-all")
     assert isinstance(schedule.task, Collective)
     part = schedule.parts[0]

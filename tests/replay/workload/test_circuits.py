@@ -130,7 +130,7 @@ def test_circuits_that_stay_keep_their_light() -> None:
 
 
 def test_planes_change_on_their_own() -> None:
-    """One goes on while the other is dark."""
+    """A plane stays lit while another is reconfigured."""
     made = iteration(4, [(0, 0), (1, 0)], [(0, 1, 60)])
     network = held(
         ocs(switches=2), (0, [(0, 1)], None), (1, [(0, 1)], 5), (0, [(2, 3)], 25)
@@ -344,7 +344,7 @@ def test_circuits_that_cannot_be_are_refused() -> None:
 
 
 def test_a_missing_circuit_is_an_error_if_asked_for_or_for_ever() -> None:
-    """Waiting for one that comes is neither."""
+    """A transfer may wait for a circuit that comes later."""
     late = held(ocs(), (0, [(2, 3)], None), (0, [(0, 1)], 20))
     made = iteration(4, [(0, 0), (1, 0)], [(0, 1, 5)])
     assert replay_iteration(made, late, FREE).iteration_ps == 35

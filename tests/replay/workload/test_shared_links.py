@@ -152,7 +152,7 @@ def test_devices_conserve_work(made: Iteration) -> None:
 
 
 def test_the_same_iteration_has_the_same_timeline() -> None:
-    """Twice, and from a network used before."""
+    """A second replay, on a network used before, gives the same times."""
     network = switch(64, 3)
     first = replay_iteration(fluid_case(), network)
     again = replay_iteration(fluid_case(), network)
@@ -161,7 +161,7 @@ def test_the_same_iteration_has_the_same_timeline() -> None:
 
 
 def test_nothing_takes_no_time() -> None:
-    """An iteration without tasks."""
+    """An iteration without tasks takes 0 ps."""
     timeline = replay_iteration(iteration(2, [], []), switch())
     assert timeline.iteration_ps == 0
     assert timeline.communication_share == 0
@@ -177,7 +177,7 @@ def test_more_devices_than_nodes_are_refused() -> None:
 
 
 def test_times_beyond_63_bits_are_refused() -> None:
-    """2**60 - 1 bytes at a bit per second."""
+    """2**60 - 1 bytes at a bit per second last too long."""
     made = iteration(2, [(0, 0), (1, 0)], [(0, 1, 2**60 - 1)])
     with pytest.raises(InputError, match="106 days"):
         replay_iteration(made, switch(rate=1))

@@ -54,7 +54,7 @@ def test_streams_of_every_operation(op: str, sizes: tuple[int, int, int]) -> Non
 @pytest.mark.parametrize("sizes", [(5, 5, 15), (6, 6, 18), (8, 8, 24)])
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_streams_of_larger_networks(op: str, sizes: tuple[int, int, int]) -> None:
-    """Likewise."""
+    """Streams of networks with more nodes are valid, all chunks followed."""
     fabric = network(sizes)
     report = check_operation(operation(fabric, op, range(fabric.node_count)))
     assert report.violations == []
