@@ -13,7 +13,7 @@ from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, Search
 from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
-from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of
+from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of, require_router
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.validate.checks import task as task_rules
 
@@ -93,21 +93,36 @@ def synthesise(
     InfeasibleError
         If the fabric cannot serve the task at all.
     """
-    if router not in ROUTERS:
-        allowed = ", ".join(ROUTERS)
-        raise InputError("unknown router", found=router, allowed=allowed)
+    require_router(router)
     _refuse_unsound(instance)
-    plug = plug_of(instance.fabric)
     pool = CandidatePool(progress)
-    keys = dict(parameters or {})
-    if plug.schedules is not None:
-        _enter_all(pool, instance, plug.schedules(instance, algorithm, keys, seed))
-    else:
-        realiser = realiser_of(instance.fabric, seed, router)
-        Search(instance, realiser, pool).run(algorithm, keys)
+    _enter_candidates(pool, instance, algorithm, dict(parameters or {}), seed, router)
     best = pool.best()
     schedule = signed(best.schedule, instance, best.certificates)
-    synthesis = Synthesis(schedule, pool.compared())
+    return _outcome(Synthesis(schedule, pool.compared()))
+
+
+def _enter_candidates(
+    pool: CandidatePool,
+    instance: Instance,
+    algorithm: str,
+    parameters: dict[str, object],
+    seed: int,
+    router: str,
+) -> None:
+    """Enter what the plug of a fabric makes, or puts on its circuits."""
+    plug = plug_of(instance.fabric)
+    if plug.schedules is not None:
+        _enter_all(
+            pool, instance, plug.schedules(instance, algorithm, parameters, seed)
+        )
+        return
+    realiser = realiser_of(instance.fabric, seed, router)
+    Search(instance, realiser, pool).run(algorithm, parameters)
+
+
+def _outcome(synthesis: Synthesis) -> Outcome[Synthesis]:
+    """Return a synthesis with what is proven of its completion time."""
     certificate = synthesis.certificate
     bound = None if certificate is None else int(certificate.bound)
     proven = bound == synthesis.completion_time_ps

@@ -107,13 +107,9 @@ def network_for(
     if not demand.src:
         return HeldCircuits(fabric, (), collectives)
     if circuits == "one-shot":
-        held = kept.lasting(fabric, demand)
-        return HeldCircuits(
-            fabric,
-            tuple(Configuration(plane, held[plane]) for plane in sorted(held)),
-            collectives,
-            "refuse",
-        )
+        held = sorted(kept.lasting(fabric, demand).items())
+        configurations = tuple(Configuration(*each) for each in held)
+        return HeldCircuits(fabric, configurations, collectives, "refuse")
     controller = TrafficController(lambda asked: kept.following(fabric, asked), demand)
     if period_ps is None:
         period_ps = kept.period_ps(fabric)

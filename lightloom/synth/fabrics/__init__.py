@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.fabrics.plug import FabricPlug, Realiser
 
-__all__ = ["PACKET", "PLUGS", "ROUTERS", "plug_of", "realiser_of"]
+__all__ = ["PACKET", "PLUGS", "ROUTERS", "plug_of", "realiser_of", "require_router"]
 
 PACKET = "packet"
 """Name of the plug of all fabrics without circuits."""
@@ -81,13 +81,27 @@ def realiser_of(
     InputError
         An unknown router, or a kind on which no algorithm of the catalogue runs.
     """
-    if router not in ROUTERS:
-        allowed = ", ".join(ROUTERS)
-        raise InputError(
-            "unknown router", where="router", found=router, allowed=allowed
-        )
+    require_router(router)
     plug = plug_of(fabric)
     if plug.realiser is None:
         what = "no algorithm of the catalogue runs on this kind of fabric"
         raise InputError(what, where="fabric.kind", found=fabric.kind)
     return plug.realiser(fabric, seed, router)
+
+
+def require_router(router: str) -> None:
+    """Raise unless a router is one of `ROUTERS`.
+
+    Parameters
+    ----------
+    router
+        Its name.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if router not in ROUTERS:
+        what, allowed = "unknown router", ", ".join(ROUTERS)
+        raise InputError(what, where="router", found=router, allowed=allowed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
+from lightloom.synth.fabrics import ROUTERS
 from lightloom.synth.routing.congestion import capacity_by_id, check_requests
 from lightloom.synth.routing.grid_pathfinder import Negotiation
 from lightloom.synth.routing.minimum_congestion import (
@@ -20,9 +21,6 @@ from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged
     from lightloom.instances.fabrics.lightpath import Lightpath
-
-ROUTERS = ("minimum-congestion", "random")
-"""How `pack` may choose routes, the default first."""
 
 
 @dataclass(frozen=True, eq=False)
