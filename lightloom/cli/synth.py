@@ -45,7 +45,8 @@ _SHOWN = 12
     "params",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Parameter of the algorithm, for example radices=4,4,16; repeatable.",
+    help="Parameter of the algorithm, for example radices=4,4,16 or signed=true;"
+    " repeatable; see `lightloom algorithms NAME`.",
 )
 @click.option(
     "--router",

@@ -30,7 +30,7 @@ GREEDY = "greedy"
 def edge_colouring(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
     """Return a demand as one round of max-degree ports.
 
-    Realisation deals the ports out to ``ceil(max degree / lasers)`` segments, the
+    Realisation divides the ports among ``ceil(max degree / lasers)`` segments, the
     fewest there can be, with all lasers of a segment in use. Deterministic.
 
     Parameters

@@ -29,7 +29,7 @@ _FINER = 16
 class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One tree for each port, each with its own part of the buffer.
 
-    The ranks but the root are dealt out to k groups. The ranks of a group are the
+    The ranks but the root are divided among k groups. The ranks of a group are the
     inner nodes of its tree and leaves of all others, so that no rank sends or
     receives on more than k circuits, and all circuits into a rank bring something
     new. Each tree passes its part on in pieces, one round apart, on circuits that
@@ -208,7 +208,7 @@ def _group(ranks: int, count: int, tree: int) -> list[int]:
 
 
 def _shares(ranks: int, count: int, late: int) -> list[list[int]]:
-    """Return the positions that each tree reaches first: of its set, and dealt out.
+    """Return what each tree reaches first: of its set, and a share of the rest.
 
     All that a late tree must reach is in the share of one of its trees.
     """
@@ -222,12 +222,12 @@ def _shares(ranks: int, count: int, late: int) -> list[list[int]]:
         others = sorted(set(range(1, ranks)).difference(*mine))
         # Which of the others follow which group differs from set to set.
         turn = begin // late
-        dealt = [
+        rest = [
             node
             for place, node in enumerate(others)
             if (place + place // late * turn) % late == tree - begin
         ]
-        shares.append(mine[tree - begin] + dealt)
+        shares.append(mine[tree - begin] + rest)
     return shares
 
 

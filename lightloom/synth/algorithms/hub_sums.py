@@ -89,7 +89,7 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _turns(graph: DeBruijn) -> int:
-    """Return in how many turns a group's part is dealt out.
+    """Return how many parts of the buffer a group has in turn.
 
     As many as there are equally short ways, so that all are used; where groups are
     fewer than ports, times as many idle roots to copy from as a power of two allows.

@@ -121,10 +121,10 @@ class Dimensions:
         return found
 
     def shares(self, rank: IntArray) -> IntArray:
-        """Return the dimension that each rank's block is dealt to.
+        """Return the dimension that each rank's block begins with.
 
         So that of the blocks that differ in some neighbouring digits only, about as
-        many are dealt to each: by the sum of digits where these are no fewer than
+        many begin with each: by the sum of digits where these are no fewer than
         dimensions, else by number modulo m, the least number from their count on that
         shares no divisor with their sizes, where what lies above goes by the quotient.
         """
@@ -140,7 +140,7 @@ class Dimensions:
         return share
 
     def shares_of_ways(self, source: IntArray, target: IntArray) -> IntArray:
-        """Return the dimension that what one rank has for another is dealt to.
+        """Return the dimension that what one rank has for another begins with.
 
         Ways that differ in all digits by the same amount go together: in these every
         digit has every value as often, where the dimensions have one size.
