@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 import msgspec
 import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
+from lightloom.synth import algorithms
 from lightloom.synth.algorithms import ALGORITHMS, make_algorithm
 
 
@@ -19,6 +23,13 @@ def test_every_collective_has_an_algorithm() -> None:
         made = make_algorithm(name, {})
         assert isinstance(made, msgspec.Struct)
         assert set(made.ops) == set(entry.ops)
+
+
+def test_the_folder_holds_nothing_but_algorithms() -> None:
+    """What they share stands elsewhere, so that a newcomer sees what there is."""
+    for info in pkgutil.iter_modules(algorithms.__path__):
+        module = importlib.import_module(f"{algorithms.__name__}.{info.name}")
+        assert hasattr(module, "ALGORITHM"), info.name
 
 
 def test_unknown_algorithm() -> None:
