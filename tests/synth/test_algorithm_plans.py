@@ -13,13 +13,12 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.synth.algorithms import ALGORITHMS, make_algorithm
 from lightloom.synth.chunking import choose_chunks
 from tests.oracle.rank_buffers import execute, port_chunks
+from tests.synth.some_ranks import SOME_RANKS
 
 _OFFERED = [
     (entry.name, op) for entry in ALGORITHMS.values() for op in sorted(entry.ops)
 ]
-_SOME_RANKS = ("hub-relays", "overlapping-subspaces", "two-hop-scatter")
-"""Not for any number of ranks and ports; they are tested where they fit."""
-_EVERYWHERE = [one for one in _OFFERED if one[0] not in _SOME_RANKS]
+_EVERYWHERE = [one for one in _OFFERED if one[0] not in SOME_RANKS]
 _TREES = ("disjoint-trees", "spanning-tree")
 
 

@@ -25,6 +25,7 @@ from lightloom.replay import replay
 from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
+from tests.synth.some_ranks import SOME_RANKS
 
 
 def _instance(fabric: AnyFabric, op: str, size_bytes: int, nodes: int = 0) -> Instance:
@@ -84,13 +85,11 @@ def _run_on_buffers(schedule: Schedule) -> None:
         assert (state[rank, lo:hi] == expected[lo:hi]).all()
 
 
-_SOME_RANKS = ("hub-relays", "overlapping-subspaces", "two-hop-scatter")
-"""Not for any number of ranks and ports."""
 _PAIRS = sorted(
     (entry.name, op)
     for entry in ALGORITHMS.values()
     for op in entry.ops
-    if entry.name not in ("bruck", "radices", *_SOME_RANKS)
+    if entry.name not in ("bruck", "radices", *SOME_RANKS)
 )
 
 
