@@ -30,6 +30,7 @@ SHARED = [
         "auto",
         *(entry.name for entry in ALGORITHMS.values() if op in entry.ops),
     )
+    if algorithm != "hub-relays"  # not for 8 ranks
 ]
 
 
