@@ -74,7 +74,7 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 "-o",
                 "x",
                 "--algorithm",
-                "tree",
+                "multiport",
                 "--param",
                 "ports=x",
             ),
