@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import bisect
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.instances.collectives import op_of
-from lightloom.synth.divisors import divisors
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
 
 # Blocks of at least this many chunks that differ by one differ by less than 2 %.
 _FINER = 64
+_BLOCK = 2**16
 _ELEMENT_BYTES = 4
 _MOST_CHUNK_IDS = 2**62
 
@@ -49,7 +50,8 @@ def choose_chunks(collective: Collective, wanted: int) -> Collective:
 
     Notes
     -----
-    Deterministic; a few milliseconds, at worst some 50, for any size below 2**60.
+    Deterministic. Below a millisecond for common sizes; at worst, a prime, 10 ms for
+    2**40 bytes, and as the square root above.
     """
     op = op_of(collective)
     size, ranks = collective.buffer_bytes, collective.rank_count
@@ -82,7 +84,16 @@ def choose_chunks(collective: Collective, wanted: int) -> Collective:
 
 def _divisor(number: int, wanted: int) -> int:
     """Return the least divisor of at least 64 `wanted`, else the number itself."""
-    if wanted * _FINER >= number:
-        return number
-    found = divisors(number)
-    return found[bisect.bisect_left(found, wanted * _FINER)]
+    least, root = wanted * _FINER, math.isqrt(number)
+    for first in range(least, root + 1, _BLOCK):
+        tried = np.arange(first, min(first + _BLOCK, root + 1))
+        dividing = tried[number % tried == 0]
+        if len(dividing):
+            return int(dividing[0])
+    # What is left is above the root: the number over its largest small divisor.
+    for last in range(min(root, number // least, least - 1), 0, -_BLOCK):
+        tried = np.arange(max(1, last + 1 - _BLOCK), last + 1)
+        dividing = tried[number % tried == 0]
+        if len(dividing):
+            return number // int(dividing[-1])
+    return number
