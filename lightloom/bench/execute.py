@@ -105,10 +105,12 @@ def _synthesised(job: Job, tell: Callable[[Event], None]) -> Finding:
 
 def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
-    from lightloom.bench.warm_up import warm_up
     from lightloom.solvers import SolveOptions, usable
+    from lightloom.solvers.child import solve_in_child
+    from lightloom.solvers.warm_up import smallest_model
 
-    warm_up(usable(job.solver))
+    adapter = usable(job.solver)
+    solve_in_child(adapter, smallest_model(adapter), SolveOptions())
     clock = Clock(tell)
     if problem.search is not None and not job.parameters:
         options = SolveOptions(time_limit_s=job.time_limit_s, seed=job.seed)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
 _LIBRARIES = (
     "lightloom.bench.execute",
-    "lightloom.bench.warm_up",
     "networkx",
     "scipy.optimize",
     "scipy.sparse.csgraph",

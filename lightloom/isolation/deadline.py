@@ -40,37 +40,30 @@ def deadline(left_s: float | None, work: str) -> Iterator[None]:
         In the block, between two steps of Python code. Outside the main thread, and
         where there is no timer (Windows), at the end of the block.
     """
-    start = time.monotonic()
     if left_s is None:
         yield
         return
     over = TimeIsOverError(f"the time limit was over while {work}")
     if left_s <= 0:
         raise over
-    with _alarm(left_s, over):
-        yield
-    if time.monotonic() - start > left_s:
-        raise over
-
-
-@contextlib.contextmanager
-def _alarm(left_s: float, over: TimeIsOverError) -> Iterator[None]:
-    """Raise `over` in the block after some seconds, where that can be done."""
+    due = time.monotonic() + left_s
     main = threading.current_thread() is threading.main_thread()
-    if not main or not hasattr(signal, "setitimer"):
-        yield
-        return
-    armed = True
+    armed = main and hasattr(signal, "setitimer")
 
     def ring(*_: object) -> None:
         if armed:
             raise over
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, left_s, _AGAIN_S)
-    try:
+    if not armed:
         yield
-    finally:
-        armed = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    else:
+        before = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, left_s, _AGAIN_S)
+        try:
+            yield
+        finally:
+            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    if time.monotonic() > due:
+        raise over

@@ -6,11 +6,14 @@ import os
 import pickle
 import queue
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import psutil
 
 from lightloom.isolation.process_tree import die_first
 from lightloom.solvers.progress import Reporter
+from lightloom.solvers.warm_up import smallest_model
 
 if TYPE_CHECKING:
     from lightloom.isolation.parent_channel import ParentChannel
@@ -89,36 +92,17 @@ def _read(jobs: queue.SimpleQueue[tuple[Job, Reporter]], parent: ParentChannel) 
 
 
 def _warm_up(job: Job) -> None:
-    """Solve a tiny model, so that the solver's libraries are loaded."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    one, start = np.ones(1), np.array([0, 1], dtype=np.int32)
-    tiny = replace(
-        job.form,
-        cost=one,
-        column_lower=0 * one,
-        column_upper=one,
-        integral=np.array([job.adapter.capabilities.integer]),
-        row_start=start,
-        row_column=start[:1],
-        row_value=one,
-        row_lower=0 * one,
-        row_upper=one,
-    )
+    """Have the solver's libraries loaded."""
     options = replace(job.options, memory_limit_bytes=None, log=False)
-    job.adapter.solve(tiny, options, Reporter(lambda _: None, maximise=False))
+    reporter = Reporter(lambda _: None, maximise=False)
+    job.adapter.solve(smallest_model(job.adapter), options, reporter)
 
 
 def _hold_to(limit_bytes: int) -> None:
-    """Allow this process so many bytes of address space beyond what it has."""
-    import resource
-
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-        pages = int(file.read().split()[0])
-    total = pages * resource.getpagesize() + limit_bytes
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard != resource.RLIM_INFINITY:
+    """Allow this process so many bytes of address space beyond what it has (Linux)."""
+    process = psutil.Process()
+    _, hard = process.rlimit(psutil.RLIMIT_AS)
+    total = process.memory_info().vms + limit_bytes
+    if hard != psutil.RLIM_INFINITY:
         total = min(total, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (total, hard))
+    process.rlimit(psutil.RLIMIT_AS, (total, hard))

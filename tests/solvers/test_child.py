@@ -10,11 +10,11 @@ import textwrap
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Limit, Reason
+from lightloom.isolation.child_process import idle_processes
 from lightloom.solvers import SolveOptions, UnknownStatusError, child, run
 from lightloom.solvers.solve import run_adapter
 from tests.solvers.faulty_adapters import Faulty
@@ -132,9 +132,11 @@ def test_processes_are_reused() -> None:
         run_adapter(knapsack(5, 2, 1), Faulty("pid"), PLAIN).detail[0] for _ in range(2)
     ]
     assert ids[0] == ids[1] != str(os.getpid())
+    waiting = idle_processes.take("faulty-pid")
+    assert waiting is not None
     os.kill(int(ids[0]), signal.SIGKILL)
-    while psutil.Process(int(ids[0])).status() != psutil.STATUS_ZOMBIE:
-        time.sleep(0.01)
+    assert waiting.how_it_ended() == "signal SIGKILL"
+    idle_processes.keep("faulty-pid", waiting)
     third = run_adapter(knapsack(5, 2, 1), Faulty("pid"), PLAIN)
     assert third.reason is Reason.PROVEN_OPTIMAL
     assert third.detail[0] != ids[0]

@@ -1,4 +1,4 @@
-"""The smallest model there is: it has a solver loaded before the clock starts."""
+"""The smallest model there is: it has a solver's libraries loaded."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.solvers.child import solve_in_child
-from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.standard_form import StandardForm
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Adapter
 
 
-def warm_up(adapter: Adapter) -> None:
-    """Start the process of a solver, and solve ``x >= 1`` in it."""
+def smallest_model(adapter: Adapter) -> StandardForm:
+    """Return the model ``minimise x, x >= 1, 0 <= x <= 1``.
+
+    Parameters
+    ----------
+    adapter
+        A solver: x is an integer where it takes integers.
+    """
     one = np.ones(1)
-    form = StandardForm(
+    return StandardForm(
         cost=one,
         column_lower=0 * one,
         column_upper=one,
@@ -30,4 +34,3 @@ def warm_up(adapter: Adapter) -> None:
         offset=0.0,
         maximise=False,
     )
-    solve_in_child(adapter, form, SolveOptions())
