@@ -109,6 +109,11 @@ class Adapter(Protocol):
     def refuse(self, form: StandardForm) -> None:
         """Raise if it cannot take a model for a reason beyond its kind.
 
+        Parameters
+        ----------
+        form
+            The model, of a kind that the solver takes.
+
         Raises
         ------
         SolverUnavailableError
@@ -122,6 +127,15 @@ class Adapter(Protocol):
 
         Tells `reporter` of better points and bounds, and stops soon after it says
         so. Memory is not its business.
+
+        Parameters
+        ----------
+        form
+            The model.
+        options
+            Limits, seed, threads and options of the solver's own.
+        reporter
+            Told of better points and bounds; says when to stop.
 
         Raises
         ------

@@ -17,6 +17,15 @@ def check_not_ours(
 ) -> None:
     """Refuse extra options that the fields of `SolveOptions` decide.
 
+    Parameters
+    ----------
+    solver
+        Its name, for messages.
+    extra
+        Options by name.
+    ours
+        Names that are decided by fields.
+
     Raises
     ------
     InputError
@@ -34,6 +43,17 @@ def check_not_ours(
 
 def set_field(solver: str, message: Any, name: str, value: ExtraValue) -> None:  # noqa: ANN401
     """Set a field of a solver's parameter message.
+
+    Parameters
+    ----------
+    solver
+        Its name, for messages.
+    message
+        The message of parameters.
+    name
+        Field of the message.
+    value
+        What to set it to.
 
     Raises
     ------

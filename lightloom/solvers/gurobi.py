@@ -84,6 +84,11 @@ _OURS = (
 def verdict_of(status: int) -> tuple[Verdict, Limit | None]:
     """Return what a Gurobi status code means.
 
+    Parameters
+    ----------
+    status
+        Gurobi's code.
+
     Raises
     ------
     UnknownStatusError
@@ -121,13 +126,25 @@ class Gurobi:
         return Status(Availability.NO_LICENCE, status.version, reason)
 
     def refuse(self, form: StandardForm) -> None:
-        """Take every model; its size is refused by the solver itself."""
+        """Take every model; its size is refused by the solver itself.
+
+        Parameters
+        ----------
+        form
+            The model.
+        """
         del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with Gurobi."""
+        """Solve a model with Gurobi.
+
+        Parameters
+        ----------
+        form, options, reporter
+            As for `Adapter.solve`.
+        """
         import gurobipy
 
         try:

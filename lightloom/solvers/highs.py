@@ -93,6 +93,11 @@ _OURS = (
 def verdict_of(status: str) -> tuple[Verdict, Limit | None]:
     """Return what a HiGHS model status, by its name, means.
 
+    Parameters
+    ----------
+    status
+        HiGHS's status of a model.
+
     Raises
     ------
     UnknownStatusError
@@ -116,13 +121,25 @@ class Highs:
         return REQUIREMENT.status()
 
     def refuse(self, form: StandardForm) -> None:
-        """Take every model."""
+        """Take every model.
+
+        Parameters
+        ----------
+        form
+            The model.
+        """
         del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with HiGHS."""
+        """Solve a model with HiGHS.
+
+        Parameters
+        ----------
+        form, options, reporter
+            As for `Adapter.solve`.
+        """
         import highspy
 
         highspy.Highs.resetGlobalScheduler(True)  # noqa: FBT003  (no such keyword)
@@ -144,7 +161,15 @@ class Highs:
 
 
 def pass_model(solver: Any, form: StandardForm) -> None:  # noqa: ANN401  (no types)
-    """Hand the arrays of a model over to a HiGHS instance."""
+    """Hand the arrays of a model over to a HiGHS instance.
+
+    Parameters
+    ----------
+    solver
+        A ``highspy.Highs``.
+    form
+        The model.
+    """
     import highspy
 
     sense = highspy.ObjSense.kMaximize if form.maximise else highspy.ObjSense.kMinimize

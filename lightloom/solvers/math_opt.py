@@ -69,6 +69,17 @@ def verdict_of(
     Where it cannot say which limit stopped it, the time limit did if the run was as
     long, else the node limit if there is one.
 
+    Parameters
+    ----------
+    reason
+        Name of the reason without its prefix.
+    limit
+        Name of the limit without its prefix.
+    options
+        Limits that were set.
+    wall_s
+        Seconds that the solver took.
+
     Raises
     ------
     UnknownStatusError
@@ -117,6 +128,13 @@ def solve(
     backend: Backend, form: StandardForm, options: SolveOptions, reporter: Reporter
 ) -> Answer:
     """Solve a model through MathOpt.
+
+    Parameters
+    ----------
+    backend
+        The solver behind MathOpt.
+    form, options, reporter
+        As for `Adapter.solve`.
 
     Raises
     ------
@@ -177,7 +195,13 @@ def solve(
 
 
 def model_proto(form: StandardForm) -> Any:  # noqa: ANN401  (generated, no types)
-    """Return MathOpt's message for the arrays of a model."""
+    """Return MathOpt's message for the arrays of a model.
+
+    Parameters
+    ----------
+    form
+        The model.
+    """
     from ortools.math_opt import model_pb2
 
     proto = model_pb2.ModelProto(name="lightloom")

@@ -29,6 +29,13 @@ def write_model(model: Any, path: str | Path) -> StandardForm:  # noqa: ANN401
     Names are those of the model, without what the formats cannot carry: ``lit[0,1]``
     becomes ``lit(0,1)``. Deterministic.
 
+    Parameters
+    ----------
+    model
+        A linear Pyomo model.
+    path
+        The file; its suffix says the format.
+
     Returns
     -------
     The arrays that were written.
@@ -57,6 +64,11 @@ def write_model(model: Any, path: str | Path) -> StandardForm:  # noqa: ANN401
 
 def check_suffix(path: str | Path) -> str:
     """Return the suffix of a model file.
+
+    Parameters
+    ----------
+    path
+        The file that is to be written.
 
     Raises
     ------

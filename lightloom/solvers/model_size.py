@@ -21,7 +21,17 @@ _MAX_ENTRIES = 2**31 - 1
 
 
 def estimate_bytes(rows: int, columns: int, nonzeros: int) -> int:
-    """Return the memory in bytes that building and solving a model may take."""
+    """Return the memory in bytes that building and solving a model may take.
+
+    Parameters
+    ----------
+    rows
+        Rows of the model.
+    columns
+        Its columns.
+    nonzeros
+        Its entries.
+    """
     return ROW_BYTES * rows + COLUMN_BYTES * columns + NONZERO_BYTES * nonzeros
 
 

@@ -37,13 +37,25 @@ class Pdlp:
         return math_opt.REQUIREMENT.status()
 
     def refuse(self, form: StandardForm) -> None:
-        """Take every linear program."""
+        """Take every linear program.
+
+        Parameters
+        ----------
+        form
+            The model.
+        """
         del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with PDLP."""
+        """Solve a model with PDLP.
+
+        Parameters
+        ----------
+        form, options, reporter
+            As for `Adapter.solve`.
+        """
         backend = math_opt.Backend(
             "PDLP", (), node_limit=False, seed=False, configure=_configure
         )

@@ -53,6 +53,11 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
     """Return ``|objective - bound| / |objective|``, or ``None`` without both.
 
     0 where they are equal; infinite where only the objective is 0.
+
+    Parameters
+    ----------
+    objective, bound
+        What was found and what is proved, if known.
     """
     if objective is None or bound is None:
         return None
@@ -100,7 +105,14 @@ class Reporter:
             call()
 
     def on_stop(self, call: Callable[[], object]) -> None:
-        """Have `call` called once, when the solver is told to stop."""
+        """Have `call` called once, when the solver is told to stop.
+
+        Parameters
+        ----------
+        call
+            Called from any thread, at once where the solver was told
+            before.
+        """
         with self._lock:
             if not self.stopped:
                 self._on_stop.append(call)
@@ -108,11 +120,25 @@ class Reporter:
         call()
 
     def improves(self, objective: float) -> bool:
-        """Return whether a point of this objective is better than all before."""
+        """Return whether a point of this objective is better than all before.
+
+        Parameters
+        ----------
+        objective
+            Of a point.
+        """
         return self._best is None or self._sign * (objective - self._best) < 0
 
     def incumbent(self, values: FloatArray, objective: float) -> None:
-        """Tell of a point; one that is not better than all before is passed over."""
+        """Tell of a point; one that is not better than all before is passed over.
+
+        Parameters
+        ----------
+        values
+            Of all columns, shape (columns,).
+        objective
+            Of the point.
+        """
         if not self.improves(objective):
             return
         self._best = float(objective)
@@ -120,7 +146,13 @@ class Reporter:
         self.progress()
 
     def progress(self, bound: float | None = None) -> None:
-        """Tell of a bound, if any is known and it is time to tell again."""
+        """Tell of a bound, if any is known and it is time to tell again.
+
+        Parameters
+        ----------
+        bound
+            On the objective; ``None`` where there is no new one.
+        """
         if bound is not None and abs(bound) < 1e20:
             self._bound = float(bound)
         now = time.monotonic()

@@ -46,13 +46,25 @@ class Scip:
         return math_opt.REQUIREMENT.status()
 
     def refuse(self, form: StandardForm) -> None:
-        """Take every model."""
+        """Take every model.
+
+        Parameters
+        ----------
+        form
+            The model.
+        """
         del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with SCIP."""
+        """Solve a model with SCIP.
+
+        Parameters
+        ----------
+        form, options, reporter
+            As for `Adapter.solve`.
+        """
         backend = math_opt.Backend(
             "GSCIP",
             ("MIP_SOLUTION", "MIP_NODE"),

@@ -82,11 +82,23 @@ class StandardForm:
         return bool(whole and np.all(self.integral[used]))
 
     def objective(self, values: FloatArray) -> float:
-        """Return the objective at a point."""
+        """Return the objective at a point.
+
+        Parameters
+        ----------
+        values
+            Of all columns, shape (columns,).
+        """
         return float(self.cost @ values) + self.offset
 
     def activity(self, values: FloatArray) -> FloatArray:
-        """Return ``A @ values``, shape (rows,)."""
+        """Return ``A @ values``, shape (rows,).
+
+        Parameters
+        ----------
+        values
+            Of all columns, shape (columns,).
+        """
         products = self.row_value * values[self.row_column]
         return np.bincount(self.row_of_entry, products, self.rows).astype(np.float64)
 
@@ -142,6 +154,11 @@ def compile_model(model: Any) -> CompiledModel:  # noqa: ANN401  (Pyomo has no t
     Order of rows and columns is that of the model's components: deterministic.
     Fixed variables become constants.
 
+    Parameters
+    ----------
+    model
+        A linear Pyomo model with one objective or none.
+
     Raises
     ------
     InputError
@@ -196,7 +213,13 @@ def compile_model(model: Any) -> CompiledModel:  # noqa: ANN401  (Pyomo has no t
 
 
 def has_integers(model: Any) -> bool:  # noqa: ANN401  (Pyomo has no types)
-    """Return whether a Pyomo model has integer variables; a relaxation has none."""
+    """Return whether a Pyomo model has integer variables; a relaxation has none.
+
+    Parameters
+    ----------
+    model
+        A Pyomo model.
+    """
     from pyomo.core.base import Var
 
     variables = model.component_data_objects(Var, descend_into=True)
