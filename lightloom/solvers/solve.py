@@ -204,8 +204,14 @@ class _Stamp:
 
     @classmethod
     def now(cls, adapter: Adapter, options: SolveOptions) -> _Stamp:
-        """Return the stamp of a run that starts now, what compiles models loaded."""
+        """Return the stamp of a run that starts now, what compiles models loaded.
+
+        A deadline that rang while Pyomo loads scipy would leave it half loaded.
+        """
         import pyomo.repn.plugins.standard_form  # noqa: F401
+        from pyomo.common.dependencies import scipy
+
+        assert scipy.sparse.csr_array
 
         return cls(adapter, options, time.monotonic())
 
