@@ -142,7 +142,13 @@ def build(
 
 
 def decode(model: Model) -> OcsAnswer:
-    """Return the switches that the values of a model's variables stand for."""
+    """Return the switches that the values of a model's variables stand for.
+
+    Parameters
+    ----------
+    model
+        What `build` returns, with a solver's values in its variables.
+    """
     question = model.question
     held: list[list[Pair]] = [[] for _ in range(question.fabric.switches)]
     for (k, i, j), circuit in model.lit.items():
@@ -160,7 +166,13 @@ def decode(model: Model) -> OcsAnswer:
 
 
 def objective(answer: OcsAnswer) -> Fraction:
-    """Return the least circuits a byte of all pairs, exactly."""
+    """Return the least circuits a byte of all pairs, exactly.
+
+    Parameters
+    ----------
+    answer
+        What `decode` returns.
+    """
     found: Counter[Pair] = Counter()
     for circuits in answer.switches:
         found.update(circuits_by_pair(circuits))
@@ -168,12 +180,31 @@ def objective(answer: OcsAnswer) -> Fraction:
 
 
 def schedule(instance: Instance, answer: OcsAnswer) -> Schedule:
-    """Return the demand served on an answer's circuits, all at once."""
+    """Return the demand served on an answer's circuits, all at once.
+
+    Parameters
+    ----------
+    instance
+        The instance that was asked.
+    answer
+        What `decode` returns.
+    """
     return exact_schedule(instance.fabric, answer.demand, answer.switches)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:
-    """Return an upper estimate of the size that `build` would give a model."""
+    """Return an upper estimate of the size that `build` would give a model.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+
+    Raises
+    ------
+    InputError
+        If it is of another one.
+    """
     fabric, demand = _question(instance)
     pairs = len(demand.src)
     circuits = levels = pairs * fabric.switches

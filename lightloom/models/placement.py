@@ -228,7 +228,13 @@ def _unordered(workload: Workload) -> list[tuple[int, int]]:
 
 
 def decode(model: Model) -> Placement:
-    """Return the placement that the values of a model's variables stand for."""
+    """Return the placement that the values of a model's variables stand for.
+
+    Parameters
+    ----------
+    model
+        What `build` returns, with a solver's values in its variables.
+    """
     question = model.question
     device = [0] * len(question.workload.op)
     for (op, place), variable in model.on.items():
@@ -243,12 +249,29 @@ def decode(model: Model) -> Placement:
 
 
 def objective(answer: Placement) -> Fraction:
-    """Return the makespan in picoseconds."""
+    """Return the makespan in picoseconds.
+
+    Parameters
+    ----------
+    answer
+        What `decode` returns.
+    """
     return Fraction(answer.makespan_ps)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:
-    """Return an upper estimate of the size that `build` would give a model."""
+    """Return an upper estimate of the size that `build` would give a model.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+
+    Raises
+    ------
+    InputError
+        If it is of another one.
+    """
     workload = _workload(instance)
     ops, devices, edges = len(workload.op), workload.devices, len(workload.src)
     pairs = ops * (ops - 1) // 2

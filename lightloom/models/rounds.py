@@ -238,6 +238,18 @@ def size(
 
     Routes count as long as the sides of the grid and some detour; where `horizon` is
     ``None``, rounds are guessed: twice what one node's receptions need.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    horizon, wavelengths, paths
+        As for `build`; its other keywords change little.
+
+    Raises
+    ------
+    InputError
+        If it is of another one.
     """
     fabric, deliveries = copy_question(instance)
     lacking = list(deliveries.lacking.values())

@@ -251,6 +251,11 @@ def decode(model: Model) -> RoutingAnswer:
 
     In arc form each route is a shortest one over the edges its request has: cycles,
     apart from it or along it, cost nothing in the model and are left out.
+
+    Parameters
+    ----------
+    model
+        What `build` returns, with a solver's values in its variables.
     """
     question = model.question
     routes = _picked(model) if question.routes is not None else _traced(model)
@@ -304,7 +309,20 @@ def size(
     paths: int | Routes = DEFAULT_PATHS,
     **_: object,
 ) -> ModelSize:
-    """Return an upper estimate of the size that `build` would give a model."""
+    """Return an upper estimate of the size that `build` would give a model.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    requests, form, paths
+        As for `build`; its other keywords change little.
+
+    Raises
+    ------
+    InputError
+        If it is of another one.
+    """
     fabric = _fabric(instance)
     count = len(routing_requests(instance, fabric, requests))
     edges = len(open_edges(fabric))
@@ -321,5 +339,11 @@ def size(
 
 
 def objective(answer: RoutingAnswer) -> Fraction:
-    """Return the objective of Algorithm 2: the congestion."""
+    """Return the objective of Algorithm 2: the congestion.
+
+    Parameters
+    ----------
+    answer
+        What `decode` returns.
+    """
     return Fraction(answer.congestion)

@@ -24,6 +24,15 @@ def routing_requests(
 ) -> tuple[Pair, ...]:
     """Return the pairs to route, in order: those given, or those of the instance.
 
+    Parameters
+    ----------
+    instance
+        A demand, or a collective that passes nothing on.
+    fabric
+        Its grid.
+    given
+        (source, destination) pairs instead, repeats counting each.
+
     Raises
     ------
     InputError

@@ -38,7 +38,18 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> PlacementQuestion:
-    """Return the workload; a model to train is cut for the whole fabric first."""
+    """Return the workload; a model to train is cut for the whole fabric first.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+
+    Raises
+    ------
+    InputError
+        If it is of another problem.
+    """
     task, fabric = instance.task, instance.fabric
     if isinstance(task, Training):
         ports = ports_of(fabric)
@@ -54,7 +65,22 @@ def question(instance: Instance) -> PlacementQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return a placement by lists and moves; a path or a crowd bounds its makespan."""
+    """Return a placement by lists and moves; a path or a crowd bounds its makespan.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    seed
+        Of the search, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem.
+    InfeasibleError
+        If there is no answer.
+    """
     workload = question(instance).workload
     plan = place_operations(workload, seed=seed)
     placement = plan.placement
@@ -73,7 +99,15 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the longest path, or the operations that are most crowded."""
+    """Return the longest path, or the operations that are most crowded.
+
+    Parameters
+    ----------
+    asked
+        What `question` returns.
+    seed
+        Of the search for witnesses, 0 or more; without effect.
+    """
     del seed
     graph = op_graph(asked.workload)
     refuse_unplaceable(graph)
@@ -81,7 +115,20 @@ def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
 
 
 def measure(instance: Instance, found: Placement) -> int:
-    """Return the makespan of a placement that keeps to every rule."""
+    """Return the makespan of a placement that keeps to every rule.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    found
+        The answer, whoever gave it.
+
+    Raises
+    ------
+    WrongAnswerError
+        If it breaks a rule; the message names the first.
+    """
     if isinstance(instance.task, Workload) and found.workload != instance.task:
         message = "the placement is of another workload"
         raise WrongAnswerError(message)

@@ -30,7 +30,18 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> WavelengthsQuestion:
-    """Return the ring and the demand."""
+    """Return the ring and the demand.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+
+    Raises
+    ------
+    InputError
+        If it is of another problem.
+    """
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
         what = "wavelengths of a ring serve a demand on a fabric of kind ring"
@@ -39,7 +50,22 @@ def question(instance: Instance) -> WavelengthsQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return wavelengths a byte of the slowest pair, by levels and arc colouring."""
+    """Return wavelengths a byte of the slowest pair, by levels and arc colouring.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    seed
+        Of the search, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem.
+    InfeasibleError
+        If there is no answer.
+    """
     asked = question(instance)
     plan = ring_wavelengths(asked.fabric, asked.demand, seed=seed)
     schedule = ring_schedule(asked.fabric, plan)
@@ -55,7 +81,15 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: WavelengthsQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return prices where they prove most; the most crowded spans, circuits or node."""
+    """Return prices where they prove most; the most crowded spans, circuits or node.
+
+    Parameters
+    ----------
+    asked
+        What `question` returns.
+    seed
+        Of the search for witnesses, 0 or more; without effect.
+    """
     del seed
     fabric, ways = asked.fabric, ring_ways(asked.fabric, asked.demand)
     if not len(ways.src):

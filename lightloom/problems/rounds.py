@@ -27,7 +27,18 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> RoundsQuestion:
-    """Return the grid and the collective, chunks as few as can be."""
+    """Return the grid and the collective, chunks as few as can be.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+
+    Raises
+    ------
+    InputError
+        If it is of another problem.
+    """
     fabric, task = instance.fabric, instance.task
     if not isinstance(fabric, Lightpath) or not isinstance(task, Collective):
         what = "rounds are those of a collective on a fabric of kind lightpath"
@@ -43,7 +54,22 @@ def question(instance: Instance) -> RoundsQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return a collective in few rounds, by structure, with a bound on their number."""
+    """Return a collective in few rounds, by structure, with a bound on their number.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    seed
+        Of the search, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem.
+    InfeasibleError
+        If there is no answer.
+    """
     found = few_rounds(instance, seed=seed)
     why = f"at least {found.bound.rounds} rounds ({found.bound.kind})"
     return ProblemAnswer(
@@ -57,7 +83,15 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: RoundsQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the bounds on the number of rounds."""
+    """Return the bounds on the number of rounds.
+
+    Parameters
+    ----------
+    asked
+        What `question` returns.
+    seed
+        Of the search for witnesses, 0 or more; without effect.
+    """
     del seed
     found = round_bounds(asked.fabric, asked.collective)
     found.sort(key=lambda bound: -bound.rounds)
@@ -74,6 +108,24 @@ def search(
 
     Horizons are tried from the certified bound upward, each as a question of
     feasibility.
+
+    Parameters
+    ----------
+    instance
+        A collective on a LIGHTPATH fabric.
+    solver
+        Name of a solver.
+    options
+        The time limit is for all horizons together, other limits for each.
+    tell
+        Told in words what is being done.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem, or a model too large for memory.
+    InfeasibleError
+        If nothing can be sent at all.
     """
     from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
     from lightloom.problems.fewest_rounds.reversed_rounds import copying

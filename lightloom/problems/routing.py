@@ -41,7 +41,18 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> CongestionQuestion:
-    """Return the grid and the ends of the requests."""
+    """Return the grid and the ends of the requests.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+
+    Raises
+    ------
+    InputError
+        If it is of another problem.
+    """
     fabric = instance.fabric
     if not isinstance(fabric, Lightpath):
         what, allowed = "routes are those of light paths", "lightpath"
@@ -52,7 +63,22 @@ def question(instance: Instance) -> CongestionQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return a path for each request, by negotiation, and edge lengths as the bound."""
+    """Return a path for each request, by negotiation, and edge lengths as the bound.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    seed
+        Of the search, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem.
+    InfeasibleError
+        If there is no answer.
+    """
     asked = question(instance)
     found = _routed(asked, seed)
     return ProblemAnswer(
@@ -66,7 +92,15 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the best edge lengths that are found, and the best rectangle."""
+    """Return the best edge lengths that are found, and the best rectangle.
+
+    Parameters
+    ----------
+    asked
+        What `question` returns.
+    seed
+        Of the search for witnesses, 0 or more.
+    """
     if not len(asked.src):
         return ()
     found = _routed(asked, seed)
@@ -78,7 +112,20 @@ def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
 
 
 def measure(instance: Instance, found: CertifiedRouting | RoutingAnswer) -> int:
-    """Return the congestion of routes that join the ends of all requests."""
+    """Return the congestion of routes that join the ends of all requests.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    found
+        The answer, whoever gave it.
+
+    Raises
+    ------
+    WrongAnswerError
+        If it breaks a rule; the message names the first.
+    """
     asked = question(instance)
     if not _serves(asked, found.route):
         message = "routes end where none was asked"
