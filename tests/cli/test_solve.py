@@ -174,8 +174,15 @@ def test_relaxation_has_no_answer() -> None:
         (("--problem", "rounds", "--solver", "pdlp"), "linear programs only"),
     ],
 )
-def test_bad_input(instance: str, arguments: tuple[str, ...], said: str) -> None:
+def test_bad_input(
+    instance: str,
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Misspelt words and wrong combinations are one line and exit code 2."""
+    # On a busy machine it may take a second, after which progress is told.
+    monkeypatch.setattr("lightloom.cli.progress._PATIENCE_S", float("inf"))
     operation = "all-to-all-1KiB"
     name = f"lightpath-4/{operation}" if "routing" in arguments else instance
     result = run("solve", name, *arguments)
