@@ -70,7 +70,7 @@ def measure(tiles: int, op: str, size_bytes: int) -> Cell:
     fabric = Lightpath(rows=rows, cols=cols)
     task = Collective(op, tuple(range(tiles)), size_bytes)
     begun = time.process_time()
-    outcome = synthesise(Instance("gaps", fabric, task))
+    outcome = synthesise(Instance(fabric, task, "gaps"))
     spent = time.process_time() - begun
     assert outcome.incumbent is not None
     schedule = outcome.incumbent.schedule

@@ -168,7 +168,7 @@ def placed(workload: Workload, seed: int) -> tuple[int, int, float]:
 
 def exact_row(name: str, workload: Workload) -> list[str]:
     """Return the row of a small graph."""
-    instance = Instance("small", IdealSwitch(nodes=workload.devices), workload)
+    instance = Instance(IdealSwitch(nodes=workload.devices), workload, "small")
     options = SolveOptions(time_limit_s=TIME_LIMIT_S)
     outcome = run(build(instance, pinned=True), "cp-sat", options)
     unit = int(np.gcd.reduce(workload.duration_ps))

@@ -144,7 +144,7 @@ def _solved(
     fabric = grid(*shape)
     nodes = tuple(range(fabric.node_count))
     task = Collective(op, nodes, len(nodes) * 1024)
-    found = few_rounds(Instance("benchmark", fabric, task), method=method)
+    found = few_rounds(Instance(fabric, task, "benchmark"), method=method)
     if not verify(found.schedule()).valid:
         message = f"{op} on {shape} does not verify"
         raise RuntimeError(message)

@@ -165,7 +165,7 @@ def against_highs() -> Table:
     )
     pairs = list(zip(src.tolist(), dst.tolist(), strict=True))
     start = time.perf_counter()
-    model = build(Instance("benchmark", fabric, Demand((), (), ())), requests=pairs)
+    model = build(Instance(fabric, Demand((), (), ()), "benchmark"), requests=pairs)
     outcome = run(model, "highs", SolveOptions(time_limit_s=HIGHS_LIMIT_S))
     spent = time.perf_counter() - start
     made = Table(title="8x8, 128 random requests")

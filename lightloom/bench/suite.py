@@ -16,8 +16,8 @@ from lightloom.bench import families
 from lightloom.bench.job import Job, instance_hash
 from lightloom.bench.participants import entrant
 from lightloom.core.errors import FormatError, InputError, nearest
+from lightloom.core.record_conversion import convert
 from lightloom.core.units import MIB
-from lightloom.formats.record_conversion import convert
 from lightloom.formats.toml_tables import parse_toml, read_toml
 from lightloom.instances.catalogue import load_instance
 

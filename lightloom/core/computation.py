@@ -6,10 +6,9 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from lightloom.core.acyclic import refuse_cycle
 from lightloom.core.errors import InputError, nearest
+from lightloom.core.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +24,7 @@ _MOST_TIME_PS = 10**15
 _MOST_BYTES = 2**60 - 1
 
 
-class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Split(Record, frozen=True):
     """How an operation may be cut along one dimension, and what a part costs.
 
     An operation is cut into equal parts along one dimension. The tables give the cost
@@ -42,7 +41,7 @@ class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       both are cut along one dimension;
     - b / (p q), where they are cut along two.
 
-    Attributes
+    Parameters
     ----------
     dimension
         A key of `SPLIT_DIMENSIONS`.
@@ -75,6 +74,7 @@ class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse tables that mean nothing."""
+        super().__post_init__()
         if self.dimension not in SPLIT_DIMENSIONS:
             raise InputError(
                 "unknown split dimension",
@@ -143,10 +143,10 @@ class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return table[row] - (-rest // (parts * (more - fewer)))
 
 
-class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Operation(Record, frozen=True):
     """An operation of a computation graph: a layer, or a piece of one.
 
-    Attributes
+    Parameters
     ----------
     name
         Name, distinct in its graph.
@@ -179,6 +179,7 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse sizes out of their domain and dimensions given twice."""
+        super().__post_init__()
         for key in ("parameter_bytes", "gradient_bytes", "output_bytes"):
             _refuse_outside([getattr(self, key)], _MOST_BYTES, f"{self.name}.{key}")
         dimensions = [split.dimension for split in self.splits]
@@ -203,7 +204,7 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         raise InputError(what, where=self.name, found=dimension, allowed=allowed)
 
 
-class ComputationGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ComputationGraph(Record, frozen=True):
     """What one training iteration of a model computes, before it is cut and placed.
 
     Operations are rows from 0. An edge says that `dst` reads `bytes` bytes of what
@@ -212,7 +213,7 @@ class ComputationGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of the same size, from dst to src, and an operation's backward pass also needs its
     own forward pass to have run.
 
-    Attributes
+    Parameters
     ----------
     name
         Name of the model.
@@ -239,6 +240,7 @@ class ComputationGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse a graph that makes no sense."""
+        super().__post_init__()
         if not self.ops:
             raise InputError("there is no operation", where=self.name)
         if self.batch_size < 1:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from lightloom.core.errors import InputError
+from lightloom.core.record import Record
 
 
-class Cut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Cut(Record, frozen=True):
     """A dimension that a layer may be cut along; see `lightloom.core.computation`.
 
-    Attributes
+    Parameters
     ----------
     dimension
         A key of `SPLIT_DIMENSIONS`.
@@ -28,10 +27,10 @@ class Cut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     divides_parameters: bool = False
 
 
-class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Layer(Record, frozen=True):
     """What a layer does in one forward pass of the whole batch.
 
-    Attributes
+    Parameters
     ----------
     name
         Name, distinct in its graph.
@@ -81,6 +80,7 @@ class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse negative amounts."""
+        super().__post_init__()
         for key in (
             "flops",
             "parameters",
@@ -95,10 +95,10 @@ class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise InputError("negative", where=where, found=found, allowed=">= 0")
 
 
-class LayerGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LayerGraph(Record, frozen=True):
     """Layers, and what they hand to each other.
 
-    Attributes
+    Parameters
     ----------
     name
         Name of the model.

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from lightloom.core.errors import InputError
+from lightloom.core.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
 
-class Collective(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class Collective(Record, frozen=True):
     """A collective operation over ranks; rank i is ``nodes[i]``.
 
-    Attributes
+    Parameters
     ----------
     op
         Name of the operation, for example ``all-reduce``.
     nodes
-        Participating nodes in rank order, all different.
+        Participating nodes in rank order, all different; where there are none, an
+        `Instance` takes all nodes of its fabric.
     buffer_bytes
         The full buffer in bytes: the input of all-reduce, reduce-scatter,
         all-to-all, broadcast, reduce, scatter; the output of all-gather, gather.
+        1 or more: an `Instance` refuses the default.
     chunks
         Equal chunks the buffer is cut into; ``None`` while the algorithm may
         choose, never ``None`` in a schedule.
@@ -32,8 +35,8 @@ class Collective(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     op: str
-    nodes: tuple[int, ...]
-    buffer_bytes: int
+    nodes: tuple[int, ...] = ()
+    buffer_bytes: int = 0
     chunks: int | None = None
     root: int | None = None
 
@@ -67,10 +70,17 @@ class Collective(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.buffer_bytes // self.chunk_count
 
 
-class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Demand(Record, frozen=True):
     """A fluid traffic demand: row i asks for ``bytes[i]`` from src[i] to dst[i].
 
     Pairs are distinct and sorted by (src, dst); every amount is positive.
+
+    Parameters
+    ----------
+    src, dst
+        Nodes at the ends of each pair.
+    bytes
+        What src has for dst, 1 to 2**60 - 1.
     """
 
     src: tuple[int, ...]
@@ -90,15 +100,55 @@ class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             tuple(size for _, size in served),
         )
 
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike) -> Demand:
+        """Return the demand of a traffic matrix.
 
-class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+        Parameters
+        ----------
+        matrix
+            Square, as an array or as lists; entry [i][j] is what node i has for node
+            j, in whole bytes, 0 to 2**60 - 1. The diagonal is 0.
+
+        Raises
+        ------
+        InputError
+            If it is not square, has a fraction, a negative or too large amount, or a
+            node has bytes for itself.
+        """
+        import numpy as np
+
+        try:
+            size = np.asarray(matrix)
+        except ValueError:  # rows of different lengths
+            size = np.empty(0)
+        if size.ndim != 2 or size.shape[0] != size.shape[1]:
+            what, allowed = "the matrix is not square", "n rows of n entries"
+            raise InputError(what, where="matrix", allowed=allowed)
+        if not np.issubdtype(size.dtype, np.integer):
+            what, kind = "the entries are not integers", str(size.dtype)
+            raise InputError(what, where="matrix", found=kind, allowed="whole bytes")
+        for row, column in np.argwhere((size < 0) | (size >= 2**60))[:1].tolist():
+            what, allowed = "bytes not allowed", "0 to 2**60 - 1"
+            place, found = f"matrix[{row}][{column}]", int(size[row, column])
+            raise InputError(what, where=place, found=found, allowed=allowed)
+        for node in np.flatnonzero(np.diagonal(size))[:1].tolist():
+            place, found = f"matrix[{node}][{node}]", int(size[node, node])
+            raise InputError("a node sends to itself", where=place, found=found)
+        src, dst = np.nonzero(size)
+        return cls(
+            tuple(src.tolist()), tuple(dst.tolist()), tuple(size[src, dst].tolist())
+        )
+
+
+class Workload(Record, frozen=True):
     """Operations to place on devices, and the data that pass between them.
 
     Operations are rows, numbered from 0; edges are rows too, and no path of edges
     comes back to where it began. Devices stand in a ring: device d + 1 follows d, and
     device 0 the last.
 
-    Attributes
+    Parameters
     ----------
     op
         Name of each operation, all different.

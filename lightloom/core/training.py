@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
+from lightloom.core.record import Record
+
 DEFAULT_GPU = "a100"
 DEFAULT_PRECISION = "fp16"
 DEFAULT_OPTIMISER = "adam"
 
 
-class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Training(Record, frozen=True):
     """What is trained: the table ``[computation]``, every default filled in.
 
-    Attributes
+    Parameters
     ----------
     batch_size
         Samples of one iteration over all GPUs.
@@ -39,5 +41,5 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     optimiser: str
     model: str | None = None
     onnx: str | None = None
-    parameters: dict[str, int] = {}
+    parameters: dict[str, int] = msgspec.field(default_factory=dict)
     profile: str | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from lightloom.core.errors import FormatError
-from lightloom.formats.record_conversion import convert
+from lightloom.core.record_conversion import convert
 from lightloom.formats.text_file import read_text
 
 if TYPE_CHECKING:

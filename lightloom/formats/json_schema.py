@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from lightloom.formats.atomic import atomic_write
-from lightloom.formats.schedule_records import RECORDS, VERSION
+from lightloom.formats.schedule_records import COLLECTIVE_KEYS, RECORDS, VERSION
 
 SCHEMA_PATH = Path(__file__).with_name("schedule.schema.json")
 
@@ -41,6 +41,10 @@ def schedule_schema() -> dict[str, Any]:
         ],
         "dependentRequired": {"plane": ["segment"], "segment": ["plane"]},
     }
+    collective = definitions["Collective"]
+    collective["required"] = list(COLLECTIVE_KEYS)
+    for key in COLLECTIVE_KEYS:
+        collective["properties"][key].pop("default", None)
     definitions["TaskRecord"] |= {"minProperties": 1, "maxProperties": 1}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from lightloom.core.acyclic import refuse_cycle
 from lightloom.core.errors import FormatError, nearest
+from lightloom.core.record_conversion import convert
 from lightloom.formats.json_file import read_json
-from lightloom.formats.record_conversion import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

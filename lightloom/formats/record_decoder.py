@@ -10,8 +10,9 @@ from typing import cast
 import msgspec
 
 from lightloom.core.errors import FormatError, nearest
-from lightloom.formats.record_conversion import convert
+from lightloom.core.record_conversion import convert
 from lightloom.formats.schedule_records import (
+    COLLECTIVE_KEYS,
     FORMAT_NAME,
     RECORDS,
     SUPPORTED_VERSIONS,
@@ -84,7 +85,21 @@ def decode_header(line: bytes, place: str) -> HeaderRecord:
             allowed=", ".join(map(str, SUPPORTED_VERSIONS)),
             fix="read it with the program that wrote it, or a newer one",
         )
-    return cast("HeaderRecord", decode_record(line, place))
+    header = cast("HeaderRecord", decode_record(line, place))
+    _refuse_missing_keys(table, place)
+    return header
+
+
+def _refuse_missing_keys(table: dict[str, object], place: str) -> None:
+    """Raise if the task of a header relies on a default: a file says everything."""
+    task = table["task"]
+    collective = task.get("collective") if isinstance(task, dict) else None
+    if not isinstance(collective, dict):
+        return
+    for key in COLLECTIVE_KEYS:
+        if key not in collective:
+            where = f"{place}: header.task.collective"
+            raise FormatError(f"missing key {key!r}", where=where, fix="add it")
 
 
 def _table(line: bytes, place: str) -> dict[str, object]:

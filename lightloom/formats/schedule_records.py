@@ -183,6 +183,8 @@ RECORDS: dict[str, type[Record]] = {
     "step": StepRecord,
     "footer": FooterRecord,
 }
+COLLECTIVE_KEYS = ("op", "nodes", "buffer_bytes")
+"""Keys of a collective that a file always has; in Python two have defaults."""
 NEW_KEYS: dict[type[Record], tuple[str, ...]] = {
     SegmentLine: tuple(each.name for each in COLUMNS if each.since > 1),
     FooterRecord: ("objectives",),

@@ -94,7 +94,7 @@ def _collective_instances() -> Iterator[Instance]:
                 if op.chunks_per_rank and fabric.node_count > _MOST_IN_ALL_TO_ALL:
                     continue
                 task = Collective(op.name, nodes, size_bytes)
-                yield Instance(f"{fabric_name}/{op.name}-{size_name}", fabric, task)
+                yield Instance(fabric, task, f"{fabric_name}/{op.name}-{size_name}")
 
 
 def demand_fabrics() -> dict[str, AnyFabric]:
@@ -133,12 +133,12 @@ def _demand_instances() -> Iterator[Instance]:
         for pattern, rows in patterns.items():
             most = max(size for _, _, size in rows) // 10**6
             task = Demand.from_rows(rows)
-            yield Instance(f"{fabric_name}/{pattern}-{most}MB", fabric, task)
+            yield Instance(fabric, task, f"{fabric_name}/{pattern}-{most}MB")
     for count in cluster_sizes():
         cluster = clusters(count)["sipac"]
         assert isinstance(cluster, Sipac)
         task = hybrid_parallel(cluster, 100 * 10**6)
-        yield Instance(f"sipac-{count}/hybrid-parallel-100MB", cluster, task)
+        yield Instance(cluster, task, f"sipac-{count}/hybrid-parallel-100MB")
 
 
 def _computation_instances() -> Iterator[Instance]:
@@ -148,7 +148,7 @@ def _computation_instances() -> Iterator[Instance]:
         for model in MODELS.values():
             task = default_training(model)
             name = f"{fabric_name}/{model.name}-batch{task.batch_size}"
-            yield Instance(name, fabric, task)
+            yield Instance(fabric, task, name)
 
 
 def load_instance(name: str) -> Instance:

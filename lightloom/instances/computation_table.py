@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.core.record_conversion import convert
 from lightloom.core.training import (
     DEFAULT_GPU,
     DEFAULT_OPTIMISER,
@@ -16,7 +17,6 @@ from lightloom.core.training import (
 )
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
-from lightloom.formats.record_conversion import convert
 from lightloom.instances.gpus import gpu_named
 from lightloom.instances.measured_times import with_measurements
 from lightloom.instances.roofline import Machine, roofline

@@ -10,6 +10,8 @@ import msgspec
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective, Demand, Workload
 from lightloom.core.training import Training
+from lightloom.instances.collectives import check_collective
+from lightloom.instances.demand_rows import check_demand_rows
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric, PacketFabric
@@ -22,24 +24,55 @@ AnyFabric: TypeAlias = "CircuitFabric | PacketFabric"
 class Instance:
     """A question lightloom can answer.
 
-    Attributes
+    Parameters
     ----------
-    name
-        Catalogue name, or the file it was read from.
     fabric
-        The interconnect.
+        The interconnect, for example a record of `lightloom.fabrics`.
     task
-        What has to be communicated on it, placed on its nodes, or trained on them.
+        What has to be communicated on it, placed on its nodes, or trained on them. A
+        collective without nodes is one of all nodes of the fabric.
+    name
+        Catalogue name, or the file it was read from; derived from fabric and task
+        where it is ''.
     requests
         The (src, dst) of a demand's rows as they were given, repeats and order
         included, for problems that route one path for each; ``None`` where the
         demand was not given in rows.
+
+    Raises
+    ------
+    InputError
+        If the task does not fit the fabric: an unknown collective, nodes outside the
+        fabric, repeated or none, amounts that are not positive or do not divide.
     """
 
-    name: str
     fabric: AnyFabric
     task: Task | Workload | Training
+    name: str = ""
     requests: tuple[tuple[int, int], ...] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.fabric, "node_count"):
+            allowed = "a record of lightloom.fabrics"
+            raise InputError(
+                "not a fabric", where="Instance", found=self.fabric, allowed=allowed
+            )
+        if type(self.task) not in _TABLE_OF:
+            allowed = ", ".join(record.__name__ for record in _TABLE_OF)
+            raise InputError(
+                "not a task", where="Instance", found=self.task, allowed=allowed
+            )
+        count, task = self.fabric.node_count, self.task
+        if isinstance(task, Collective) and not task.nodes:
+            task = msgspec.structs.replace(task, nodes=tuple(range(count)))
+            object.__setattr__(self, "task", task)
+        if not self.name:
+            object.__setattr__(self, "name", _derived_name(self.fabric, task))
+        if isinstance(task, Collective):
+            check_collective(task, count, f"{self.name}: collective")
+        elif isinstance(task, Demand):
+            where = f"{self.name}: demand"
+            check_demand_rows(task.src, task.dst, task.bytes, count, where)
 
     @property
     def communication(self) -> Task:
@@ -73,6 +106,19 @@ _TABLE_OF = {
     Training: "computation",
     Workload: "workload",
 }
+
+
+def _derived_name(fabric: AnyFabric, task: Task | Workload | Training) -> str:
+    """Return a name as those of the catalogue: ``FABRIC-NODES/TASK-SIZE``."""
+    if isinstance(task, Collective):
+        asked = f"{task.op}-{task.buffer_bytes}B"
+    elif isinstance(task, Demand):
+        asked = f"demand-{sum(task.bytes)}B"
+    elif isinstance(task, Training):
+        asked = f"{task.model or task.onnx}-batch{task.batch_size}"
+    else:
+        asked = f"workload-{len(task.op)}"
+    return f"{fabric.kind}-{fabric.node_count}/{asked}"
 
 
 def task_table(task: Task | Workload | Training) -> dict[str, dict[str, object]]:

@@ -11,11 +11,12 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.core.errors import InputError, nearest
+from lightloom.core.record_conversion import convert
 from lightloom.core.task import Collective, Demand
 from lightloom.formats.demand_csv import read_matrix, read_pairs
-from lightloom.formats.record_conversion import convert
 from lightloom.formats.toml_tables import read_toml
 from lightloom.instances.collectives import check_collective
+from lightloom.instances.demand_rows import check_demand_rows
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.instances.workload_table import read_workload
@@ -91,7 +92,7 @@ def parse_instance(
     if given[0] == "demand":
         rows = _demand_rows(table, fabric, name, folder)
         requests = tuple((src, dst) for src, dst, _ in rows)
-        return Instance(name, fabric, Demand.from_rows(rows), requests)
+        return Instance(fabric, Demand.from_rows(rows), name, requests)
     task: Task | Workload | Training
     if given[0] == "collective":
         task = _collective(table, fabric, name)
@@ -101,7 +102,7 @@ def parse_instance(
         task = read_computation(table, name, folder)
     else:
         task = read_workload(table, fabric.node_count, name, folder)
-    return Instance(name, fabric, task)
+    return Instance(fabric, task, name)
 
 
 def _table(tables: dict[str, object], key: str, name: str) -> dict[str, object]:
@@ -146,41 +147,11 @@ def _demand_rows(
         where = f"{where}: {folder / raw.pairs}"
     else:
         src, dst, size = (column or () for column in columns)
-        if not len(src) == len(dst) == len(size):
-            found = [len(src), len(dst), len(size)]
-            raise InputError("columns differ in length", where=where, found=found)
-        rows = list(zip(src, dst, size, strict=True))
-    check_demand_rows(rows, fabric.node_count, where)
+        check_demand_rows(src, dst, size, fabric.node_count, where)
+        return list(zip(src, dst, size, strict=True))
+    src, dst, size = zip(*rows, strict=True) if rows else ((), (), ())
+    check_demand_rows(src, dst, size, fabric.node_count, where)
     return rows
-
-
-def check_demand_rows(
-    rows: list[tuple[int, int, int]], node_count: int, where: str
-) -> None:
-    """Raise if a (src, dst, bytes) row makes no sense on `node_count` nodes.
-
-    Raises
-    ------
-    InputError
-        A node outside the fabric, a node sending to itself, a negative or absurd
-        amount.
-    """
-    for row, (src, dst, size_bytes) in enumerate(rows):
-        place = f"{where} row {row}"
-        for node in (src, dst):
-            if not 0 <= node < node_count:
-                allowed = f"0 to {node_count - 1}"
-                raise InputError(
-                    "node outside the fabric", where=place, found=node, allowed=allowed
-                )
-        if src == dst and size_bytes:
-            found = f"{src} to {dst}"
-            raise InputError("a node sends to itself", where=place, found=found)
-        if not 0 <= size_bytes < 2**60:
-            allowed = "0 to 2**60 - 1"
-            raise InputError(
-                "bytes not allowed", where=place, found=size_bytes, allowed=allowed
-            )
 
 
 def instance_toml(instance: Instance) -> str:

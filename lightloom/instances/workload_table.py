@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from lightloom.core.acyclic import refuse_cycle
 from lightloom.core.errors import InputError
+from lightloom.core.record_conversion import convert
 from lightloom.core.task import Workload
 from lightloom.formats.operation_graph import read_op_graph
-from lightloom.formats.record_conversion import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -146,7 +146,7 @@ def _entry(
     label = f"{fabric.kind}-{fabric.node_count}"
     progress(f"{algorithm} on {label}")
     nodes = tuple(range(fabric.node_count))
-    instance = Instance(label, fabric, Collective("all-reduce", nodes, buffer_bytes))
+    instance = Instance(fabric, Collective("all-reduce", nodes, buffer_bytes), label)
     parameters: dict[str, object] = {}
     if algorithm == "double-binary-tree":
         parameters["pieces"] = DoubleBinaryTree.best_pieces(

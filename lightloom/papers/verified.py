@@ -44,7 +44,7 @@ def verified_schedule(
     """
     nodes = tuple(range(fabric.node_count))
     name = f"{fabric.kind}-{len(nodes)}"
-    instance = Instance(name, fabric, Collective(op, nodes, buffer_bytes))
+    instance = Instance(fabric, Collective(op, nodes, buffer_bytes), name)
     synthesis = synthesise(instance, algorithm, parameters, router=router).incumbent
     if synthesis is None:
         raise NoAnswerError("no schedule was found", where=name)

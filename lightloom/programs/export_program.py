@@ -116,7 +116,7 @@ def _fitting(
         return []
     nodes = tuple(range(task.rank_count))
     same = Collective(task.op, nodes, task.buffer_bytes)
-    instance = Instance("fitting", IdealSwitch(nodes=task.rank_count), same)
+    instance = Instance(IdealSwitch(nodes=task.rank_count), same, "fitting")
     found = []
     for entry in ALGORITHMS.values():
         if task.op not in entry.ops:

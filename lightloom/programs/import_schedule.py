@@ -95,7 +95,7 @@ def imported(
     _refuse_invalid(plain, source)
     realised = realiser_of(on).realise(_rounds(collective, parts))
     schedule = Schedule(on.table(), collective, made, realised.segments, realised.parts)
-    instance = Instance(source, on, collective)
+    instance = Instance(on, collective, source)
     return signed(schedule, instance)
 
 

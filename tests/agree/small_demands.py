@@ -29,7 +29,7 @@ def random_demand(
     rng = random.Random(seed)  # noqa: S311
     pairs = rng.sample(list(itertools.permutations(range(fabric.nodes), 2)), count)
     rows = [(src, dst, rng.choice(sizes)) for src, dst in pairs]
-    return Instance(f"random-{seed}", fabric, Demand.from_rows(rows))
+    return Instance(fabric, Demand.from_rows(rows), f"random-{seed}")
 
 
 def best_of_switches(instance: Instance, fabric: Ocs) -> Fraction | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def placing(workload: Workload) -> Instance:
     """Return the instance that asks for a workload to be placed."""
-    return Instance("small", IdealSwitch(nodes=workload.devices), workload)
+    return Instance(IdealSwitch(nodes=workload.devices), workload, "small")
 
 
 def random_workload(

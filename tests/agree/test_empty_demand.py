@@ -49,7 +49,7 @@ def test_models_answer_with_nothing(
 ) -> None:
     """Proven optimal at zero, and what is a schedule is an empty one that verifies."""
     name, fabric, task = case
-    problem, instance = PROBLEMS[name].model(), Instance("nothing", fabric, task)
+    problem, instance = PROBLEMS[name].model(), Instance(fabric, task, "nothing")
     for variant in VARIANTS[name]:
         model = problem.build(instance, **variant)
         assert run(model, solver).reason is Reason.PROVEN_OPTIMAL
@@ -65,7 +65,7 @@ def test_models_answer_with_nothing(
 def test_own_algorithms_answer_with_nothing(case: tuple[str, AnyFabric, Task]) -> None:
     """Our own algorithms give the same value and prove it."""
     name, fabric, task = case
-    found = PROBLEMS[name].solve(Instance("nothing", fabric, task), 0)
+    found = PROBLEMS[name].solve(Instance(fabric, task, "nothing"), 0)
     assert found.value == 0
     assert found.proved
     assert found.schedule is not None

@@ -61,14 +61,14 @@ def _collective(table: dict[str, Any], op: str) -> Instance:
     fabric = load_fabric(table)
     count = fabric.node_count
     task = Collective(op, tuple(range(count)), 840 * count)
-    return Instance("test", fabric, task)
+    return Instance(fabric, task, "test")
 
 
 def _demand(table: dict[str, Any]) -> Instance:
     fabric = load_fabric(table)
     nodes = range(fabric.node_count)
     rows = [(node, node ^ 1, 1000 + 7 * node) for node in nodes]
-    return Instance("test", fabric, Demand.from_rows(rows))
+    return Instance(fabric, Demand.from_rows(rows), "test")
 
 
 def _agree(made: Schedule) -> None:

@@ -116,7 +116,7 @@ def test_a_matching_may_need_a_switch_more() -> None:
         (True, 3, Fraction(1, 7)),
     ):
         fabric = _switches(3, switches, both=both)
-        instance = Instance("triangle", fabric, Demand.from_rows(rows))
+        instance = Instance(fabric, Demand.from_rows(rows), "triangle")
         assert _solved(instance, "highs") == best
 
 
@@ -131,7 +131,7 @@ def test_published_traffic_takes_eight_circuits_a_pair() -> None:
         alpha_ps=0,
         initial_configuration_charged=False,
     )
-    instance = Instance("published", fabric, Demand.from_rows(rows))
+    instance = Instance(fabric, Demand.from_rows(rows), "published")
     model = build(instance)
     outcome = run(model, "cp-sat")
     assert outcome.reason is Reason.PROVEN_OPTIMAL
@@ -143,7 +143,7 @@ def test_published_traffic_takes_eight_circuits_a_pair() -> None:
 def test_bytes_are_dealt_out_to_the_byte() -> None:
     """Seven bytes on three circuits are 2, 2 and 3; one byte needs one circuit."""
     fabric = _switches(2, 3)
-    instance = Instance("odd", fabric, Demand.from_rows([(0, 1, 7), (1, 0, 1)]))
+    instance = Instance(fabric, Demand.from_rows([(0, 1, 7), (1, 0, 1)]), "odd")
     model = build(instance)
     assert run(model, "highs").reason is Reason.PROVEN_OPTIMAL
     made = schedule(instance, decode(model))
@@ -154,14 +154,14 @@ def test_bytes_are_dealt_out_to_the_byte() -> None:
 
 def _fan(*, both: bool) -> Instance:
     rows = [(0, dst, 1) for dst in (1, 2)] + [(3, 0, 1)]
-    return Instance("fan", _switches(4, 2, both=both), Demand.from_rows(rows))
+    return Instance(_switches(4, 2, both=both), Demand.from_rows(rows), "fan")
 
 
 REFUSED: list[tuple[str, Callable[[], Instance], type[Exception], str]] = [
     (
         "row",
         lambda: Instance(
-            "x", _switches(4, 2), Demand.from_rows([(0, d, 1) for d in (1, 2, 3)])
+            _switches(4, 2), Demand.from_rows([(0, d, 1) for d in (1, 2, 3)]), "x"
         ),
         InfeasibleError,
         "row 0: node 0 sends to 3 others",
@@ -169,7 +169,7 @@ REFUSED: list[tuple[str, Callable[[], Instance], type[Exception], str]] = [
     (
         "column",
         lambda: Instance(
-            "x", _switches(4, 2), Demand.from_rows([(s, 3, 1) for s in (0, 1, 2)])
+            _switches(4, 2), Demand.from_rows([(s, 3, 1) for s in (0, 1, 2)]), "x"
         ),
         InfeasibleError,
         "column 3: node 3 receives from 3 others",
@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, Callable[[], Instance], type[Exception], str]] = [
     ),
     (
         "ring",
-        lambda: Instance("x", Ring(nodes=3, wavelengths=1), Demand((0,), (1,), (1,))),
+        lambda: Instance(Ring(nodes=3, wavelengths=1), Demand((0,), (1,), (1,)), "x"),
         InputError,
         "fabric.kind",
     ),

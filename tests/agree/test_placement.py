@@ -163,7 +163,7 @@ def test_what_fits_nowhere_is_named_before_solving(
 
 def test_demands_are_refused() -> None:
     """A demand has no operations."""
-    instance = Instance("d", IdealSwitch(nodes=2), Demand((0,), (1,), (1,)))
+    instance = Instance(IdealSwitch(nodes=2), Demand((0,), (1,), (1,)), "d")
     with pytest.raises(InputError, match="places operations"):
         build(instance)
     with pytest.raises(InputError, match="placed, not scheduled"):

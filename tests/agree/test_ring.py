@@ -69,7 +69,7 @@ def test_loads_do_not_tell_the_wavelengths_needed(solver: str) -> None:
     """Three pairs load every span by two; two wavelengths do not do, three do."""
     for wavelengths, best in ((2, None), (3, Fraction(1, 5))):
         fabric = Ring(nodes=3, wavelengths=wavelengths)
-        instance = Instance("three", fabric, THREE)
+        instance = Instance(fabric, THREE, "three")
         assert best_of_wavelengths(instance, fabric) == best
         assert _solved(instance, solver) == best
 
@@ -84,7 +84,7 @@ def test_the_way_back_helps() -> None:
             Fraction(2, 5),
         ),
     ):
-        instance = Instance("three", fabric, THREE)
+        instance = Instance(fabric, THREE, "three")
         assert _solved(instance, "highs") == best
         assert best_of_wavelengths(instance, fabric) == best
 
@@ -93,7 +93,7 @@ def test_the_way_back_helps() -> None:
 def test_one_transceiver_for_both_ways_is_a_limit(*, shared: bool) -> None:
     """Two neighbours of one node get two wavelengths each, or share them."""
     fabric = Ring(nodes=4, wavelengths=2, directions=2, shared_transceivers=shared)
-    instance = Instance("t", fabric, Demand((0, 0), (1, 3), (4, 4)))
+    instance = Instance(fabric, Demand((0, 0), (1, 3), (4, 4)), "t")
     assert _solved(instance, "highs") == Fraction(1 if shared else 2, 4)
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_is_named_before_solving(
 ) -> None:
     """The pair, node or span at fault is in the message; nothing is solved."""
     with pytest.raises(InfeasibleError) as caught:
-        build(Instance("x", fabric, demand))
+        build(Instance(fabric, demand, "x"))
     assert words in str(caught.value)
     assert caught.value.exit_code == 4
 
@@ -150,7 +150,7 @@ def test_other_problems_are_refused() -> None:
     """A switch is no ring."""
     switch = Ocs(nodes=3, switches=1, bits_per_second_per_node=8)
     with pytest.raises(InputError, match=r"fabric\.kind"):
-        build(Instance("x", switch, THREE))
+        build(Instance(switch, THREE, "x"))
 
 
 @pytest.mark.parametrize("name", FABRICS)

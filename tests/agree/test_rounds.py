@@ -133,5 +133,5 @@ def test_reversals_reduce(instance: Instance) -> None:
     copied = "broadcast" if task.op == "reduce" else "all-gather"
     dual = Collective(copied, task.nodes, task.buffer_bytes)
     phases = 2 if task.op == "all-reduce" else 1
-    rounds = _exact(Instance("dual", instance.fabric, dual)).rounds
+    rounds = _exact(Instance(instance.fabric, dual, "dual")).rounds
     assert _exact(instance).rounds == phases * rounds

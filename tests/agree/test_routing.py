@@ -29,7 +29,7 @@ ALL_ROUTES = 50
 
 
 def _grid(rows: int, cols: int) -> Instance:
-    return Instance("test", Lightpath(rows=rows, cols=cols), Demand((), (), ()))
+    return Instance(Lightpath(rows=rows, cols=cols), Demand((), (), ()), "test")
 
 
 def _requests(tiles: int, count: int, seed: int) -> list[Pair]:

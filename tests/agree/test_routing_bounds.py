@@ -100,7 +100,7 @@ def test_the_exact_model_lies_between(data: DataObject) -> None:
     src, dst = data.draw(requests(fabric, most=10).filter(lambda r: len(r[0]) > 0))
     found = certified_routing(fabric, src, dst)
     pairs = list(zip(src.tolist(), dst.tolist(), strict=True))
-    outcome = run(build(Instance("test", fabric, Demand((), (), ())), requests=pairs))
+    outcome = run(build(Instance(fabric, Demand((), (), ()), "test"), requests=pairs))
     assert outcome.reason is Reason.PROVEN_OPTIMAL
     assert outcome.objective is not None
     assert found.bound <= outcome.objective <= found.congestion

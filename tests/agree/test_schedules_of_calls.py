@@ -35,7 +35,7 @@ def _schedules(asked: list[Task]) -> ReplayedCalls:
     def schedule_of(task: Task) -> Schedule:
         asked.append(task)
         algorithm = "ring" if isinstance(task, Collective) else "auto"
-        made = synthesise(Instance("call", fabric, task), algorithm).incumbent
+        made = synthesise(Instance(fabric, task, "call"), algorithm).incumbent
         assert made is not None
         return made.schedule
 

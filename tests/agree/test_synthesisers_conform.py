@@ -9,7 +9,7 @@ import pytest
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES, check_collective
-from lightloom.instances.instance_file import check_demand_rows
+from lightloom.instances.demand_rows import check_demand_rows
 from lightloom.problems import PROBLEMS
 from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
@@ -44,7 +44,7 @@ def _as_read(instance: Instance) -> None:
     if len({len(column) for column in columns}) > 1 or not all(task.bytes):
         message = "no such demand"
         raise ValueError(message)
-    check_demand_rows(list(zip(*columns, strict=True)), count, "demand")
+    check_demand_rows(*columns, count, "demand")
 
 
 def _check(

@@ -17,10 +17,10 @@ import zstandard
 from fuzz.targets import targets
 from lightloom.bench.suite import load_suite
 from lightloom.core.errors import FormatError, InputError, nearest
+from lightloom.core.record_conversion import convert
 from lightloom.formats import compression, schedule_reader, toml_tables
 from lightloom.formats.compression import open_reading
 from lightloom.formats.json_file import read_json
-from lightloom.formats.record_conversion import convert
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.text_file import read_text
 from lightloom.formats.toml_tables import parse_toml, read_toml

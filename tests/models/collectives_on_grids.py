@@ -31,7 +31,7 @@ def grid(
     fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=waveguides)
     ranks = tuple(range(rows * cols)) if nodes is None else nodes
     size_bytes = len(ranks) * (chunks or 1) * 64
-    return Instance("test", fabric, Collective(op, ranks, size_bytes, chunks))
+    return Instance(fabric, Collective(op, ranks, size_bytes, chunks), "test")
 
 
 def fewest_by_search(instance: Instance) -> int:

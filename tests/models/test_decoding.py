@@ -26,7 +26,7 @@ GRID = Lightpath(rows=3, cols=3)
 
 def test_cycles_and_detours_are_dropped() -> None:
     """A cycle apart from the route, and one along it, leave no trace."""
-    model = routing.build(Instance("t", GRID, Demand((0,), (2,), (8,))))
+    model = routing.build(Instance(GRID, Demand((0,), (2,), (8,)), "t"))
     used = [(0, 1), (1, 2)]
     apart = [(6, 7), (7, 6)]
     along = [(1, 4), (4, 5), (5, 4), (4, 1)]
@@ -39,7 +39,7 @@ def test_cycles_and_detours_are_dropped() -> None:
 
 def test_values_within_tolerance_are_integers() -> None:
     """What a solver leaves at 0.9999999 or -1e-9 is one or zero."""
-    model = routing.build(Instance("t", GRID, Demand((0,), (2,), (8,))))
+    model = routing.build(Instance(GRID, Demand((0,), (2,), (8,)), "t"))
     for (_, tail, head), variable in model.flow.items():
         on = (tail, head) in [(0, 3), (3, 4), (4, 5), (5, 2)]
         variable.set_value(1 - 1e-7 if on else -1e-9, skip_validation=True)
@@ -48,7 +48,7 @@ def test_values_within_tolerance_are_integers() -> None:
 
 def test_capacity_divides_the_load() -> None:
     """Three routes on an edge of capacity two are congestion two."""
-    instance = Instance("t", Lightpath(rows=1, cols=2), Demand((), (), ()))
+    instance = Instance(Lightpath(rows=1, cols=2), Demand((), (), ()), "t")
     model = routing.build(
         instance, requests=[(0, 1)] * 3, capacity={(0, 1): 2, (1, 0): 1}
     )

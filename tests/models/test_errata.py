@@ -187,5 +187,5 @@ def test_equation_16_printed_lets_nothing_arrive() -> None:
     """What leaves the source can end nowhere; with one unit arriving it can."""
     assert run(_algorithm_2(0), "highs").reason is Reason.PROVEN_INFEASIBLE
     assert run(_algorithm_2(1), "highs").objective == 1
-    instance = Instance("two", Lightpath(rows=1, cols=2), Demand((0,), (1,), (8,)))
+    instance = Instance(Lightpath(rows=1, cols=2), Demand((0,), (1,), (8,)), "two")
     assert run(build_routing(instance), "highs").objective == 1

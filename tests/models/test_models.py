@@ -20,7 +20,7 @@ from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_mo
 from tests.models.collectives_on_grids import grid
 
 ALL_GATHER = grid(2, 2, "all-gather")
-TRAFFIC = Instance("d", Lightpath(rows=2, cols=2), Demand((0, 1), (3, 2), (8, 8)))
+TRAFFIC = Instance(Lightpath(rows=2, cols=2), Demand((0, 1), (3, 2), (8, 8)), "d")
 
 
 def test_importing_the_room_loads_no_pyomo() -> None:
@@ -70,7 +70,7 @@ def _compare(name: str, instance: Instance, variant: dict[str, object]) -> None:
         (TRAFFIC, "chunks of a collective"),
         (grid(2, 2, "all-reduce"), "does not reduce"),
         (
-            Instance("p", IdealSwitch(nodes=2), Collective("all-gather", (0, 1), 2)),
+            Instance(IdealSwitch(nodes=2), Collective("all-gather", (0, 1), 2), "p"),
             "about light paths",
         ),
     ],
@@ -109,7 +109,7 @@ def test_plainly_infeasible_instances_are_named() -> None:
         rounds.build(grid(2, 2, "all-gather", waveguides=0))
     with pytest.raises(InfeasibleError, match="no round"):
         rounds.build(ALL_GATHER, horizon=0)
-    closed = Instance("c", Lightpath(rows=1, cols=3, waveguides=0), TRAFFIC.task)
+    closed = Instance(Lightpath(rows=1, cols=3, waveguides=0), TRAFFIC.task, "c")
     with pytest.raises(InfeasibleError, match="no route from 0 to 1"):
         routing.build(closed, requests=[(0, 1)])
 

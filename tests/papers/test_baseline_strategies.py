@@ -62,7 +62,7 @@ def replayed_ps(
 ) -> int:
     """Return the time of a schedule that was synthesised and verified."""
     nodes = tuple(range(fabric.node_count))
-    instance = Instance("small", fabric, Collective(op, nodes, BUFFER))
+    instance = Instance(fabric, Collective(op, nodes, BUFFER), "small")
     found = synthesise(instance, algorithm, parameters).incumbent
     assert found is not None
     assert verify(found.schedule).valid

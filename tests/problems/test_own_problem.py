@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from lightloom.solvers import Model
 
-ASKED = Instance("two", IdealSwitch(nodes=3), Demand((0, 1), (1, 2), (8, 5)))
+ASKED = Instance(IdealSwitch(nodes=3), Demand((0, 1), (1, 2), (8, 5)), "two")
 FILE = """
 [fabric]
 kind = "ideal-switch"
@@ -126,7 +126,7 @@ def test_it_is_told_from_the_instance() -> None:
     """Fabric and task say which problem is asked, where there is one only."""
     assert problem_for(ASKED) is PROBLEM
     assert problem_for(ASKED, "most-bytes") is PROBLEM
-    grid = Instance("grid", Lightpath(rows=1, cols=3), ASKED.task)
+    grid = Instance(Lightpath(rows=1, cols=3), ASKED.task, "grid")
     assert problem_for(grid).name == "routing"
 
 

@@ -18,7 +18,7 @@ def _times(ranks: int, size_bytes: int) -> tuple[float, dict[str, float]]:
     """Return the completion time of `auto`, and of each baseline."""
     rows, cols = GRIDS[ranks]
     task = Collective("all-reduce", tuple(range(ranks)), size_bytes)
-    instance = Instance("test", Lightpath(rows=rows, cols=cols), task)
+    instance = Instance(Lightpath(rows=rows, cols=cols), task, "test")
     times = {}
     for name in ("auto", "ring", "lumorph-2", "lumorph-4", "multiport"):
         objective = synthesise(instance, name).objective

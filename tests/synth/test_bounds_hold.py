@@ -44,7 +44,7 @@ def test_no_algorithm_beats_a_bound(data: st.DataObject) -> None:
     nodes = tuple(range(data.draw(st.integers(2, rack.node_count))))
     size_bytes = len(nodes) * data.draw(st.sampled_from([4, 1200, 10**6]))
     task = Collective(op, nodes, size_bytes)
-    found = synthesise(Instance("test", rack, task), name)
+    found = synthesise(Instance(rack, task, "test"), name)
     assert found.objective is not None
     for certificate in all_bounds(rack, task).values():
         assert certificate.bound <= found.objective, certificate
@@ -66,7 +66,7 @@ def test_no_algorithm_beats_a_bound(data: st.DataObject) -> None:
 def test_certified_gap_on_64_tiles(op: str, size_bytes: int, percent: int) -> None:
     """What `auto` finds and what is proved are so near each other."""
     task = Collective(op, tuple(range(64)), size_bytes)
-    found = synthesise(Instance("test", RACK, task))
+    found = synthesise(Instance(RACK, task, "test"))
     assert found.objective is not None
     assert found.bound is not None
     assert 100 * (found.objective - found.bound) <= percent * found.objective
@@ -87,7 +87,7 @@ def test_certified_gap_on_other_racks(
     """Where subspaces, late trees, split blocks and even steps are best."""
     rack = Lightpath(rows=rows, cols=cols)
     task = Collective(op, tuple(range(rack.node_count)), size_bytes)
-    found = synthesise(Instance("test", rack, task))
+    found = synthesise(Instance(rack, task, "test"))
     assert found.objective is not None
     assert found.bound is not None
     assert 100 * (found.objective - found.bound) <= percent * found.objective

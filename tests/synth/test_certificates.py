@@ -71,15 +71,15 @@ def answered(problem: str, instance: Instance) -> None:
 def test_switches(demand: Demand, switches: int, bidirectional: bool) -> None:  # noqa: FBT001
     """Ports of switches, for which bounds exist though circuits run both ways."""
     fabric = Ocs(nodes=NODES, switches=switches, bits_per_second_per_node=10**12)
-    answered("ocs", Instance("ocs", fabric, demand))
+    answered("ocs", Instance(fabric, demand, "ocs"))
     both = Ocs(
         nodes=NODES,
         switches=switches,
         bits_per_second_per_node=10**12,
         bidirectional=bidirectional,
     )
-    one_way = PROBLEMS["ocs"].checked_bounds(Instance("ocs", fabric, demand))
-    assert PROBLEMS["ocs"].checked_bounds(Instance("ocs", both, demand)) == one_way
+    one_way = PROBLEMS["ocs"].checked_bounds(Instance(fabric, demand, "ocs"))
+    assert PROBLEMS["ocs"].checked_bounds(Instance(both, demand, "ocs")) == one_way
 
 
 @settings(max_examples=40, deadline=None)
@@ -89,7 +89,7 @@ def test_rings(demand: Demand, wavelengths: int, directions: int, reach: int) ->
     fabric = Ring(
         nodes=NODES, wavelengths=wavelengths, directions=directions, reach=reach
     )
-    answered("ring", Instance("ring", fabric, demand))
+    answered("ring", Instance(fabric, demand, "ring"))
 
 
 @settings(max_examples=40, deadline=None)
@@ -97,7 +97,7 @@ def test_rings(demand: Demand, wavelengths: int, directions: int, reach: int) ->
 def test_routes(demand: Demand, waveguides: int) -> None:
     """Edge lengths of a grid, where the routes can be lit at once."""
     fabric = Lightpath(rows=2, cols=3, lasers=4, waveguides=waveguides)
-    answered("routing", Instance("routing", fabric, demand))
+    answered("routing", Instance(fabric, demand, "routing"))
 
 
 @pytest.mark.parametrize("op", ["all-to-all", "scatter", "gather"])
@@ -105,14 +105,14 @@ def test_routes_of_collectives(op: str) -> None:
     """One route a delivery; the file is the collective in one step."""
     fabric = Lightpath(rows=2, cols=3, lasers=8, waveguides=4)
     task = Collective(op, tuple(range(NODES)), 36 * 64, None)
-    answered("routing", Instance(op, fabric, task))
+    answered("routing", Instance(fabric, task, op))
 
 
 def test_repeated_requests_are_routes_of_their_own() -> None:
     """A pair that asks twice has two light paths, on two ways where that helps."""
     fabric = Lightpath(rows=2, cols=2, lasers=2, waveguides=1)
     demand = Demand.from_rows([(0, 3, 100)])
-    asked = Instance("twice", fabric, demand, requests=((0, 3), (0, 3)))
+    asked = Instance(fabric, demand, "twice", requests=((0, 3), (0, 3)))
     answer = PROBLEMS["routing"].solve(asked, 0)
     assert answer.schedule is not None
     made = answer.schedule()
@@ -127,7 +127,7 @@ def test_wavelengths_that_counting_does_not_find() -> None:
     fabric = Lightpath(rows=1, cols=5, lasers=3, waveguides=1)
     rows = [(0, 2), (1, 3), (2, 4), (0, 1), (3, 4), (1, 4)]
     demand = Demand.from_rows([(*pair, 10) for pair in rows])
-    asked = Instance("line", fabric, demand)
+    asked = Instance(fabric, demand, "line")
     answer = PROBLEMS["routing"].solve(asked, 0)
     assert answer.schedule is not None
     report = proven(signed(answer.schedule(), asked, answer.certificates))
@@ -140,7 +140,7 @@ def test_rounds(op: str, lasers: int) -> None:
     """Rounds of every collective are answered with a bound that is proven."""
     fabric = Lightpath(rows=2, cols=3, lasers=lasers, waveguides=1)
     task = Collective(op, tuple(range(NODES)), 36 * 64, None)
-    answered("rounds", Instance(op, fabric, task))
+    answered("rounds", Instance(fabric, task, op))
 
 
 @pytest.mark.parametrize("op", ["all-gather", "reduce", "all-reduce"])
@@ -148,7 +148,7 @@ def test_rounds_by_a_solver(op: str) -> None:
     """What a solver made carries the bound that the search started from."""
     fabric = Lightpath(rows=2, cols=2, lasers=1, waveguides=1)
     task = Collective(op, (0, 1, 2, 3), 4096, None)
-    found = fewest_rounds(Instance(op, fabric, task))
+    found = fewest_rounds(Instance(fabric, task, op))
     assert found.incumbent is not None
     report = proven(found.incumbent.schedule)
     assert report.value == found.incumbent.rounds
@@ -168,7 +168,7 @@ def test_bounds_hold_for_every_answer() -> None:
             if s != d
         }
         demand = Demand.from_rows([(*pair, size) for pair, size in rows.items()])
-        asked = Instance("ring", fabric, demand)
+        asked = Instance(fabric, demand, "ring")
         try:
             value = PROBLEMS["ring"].solve(asked, 0).value
         except InfeasibleError:

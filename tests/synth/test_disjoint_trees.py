@@ -108,7 +108,7 @@ def test_split_blocks(op: str, ranks: int, ports: int) -> None:
 def test_pipeline_on_one_configuration(op: str) -> None:
     """Pieces + depth - 1 steps, all on one segment; 4 MiB last that many shares."""
     task = Collective(op, tuple(range(64)), 4 * MIB)
-    rack = Instance("test", Lightpath(rows=8, cols=8), task)
+    rack = Instance(Lightpath(rows=8, cols=8), task, "test")
     found = synthesise(rack, "disjoint-trees", {"pieces": 6})
     assert found.incumbent is not None
     assert found.objective is not None
@@ -124,6 +124,6 @@ def test_spanning_tree_of_two_rounds() -> None:
     task = Collective("scatter", tuple(range(273)), 273, 273)
     assert len(make_algorithm("spanning-tree", {}).plan(task, 16).rounds) == 2
     task = Collective("broadcast", tuple(range(64)), 15 * KIB)
-    rack = Instance("test", Lightpath(rows=8, cols=8), task)
+    rack = Instance(Lightpath(rows=8, cols=8), task, "test")
     found = synthesise(rack, "spanning-tree", {"ports": 16})
     assert found.objective == 3_700_000 + 2 * (700_000 + 819_200)

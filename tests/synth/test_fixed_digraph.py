@@ -85,7 +85,7 @@ def test_even_walks_are_shortest_walks() -> None:
 def test_one_configuration(op: str, rounds: int) -> None:
     """On 64 tiles all rounds share one configuration of 16 circuits a tile."""
     task = Collective(op, tuple(range(64)), 64 * 1024)
-    rack = Instance("test", Lightpath(rows=8, cols=8), task)
+    rack = Instance(Lightpath(rows=8, cols=8), task, "test")
     found = synthesise(rack, "fixed-digraph", {"degree": 16}).incumbent
     assert found is not None
     assert len(found.schedule.segments) == 1

@@ -170,7 +170,7 @@ def test_no_relays(ranks: int, degree: int) -> None:
 def test_auto_finds_three_rounds() -> None:
     """A small all-reduce on 256 tiles: three rounds, one configuration, 1 % proved."""
     task = Collective("all-reduce", tuple(range(256)), 4096)
-    found = synthesise(Instance("test", Lightpath(rows=16, cols=16), task))
+    found = synthesise(Instance(Lightpath(rows=16, cols=16), task, "test"))
     assert found.incumbent is not None
     assert found.incumbent.schedule.algorithm.name == "hub-sums"
     assert found.incumbent.schedule.step_count == 3

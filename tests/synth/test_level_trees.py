@@ -90,7 +90,7 @@ def test_a_full_pipeline_runs_at_the_rate_of_a_node(op: str, hops: int) -> None:
     fabric = Sipac(radix=4)
     size, pieces = 120 * MB, 20
     nodes = tuple(range(16))
-    instance = Instance("a test", fabric, Collective(op, nodes, size))
+    instance = Instance(fabric, Collective(op, nodes, size), "a test")
     keys = {"pieces": pieces, "chains": op == "reduce"}
     found = synthesise(instance, "level-trees", keys).incumbent
     assert found is not None
@@ -113,7 +113,7 @@ def test_where_the_shuffle_is_fixed_pairs_have_no_whole_port() -> None:
         fabric = Sipac(radix=radix, switching="fixed")
         nodes = tuple(range(fabric.node_count))
         task = Collective("reduce", nodes, 64 * MB)
-        found = synthesise(Instance("a test", fabric, task)).incumbent
+        found = synthesise(Instance(fabric, task, "a test")).incumbent
         assert found is not None
         names = {one.algorithm for one in found.compared}
         assert ("level-trees" in names) == tried

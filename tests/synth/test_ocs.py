@@ -77,7 +77,7 @@ def _served(fabric: Ocs, plan: SwitchPlan) -> None:
     assert (found == plan.counts).all()
     schedule = ocs_schedule(fabric, plan)
     assert verify(schedule).violations == ()
-    whole = signed(schedule, Instance("test", fabric, plan.demand))
+    whole = signed(schedule, Instance(fabric, plan.demand, "test"))
     assert verify(whole).violations == ()
 
 

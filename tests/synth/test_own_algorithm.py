@@ -86,7 +86,7 @@ def test_it_does_its_collective(ranks: int, pieces: int) -> None:
 def test_it_makes_schedules_by_name(fabric: AnyFabric) -> None:
     """On circuits and on packets, verified; the header says how it was made."""
     task = Collective("broadcast", tuple(range(8)), 4096)
-    made = synthesise(Instance("a test", fabric, task), "line", {"pieces": 4}).incumbent
+    made = synthesise(Instance(fabric, task, "a test"), "line", {"pieces": 4}).incumbent
     assert made is not None
     assert verify(made.schedule).violations == ()
     assert made.schedule.algorithm.name == "line"
@@ -106,6 +106,6 @@ def test_it_is_listed_with_its_parameters() -> None:
 def test_bad_parameters_are_refused() -> None:
     """With the same messages."""
     task = Collective("broadcast", (0, 1), 64)
-    instance = Instance("a test", IdealSwitch(nodes=2), task)
+    instance = Instance(IdealSwitch(nodes=2), task, "a test")
     with pytest.raises(InputError, match=r"pieces.*>= 1"):
         synthesise(instance, "line", {"pieces": 0})

@@ -170,7 +170,7 @@ def test_collectives_are_synthesised(
 ) -> None:
     """Verified and replayed, also after a round through a file."""
     task = Collective(op, tuple(range(8)), 8 * 960)
-    made = synthesise(Instance("a test", crossbar, task)).incumbent
+    made = synthesise(Instance(crossbar, task, "a test")).incumbent
     assert made is not None
     assert len(made.compared) > 1
     path = str(tmp_path / "x.jsonl")
@@ -185,7 +185,7 @@ def test_collectives_are_synthesised(
 def test_demands_are_synthesised(crossbar: Crossbar) -> None:
     """Both algorithms for demands serve them."""
     demand = Demand.from_rows([(0, 1, 500), (0, 2, 700), (3, 1, 90), (7, 6, 5)])
-    made = synthesise(Instance("a test", crossbar, demand)).incumbent
+    made = synthesise(Instance(crossbar, demand, "a test")).incumbent
     assert made is not None
     assert verify(made.schedule).violations == ()
     compared = {one.algorithm for one in made.compared}
@@ -199,7 +199,7 @@ def test_without_a_plug_nothing_is_made(
     monkeypatch.setattr(PLUGS, "_registered", {})
     task = Collective("all-reduce", tuple(range(8)), 960)
     with pytest.raises(InputError, match=r"crossbar.*add-a-fabric"):
-        synthesise(Instance("a test", crossbar, task))
+        synthesise(Instance(crossbar, task, "a test"))
 
 
 @pytest.mark.parametrize("circuits", ["one-shot", "controlled"])

@@ -95,7 +95,7 @@ def test_auto_predicts_packets_exactly_before_it_realises(kind: str) -> None:
     """What was realised took the predicted time; no other is predicted to be faster."""
     fabric = clusters(16)[kind]
     task = Collective("all-reduce", tuple(range(16)), 2**20)
-    found = synthesise(Instance("test", fabric, task)).incumbent
+    found = synthesise(Instance(fabric, task, "test")).incumbent
     assert found is not None
     best = found.compared[0]
     assert best.completion_time_ps is not None

@@ -35,7 +35,7 @@ def test_what_is_written_verifies(suffix: str, kind: str, tmp_path: Path) -> Non
     instance = load_instance("lightpath-4/all-reduce-1KiB")
     if kind == "demand":
         demand = Demand((0, 1), (3, 2), (5, 7))
-        instance = Instance("demand", Lightpath(rows=2, cols=2), demand)
+        instance = Instance(Lightpath(rows=2, cols=2), demand, "demand")
     path = tmp_path / f"schedule.{suffix}"
     assert publish(_schedule(instance), str(path)).valid
     assert verify(read_schedule(path)).valid

@@ -68,6 +68,6 @@ def test_scarce_waveguides_make_the_search_try_other_orders() -> None:
     fabric = Lightpath(rows=4, cols=4, lasers=3, waveguides=1)
     task = Collective("all-reduce", tuple(range(16)), 2**20)
     pool = CandidatePool()
-    search = Search(Instance("test", fabric, task), realiser_of(fabric), pool)
+    search = Search(Instance(fabric, task, "test"), realiser_of(fabric), pool)
     search.run("lumorph-4", {})
     assert {candidate.mapping for candidate in pool.compared()} > {GIVEN_ORDER}

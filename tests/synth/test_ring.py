@@ -70,7 +70,7 @@ def _checked(fabric: Ring, plan: RingPlan) -> None:
     if plan.witness is not None:
         assert plan.witness.ratio == plan.bound
         check_ring_witness(fabric, plan.demand, plan.witness)
-    schedule = signed(ring_schedule(fabric, plan), Instance("t", fabric, plan.demand))
+    schedule = signed(ring_schedule(fabric, plan), Instance(fabric, plan.demand, "t"))
     assert verify(schedule).violations == ()
 
 

@@ -36,7 +36,7 @@ def made(
     **keys: object,
 ) -> Synthesis:
     """Return a verified schedule, and what it was compared with."""
-    outcome = synthesise(Instance("a test", fabric, task), algorithm, keys)
+    outcome = synthesise(Instance(fabric, task, "a test"), algorithm, keys)
     assert outcome.incumbent is not None
     schedule = outcome.incumbent.schedule
     assert verify(schedule).violations == ()

@@ -41,7 +41,7 @@ def made(
     **keys: object,
 ) -> Schedule:
     """Return a verified schedule."""
-    outcome = synthesise(Instance("a test", fabric, task), algorithm, keys)
+    outcome = synthesise(Instance(fabric, task, "a test"), algorithm, keys)
     assert outcome.incumbent is not None
     schedule = outcome.incumbent.schedule
     assert verify(schedule).violations == ()

@@ -30,7 +30,7 @@ from tests.synth.some_ranks import SOME_RANKS
 
 def _instance(fabric: AnyFabric, op: str, size_bytes: int, nodes: int = 0) -> Instance:
     ranks = tuple(range(nodes or fabric.node_count))
-    return Instance("test", fabric, Collective(op, ranks, size_bytes))
+    return Instance(fabric, Collective(op, ranks, size_bytes), "test")
 
 
 def _checked(instance: Instance, algorithm: str, **parameters: object) -> Schedule:
@@ -116,7 +116,7 @@ def test_random_fabrics_and_collectives(data: st.DataObject) -> None:
     )
     size_bytes = len(nodes) * data.draw(st.integers(1, 64))
     task = Collective(op, tuple(nodes), size_bytes)
-    schedule = _checked(Instance("random", fabric, task), algorithm)
+    schedule = _checked(Instance(fabric, task, "random"), algorithm)
     _run_on_buffers(schedule)
 
 
@@ -178,7 +178,7 @@ def test_random_demands(
     """Any demand is served exactly; edge colouring in the fewest segments."""
     demand = Demand.from_rows([row for row in rows if row[0] != row[1]])
     fabric = Lightpath(rows=2, cols=4, lasers=lasers, waveguides=64)
-    schedule = _checked(Instance("demand", fabric, demand), algorithm)
+    schedule = _checked(Instance(fabric, demand, "demand"), algorithm)
     assert all(isinstance(part.transfers, FluidTransfers) for part in schedule.parts)
     if algorithm == "edge-colouring" and demand.src:
         degree = max(*np.bincount(demand.src), *np.bincount(demand.dst))
@@ -232,7 +232,7 @@ def test_fabrics_with_an_algorithm_for_demands_only(fabric: AnyFabric) -> None:
     """Collectives are refused, and so are algorithms and parameters of others."""
     with pytest.raises(InputError, match=r"no algorithm for collectives.*\[demand\]"):
         synthesise(_instance(fabric, "all-reduce", 64))
-    demand = Instance("demand", fabric, Demand.from_rows([(0, 1, 5), (2, 3, 7)]))
+    demand = Instance(fabric, Demand.from_rows([(0, 1, 5), (2, 3, 7)]), "demand")
     with pytest.raises(InputError, match=r"greedy.*auto, "):
         synthesise(demand, "greedy")
     with pytest.raises(InputError, match="take no parameters"):

@@ -90,7 +90,7 @@ def test_a_closed_edge_is_no_way() -> None:
 def test_nothing_to_route() -> None:
     """No routes, no circuits, and a schedule that has nothing to do."""
     assert len(lit_routes(LINE, Ragged.from_lists([]), 0)) == 0
-    asked = Instance("empty", LINE, Demand((), (), ()))
+    asked = Instance(LINE, Demand((), (), ()), "empty")
     answer = PROBLEMS["routing"].solve(asked, 0)
     assert answer.schedule is not None
     assert answer.certificates == ()

@@ -194,7 +194,7 @@ TASKS = (
 def test_nonsense_is_refused_when_it_is_read(task: Collective | Demand) -> None:
     """What the suite calls nonsense, an instance file may not say either."""
     fabric = load_fabric({"kind": "ideal-switch", "nodes": 4})
-    spoilt = dict(nonsense(Instance("odd", fabric, task), way) for way in range(12))
+    spoilt = dict(nonsense(Instance(fabric, task, "odd"), way) for way in range(12))
     assert len(spoilt) >= 5
     spoilt.pop("no bytes", None)  # a row of no bytes may be read, and is left out
     for what, odd in spoilt.items():

@@ -206,7 +206,7 @@ def test_unknown_mutation_is_refused() -> None:
 def _instance(fabric: object) -> Instance:
     from lightloom.instances.instance import Instance
 
-    return Instance("two", fabric, Collective("all-gather", (0, 1), 2))  # type: ignore[arg-type]
+    return Instance(fabric, Collective("all-gather", (0, 1), 2), "two")  # type: ignore[arg-type]
 
 
 @settings(max_examples=40, deadline=None)

@@ -14,7 +14,7 @@ import msgspec
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.instance_file import check_demand_rows
+from lightloom.instances.demand_rows import check_demand_rows
 from lightloom.testing.strategies import random_schedule
 from lightloom.validate import seal
 
@@ -29,10 +29,7 @@ def honest(instance: Instance, seed: int) -> Schedule:
     if isinstance(task, Collective):
         check_collective(task, count)
         return random_schedule(instance, seed)
-    if not len(task.src) == len(task.dst) == len(task.bytes):
-        raise InputError("columns differ in length", where="demand")
-    rows = list(zip(task.src, task.dst, task.bytes, strict=True))
-    check_demand_rows(rows, count, "demand")
+    check_demand_rows(task.src, task.dst, task.bytes, count, "demand")
     if not all(task.bytes):
         raise InputError("no bytes", where="demand")
     return random_schedule(instance, seed)

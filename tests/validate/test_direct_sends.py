@@ -91,8 +91,8 @@ def test_no_set_proves_more_than_is_found(
     ranks = tuple(data.draw(st.lists(tiles, min_size=1, unique=True)))
     inside = tuple(data.draw(st.lists(tiles, unique=True)))
     task = Collective(op, ranks, 24 * len(ranks), len(ranks))
-    found = few_rounds(Instance("test", fabric, task), tries=2)
-    assert _proven(Instance("test", fabric, task), inside) <= found.rounds
+    found = few_rounds(Instance(fabric, task, "test"), tries=2)
+    assert _proven(Instance(fabric, task, "test"), inside) <= found.rounds
 
 
 def test_a_set_of_a_tile_that_is_not_there_is_refused() -> None:

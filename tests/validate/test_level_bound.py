@@ -47,7 +47,7 @@ def test_no_collective_beats_it(
     for span in spans:
         nodes = [node * fabric.radix + port for node in nodes for port in span]
     task = Collective(op, tuple(nodes), block_bytes * len(nodes))
-    found = synthesise(Instance("a test", fabric, task))
+    found = synthesise(Instance(fabric, task, "a test"))
     bound = find_bound("level", fabric, task)
     assert (bound is not None) == (
         op in ("all-to-all", "gather", "scatter") and len(nodes) > 1
@@ -75,7 +75,7 @@ def test_no_demand_beats_it(near: list[tuple[int, int, int]], algorithm: str) ->
         digit = src // 4**level % 4
         rows.append((src, src + ((digit + by) % 4 - digit) * 4**level, 1000 * by))
     task = Demand.from_rows(rows)
-    found = synthesise(Instance("a test", FABRIC, task), algorithm)
+    found = synthesise(Instance(FABRIC, task, "a test"), algorithm)
     bound = find_bound("level", FABRIC, task)
     assert bound is not None
     assert found.objective is not None
@@ -95,7 +95,7 @@ def test_a_demand_by_hand() -> None:
 def test_all_to_all_is_nearly_optimal() -> None:
     """Twelve of 16 blocks of each node cross a level, all of its fibre all the time."""
     task = Collective("all-to-all", ALL, 16 * MB)
-    found = synthesise(Instance("a test", FABRIC, task))
+    found = synthesise(Instance(FABRIC, task, "a test"))
     port = FABRIC.wavelengths * FABRIC.bits_per_second_per_wavelength
     assert found.bound == 2 * 700_000 + transmission_ps(12 * MB, port)
     assert found.objective is not None

@@ -38,7 +38,7 @@ def make(
         f" {format_bytes(task.buffer_bytes)}"
     )
     check_collective(task, nodes, name)
-    return Instance(name, fabric, task)
+    return Instance(fabric, task, name)
 
 
 FAMILY = Family("collective", "a collective over all tiles of a grid", make)

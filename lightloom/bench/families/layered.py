@@ -54,7 +54,7 @@ def make(
     table = {"kind": "ring", "nodes": devices, "wavelengths": 1, "reach": devices - 1}
     fabric = load_fabric(table, "devices")
     name = f"layered {layers}x{width} k={devices} distance={distance} #{draw}"
-    return Instance(name, fabric, workload)
+    return Instance(fabric, workload, name)
 
 
 FAMILY = Family("layered", "random layered graphs of operations, to be placed", make)

@@ -38,7 +38,7 @@ def make(rows: int, cols: int, copies: int = 1, draw: int = 0) -> Instance:
     ]
     name = f"permutations {rows}x{cols} x{copies} #{draw}"
     demand = Demand.from_rows([(*pair, 1) for pair in pairs])
-    return Instance(name, fabric, demand, tuple(pairs))
+    return Instance(fabric, demand, name, tuple(pairs))
 
 
 FAMILY = Family("permutations", "random permutations on a grid, to be routed", make)

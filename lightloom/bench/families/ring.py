@@ -34,7 +34,7 @@ def make(
     demand = random_demand(nodes, partners, most_mb, seed)
     way = "both ways" if directions == 2 else "one way"
     name = f"ring {nodes} W={wavelengths} {way} p={partners} {most_mb}MB #{draw}"
-    return Instance(name, fabric, demand)
+    return Instance(fabric, demand, name)
 
 
 FAMILY = Family("ring", "random traffic on a ring of wavelengths", make)

@@ -27,7 +27,7 @@ def make(
     fabric = load_fabric(table, "switches")
     demand = random_demand(nodes, partners, most_mb, [draw, nodes, switches, partners])
     name = f"switches {nodes}x{switches} p={partners} {most_mb}MB #{draw}"
-    return Instance(name, fabric, demand)
+    return Instance(fabric, demand, name)
 
 
 FAMILY = Family("switches", "random traffic on parallel optical switches", make)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_NODES = 2**20
 
 
-class BCube(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class BCube(FabricRecord, frozen=True, kw_only=True):
     """Servers that forward, each joined to one packet switch of every level.
 
     A node's number in base `radix` has `level` + 1 digits, the digit of level 0 being
@@ -27,7 +27,7 @@ class BCube(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     BCubeRouting of the paper); a node on the way takes them in on one port and sends
     them out on another.
 
-    Attributes
+    Parameters
     ----------
     radix
         Ports of a switch, n in the paper.
@@ -50,6 +50,7 @@ class BCube(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     hop_latency_ps: Annotated[int, Meta(ge=0, le=10**9)] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.node_count > _MOST_NODES:
             what = "too many nodes"
             allowed = f"radix ** (level + 1) <= {_MOST_NODES}"
@@ -87,11 +88,6 @@ class BCube(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def latency_ps(self) -> int:
         """What every step pays for the switches of the longest way, beside alpha."""
         return self.hop_latency_ps * self.levels
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     def link_usage(self, src: IntArray, dst: IntArray) -> Usage:
         """Return, for each digit a row corrects, an egress and an ingress port."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
 
-class ElectricalCluster(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
-):
+class ElectricalCluster(FabricRecord, frozen=True, kw_only=True):
     """Servers with a switch inside and uplinks between: Elect-Cluster of the paper.
 
     Node i is in server ``i // nodes_per_server``; the last server may be cut short.
@@ -25,7 +23,7 @@ class ElectricalCluster(
     server passes an uplink as well, and so does what enters it; the network between
     uplinks is never in the way.
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of nodes.
@@ -54,11 +52,6 @@ class ElectricalCluster(
     switch_latency_ps: Annotated[int, Meta(ge=0, le=10**15)] = 0
 
     @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.nodes
-
-    @property
     def node_bits_per_s(self) -> int:
         """Rate of a node."""
         return self.bits_per_second_per_node
@@ -74,11 +67,6 @@ class ElectricalCluster(
         if self.uplinks == "node":
             return self.nodes
         return -(-self.nodes // self.nodes_per_server)
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- links: egress, ingress of nodes, then uplinks out and in -----------------
 

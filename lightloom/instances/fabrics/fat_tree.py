@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _MOST_BITS_PER_S = 9 * 10**18
 
 
-class FatTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FatTree(FabricRecord, frozen=True, kw_only=True):
     """Packet switches in three tiers: packets go up as far as they must, then down.
 
     Consecutive nodes share a leaf, consecutive leaves a pod. The parallel links from
     a leaf up, and from a pod up, count as one trunk each way: packets are taken to
     spread over them evenly (ECMP at its best).
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of nodes; the last leaf and the last pod may be partly filled.
@@ -54,17 +54,13 @@ class FatTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     switch_latency_ps: Annotated[int, Meta(ge=0, le=10**9)] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         leaf, pod = self.leaf_bits_per_s, self.pod_bits_per_s
         if not (pod >= 1 and max(leaf, pod) <= _MOST_BITS_PER_S):
             what = "a trunk is too slow or too fast"
             allowed = f"1 to {_MOST_BITS_PER_S} bits per second"
             found = {"leaf": leaf, "pod": pod}
             raise InputError(what, where="fabric", found=found, allowed=allowed)
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.nodes
 
     @property
     def node_bits_per_s(self) -> int:
@@ -87,11 +83,6 @@ class FatTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         pod = self.nodes_per_leaf * self.leaves_per_pod
         tiers = 1 + (self.nodes > self.nodes_per_leaf) + (self.nodes > pod)
         return self.switch_latency_ps * (2 * tiers - 1)
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- links: node, leaf, pod up, each tier followed by its way down -----------
 

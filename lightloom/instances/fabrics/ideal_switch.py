@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
 
-class IdealSwitch(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
-):
+class IdealSwitch(FabricRecord, frozen=True, kw_only=True):
     """An electrical switch without queues: the baseline of the LUMORPH paper.
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of nodes.
@@ -39,11 +37,6 @@ class IdealSwitch(
     switch_latency_ps: Annotated[int, Meta(ge=0, le=10**15)] = 0
 
     @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.nodes
-
-    @property
     def node_bits_per_s(self) -> int:
         """Rate of a node."""
         return self.bits_per_second_per_node
@@ -52,11 +45,6 @@ class IdealSwitch(
     def latency_ps(self) -> int:
         """What every step pays beside alpha."""
         return self.switch_latency_ps
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     def link_usage(self, src: IntArray, dst: IntArray) -> Usage:
         """Return two links a row: the egress of src and the ingress of dst."""

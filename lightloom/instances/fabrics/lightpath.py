@@ -9,8 +9,13 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import (
+    WavelengthFabricRecord,
+    rows_with_repeats,
+    wavelength_faults,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +33,7 @@ Time = Annotated[int, Meta(ge=0, le=10**15)]
 _STEPS = ((-1, 0), (0, -1), (0, 1), (1, 0))
 
 
-class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
     """A LIGHTPATH rack: one plane, wavelength-switched circuits on grid routes.
 
     Tile (row, col) is node ``row * cols + col``. Neighbouring tiles are joined by
@@ -36,7 +41,7 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     between wafers is `fibers` fibres. Each carries every wavelength once, and
     each tile has one laser and one photodiode per wavelength.
 
-    Attributes
+    Parameters
     ----------
     rows, cols
         Tiles of the rack.
@@ -76,6 +81,7 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.rows * self.cols > MOST_NODES:
             what = f"rows * cols exceeds {MOST_NODES} tiles"
             found = f"{self.rows} x {self.cols}"
@@ -101,11 +107,6 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return self.lasers * self.bits_per_second_per_wavelength
 
     @property
-    def plane_count(self) -> int:
-        """One: the rack is reconfigured as a whole."""
-        return 1
-
-    @property
     def ports_per_node(self) -> int:
         """Most circuits leaving, and entering, a tile: one a laser."""
         return self.lasers
@@ -114,11 +115,6 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def circuit_columns(self) -> tuple[str, ...]:
         """Wavelengths and route."""
         return ("wavelengths", "route")
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- edges ---------------------------------------------------------------
 
@@ -166,7 +162,7 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
         """Yield circuits whose route is no simple path or whose wavelengths are off."""
-        yield from self._wavelength_faults(circuits)
+        yield from wavelength_faults(circuits.lists("wavelengths"), self.lasers)
         route = circuits.lists("route")
         for row in np.flatnonzero(route.lengths < 2).tolist():
             message = f"the route has {len(route[row])} nodes, fewer than two"
@@ -192,33 +188,9 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 f" from {circuits.src[row]} to {circuits.dst[row]}"
             )
             yield CircuitFault("route-ends", row, message)
-        for row in self._rows_with_repeats(route.row_of_value, values):
+        for row in rows_with_repeats(route):
             message = f"the route {route[row].tolist()} visits a tile twice"
             yield CircuitFault("route-is-simple", row, message)
-
-    def _wavelength_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:
-        wavelengths = circuits.lists("wavelengths")
-        for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
-            yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
-        outside = (wavelengths.values < 0) | (wavelengths.values >= self.lasers)
-        for row in np.unique(wavelengths.row_of_value[outside]).tolist():
-            message = (
-                f"wavelengths {wavelengths[row].tolist()}, allowed 0 to"
-                f" {self.lasers - 1}"
-            )
-            yield CircuitFault("wavelength-range", row, message)
-        rows = wavelengths.row_of_value
-        for row in self._rows_with_repeats(rows, wavelengths.values):
-            message = f"wavelengths {wavelengths[row].tolist()} repeat"
-            yield CircuitFault("wavelength-range", row, message)
-
-    @staticmethod
-    def _rows_with_repeats(rows: IntArray, values: IntArray) -> list[int]:
-        order = np.lexsort((values, rows))
-        same = (rows[order][:-1] == rows[order][1:]) & (
-            values[order][:-1] == values[order][1:]
-        )
-        return sorted(set(rows[order][:-1][same].tolist()))
 
     # -- resources: lasers, then photodiodes, then waveguides -------------------
 
@@ -271,12 +243,6 @@ class Lightpath(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         tail, (down, right) = place // 4, _STEPS[place % 4]
         head = tail + down * self.cols + right
         return f"wavelength {wavelength} on edge {tail}->{head}"
-
-    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
-        """Return the rate of each circuit: its wavelengths times the rate of one."""
-        return (
-            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
-        )
 
 
 FABRIC = FabricKind("lightpath", Lightpath)

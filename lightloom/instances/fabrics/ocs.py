@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,13 +22,13 @@ _RULES = ("switch-inputs", "switch-outputs", "switch-ports")
 _PORTS = ("input port", "output port", "port")
 
 
-class Ocs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Ocs(CircuitFabricRecord, frozen=True, kw_only=True):
     """Optical circuit switches in parallel: plane k is switch k.
 
     Every node has a port on every switch. A switch holds a partial permutation: at
     most one circuit leaves a node and at most one enters it.
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of nodes.
@@ -62,6 +62,7 @@ class Ocs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.bits_per_second_per_node < self.switches:
             what = "a circuit has less than a bit per second"
             where = "fabric.bits_per_second_per_node"
@@ -70,11 +71,6 @@ class Ocs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
             raise InputError(what, where=where, found=found, allowed=allowed)
 
     # -- size and cost -------------------------------------------------------
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.nodes
 
     @property
     def bits_per_second_per_circuit(self) -> int:
@@ -100,11 +96,6 @@ class Ocs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     def circuit_columns(self) -> tuple[str, ...]:
         """None: the plane is the switch."""
         return ()
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- circuits ------------------------------------------------------------
 
@@ -133,10 +124,6 @@ class Ocs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         taken = np.concatenate(resource)
         amount = np.ones(len(taken), dtype=np.int64)
         return Usage(np.concatenate(circuit), taken, amount)
-
-    def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for every port."""
-        return np.ones(len(resources), dtype=np.int64)
 
     def resource_rule(self, resource: int) -> str:
         """Return ``switch-inputs``, ``switch-outputs`` or ``switch-ports``."""

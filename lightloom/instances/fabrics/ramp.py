@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ Size = Annotated[int, Meta(ge=1, le=1024)]
 Time = Annotated[int, Meta(ge=0, le=10**15)]
 
 
-class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     """A RAMP network (RAMP paper, section 3): any node reaches any other in one hop.
 
     Node (g, j, lam), the device `lam` of rack `j` of communication group `g`, is node
@@ -41,7 +41,7 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     the subnet (group of src, group of dst, t); the number of dst in its rack decides
     the wavelength.
 
-    Attributes
+    Parameters
     ----------
     groups
         Communication groups, x in the paper; also transceivers of a node.
@@ -92,6 +92,7 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         x, rows = self.groups, self.nodes_per_rack
         found = (x, self.racks, rows)
         shape = "(groups, racks, nodes_per_rack)"
@@ -151,11 +152,6 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return self.transceiver_bits_per_s * lit_ps // (8 * 10**12)
 
     @property
-    def plane_count(self) -> int:
-        """One: all nodes are reconfigured at the same time."""
-        return 1
-
-    @property
     def ports_per_node(self) -> int:
         """Most circuits leaving, and entering, a node: one a transceiver."""
         return self.groups
@@ -164,11 +160,6 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     def circuit_columns(self) -> tuple[str, ...]:
         """Transceiver; several destinations are possible."""
         return ("transceiver", "multicast")
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- coordinates ---------------------------------------------------------
 
@@ -260,10 +251,6 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     @property
     def _transmitters(self) -> int:
         return self.groups**3 * self._per_subnet
-
-    def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for everything."""
-        return np.ones(len(resources), dtype=np.int64)
 
     def resource_rule(self, resource: int) -> str:
         """Return ``subnets``, ``transmitters`` or ``receivers``."""

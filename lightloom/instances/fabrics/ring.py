@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import (
+    WavelengthFabricRecord,
+    wavelength_faults,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 MOST_BITS_PER_S = 10**18
 
 
-class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     """Nodes on a ring of fibre, each adding and dropping wavelengths; one plane.
 
     Node i and node i + 1 are joined by span i, the last node and node 0 by the last
@@ -29,7 +32,7 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     fibre on which it runs back. A circuit keeps its wavelengths on all its spans, and
     a span carries each wavelength once in a direction.
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of nodes.
@@ -71,6 +74,7 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.node_bits_per_s > MOST_BITS_PER_S:
             what = "a node with all its wavelengths lit is too fast"
             allowed = f"wavelengths * rate up to {MOST_BITS_PER_S} bits per second"
@@ -78,11 +82,6 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise InputError(what, where="fabric", found=found, allowed=allowed)
 
     # -- size and cost -------------------------------------------------------
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.nodes
 
     @property
     def transceivers(self) -> int:
@@ -100,19 +99,9 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return self.ports_per_node * self.bits_per_second_per_wavelength
 
     @property
-    def plane_count(self) -> int:
-        """One: the ring is reconfigured as a whole."""
-        return 1
-
-    @property
     def circuit_columns(self) -> tuple[str, ...]:
         """Wavelengths and direction."""
         return ("wavelengths", "direction")
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- ways round ------------------------------------------------------------
 
@@ -135,21 +124,7 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         """Yield circuits whose wavelengths or direction are off, or that go too far."""
         wavelengths = circuits.lists("wavelengths")
         direction = circuits.column("direction")
-        for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
-            yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
-        outside = (wavelengths.values < 0) | (wavelengths.values >= self.wavelengths)
-        for row in np.unique(wavelengths.row_of_value[outside]).tolist():
-            message = (
-                f"wavelengths {wavelengths[row].tolist()}, allowed 0 to"
-                f" {self.wavelengths - 1}"
-            )
-            yield CircuitFault("wavelength-range", row, message)
-        order = np.lexsort((wavelengths.values, wavelengths.row_of_value))
-        rows, values = wavelengths.row_of_value[order], wavelengths.values[order]
-        same = (rows[1:] == rows[:-1]) & (values[1:] == values[:-1])
-        for row in np.unique(rows[1:][same]).tolist():
-            message = f"wavelengths {wavelengths[row].tolist()} repeat"
-            yield CircuitFault("wavelength-range", row, message)
+        yield from wavelength_faults(wavelengths, self.wavelengths)
         astray = (direction < 0) | (direction >= self.directions)
         for row in np.flatnonzero(astray).tolist():
             message = f"direction {direction[row]}, allowed 0 to {self.directions - 1}"
@@ -182,10 +157,6 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         circuit = np.concatenate([lit, lit, lit[crossing]])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for everything."""
-        return np.ones(len(resources), dtype=np.int64)
-
     def resource_rule(self, resource: int) -> str:
         """Return ``lasers``, ``photodiodes`` or ``spans``."""
         ends = self.nodes * self.ports_per_node
@@ -206,12 +177,6 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         direction, wavelength = divmod(port, self.wavelengths)
         name = f"{rule[:-1]} {wavelength} of node {node}"
         return name if self.transceivers == 1 else f"{name}, direction {direction}"
-
-    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
-        """Return the rate of each circuit: its wavelengths times the rate of one."""
-        return (
-            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
-        )
 
 
 FABRIC = FabricKind("ring", Ring)

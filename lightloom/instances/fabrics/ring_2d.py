@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import WavelengthFabricRecord
 from lightloom.instances.fabrics.power_budget import (
     BUDGET_MILLIDB,
     NODE_LOSS_MILLIDB,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _AXES = ("row", "column")
 
 
-class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
     """Rings of fibre along rows and columns (SiP-ML paper, section 3.3); one plane.
 
     Node (r, c) is node ``r * cols + c``: place c of the ring of row r, and place r of
@@ -35,7 +35,7 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     along one ring, in direction 0 from place to place up a row, in direction 1 back, in
     direction 2 up a column, in direction 3 back.
 
-    Attributes
+    Parameters
     ----------
     rows, cols
         Size of the grid: rings of `cols` nodes along rows, of `rows` along columns.
@@ -80,6 +80,7 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.node_count > 2**20:
             what, allowed = "too many nodes", f"rows * cols up to {2**20}"
             found = self.node_count
@@ -127,19 +128,9 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return self.ports_per_node * self.bits_per_second_per_wavelength
 
     @property
-    def plane_count(self) -> int:
-        """One: all rings are reconfigured as a whole."""
-        return 1
-
-    @property
     def circuit_columns(self) -> tuple[str, ...]:
         """Wavelengths and direction."""
         return ("wavelengths", "direction")
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     def line(self, nodes: IntArray, axis: int) -> IntArray:
         """Return the row (axis 0) or the column (axis 1) of each node.
@@ -191,10 +182,6 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             first += (self.rows, self.cols)[which] * size
         return Usage(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
 
-    def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for everything."""
-        return np.ones(len(resources), dtype=np.int64)
-
     def resource_rule(self, resource: int) -> str:
         """Return ``lasers``, ``photodiodes`` or ``spans``."""
         which, _, within = self._place(resource)
@@ -204,12 +191,6 @@ class Ring2d(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         """Return the resource in words; nodes are places on their ring."""
         which, line, within = self._place(resource)
         return f"{self.rings[which].resource_name(within)} of {_AXES[which]} {line}"
-
-    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
-        """Return the rate of each circuit: its wavelengths times the rate of one."""
-        return (
-            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
-        )
 
     # -- rings -----------------------------------------------------------------
 

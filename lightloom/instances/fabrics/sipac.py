@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import CircuitFault, FabricTable, Usage
+from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import (
+    WavelengthFabricRecord,
+    wavelength_faults,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +25,7 @@ _MOST_NODES = 2**20
 _NOT_ONE_SWITCH = -1
 
 
-class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
     """SiPAC(r, l): L = l + 1 levels of optical switches, r compute units on each.
 
     A node's number in base r has L digits, the digit of level 0 being the last. The r
@@ -38,7 +41,7 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     All switches are tuned together, as one plane.
 
-    Attributes
+    Parameters
     ----------
     radix
         Ports of a switch, r.
@@ -79,6 +82,7 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     dark_while_reconfiguring: Literal["plane", "changed-circuits"] = "plane"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.node_count > _MOST_NODES:
             what = "too many nodes"
             allowed = f"radix ** (level + 1) <= {_MOST_NODES}"
@@ -130,11 +134,6 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return self.lasers_per_node * self.bits_per_second_per_wavelength
 
     @property
-    def plane_count(self) -> int:
-        """One: all switches are tuned together."""
-        return 1
-
-    @property
     def ports_per_node(self) -> int:
         """Most nodes that a node can send to, and hear, at a time: all one hop away."""
         return self.levels * (self.radix - 1)
@@ -144,11 +143,6 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         """Wavelengths, and where rings can be tuned so that buses share one."""
         tunable = self.switching == "tunable"
         return ("wavelengths", "multicast") if tunable else ("wavelengths",)
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     # -- switches ------------------------------------------------------------
 
@@ -202,28 +196,15 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         """Yield circuits that no switch, ring or laser could make."""
         wavelengths = circuits.lists("wavelengths")
         src, dst = circuits.src, circuits.dst
-        for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
-            yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
-        outside = (wavelengths.values < 0) | (wavelengths.values >= self.wavelengths)
-        for row in np.unique(wavelengths.row_of_value[outside]).tolist():
-            message = (
-                f"wavelengths {wavelengths[row].tolist()}, allowed 0 to"
-                f" {self.wavelengths - 1}"
-            )
-            yield CircuitFault("wavelength-range", row, message)
-        order = np.lexsort((wavelengths.values, wavelengths.row_of_value))
-        rows, values = wavelengths.row_of_value[order], wavelengths.values[order]
-        same = (rows[1:] == rows[:-1]) & (values[1:] == values[:-1])
-        for row in np.unique(rows[1:][same]).tolist():
-            message = f"wavelengths {wavelengths[row].tolist()} repeat"
-            yield CircuitFault("wavelength-range", row, message)
+        yield from wavelength_faults(wavelengths, self.wavelengths)
         level = self.level_of(src, dst)
         for row in np.flatnonzero(level == _NOT_ONE_SWITCH).tolist():
             message = "the nodes differ in several digits: no switch has both"
             yield CircuitFault("one-switch", row, message)
         if self.switching == "fixed":
             lit = wavelengths.row_of_value
-            known = ~outside & (level[lit] != _NOT_ONE_SWITCH)
+            known = (wavelengths.values >= 0) & (wavelengths.values < self.wavelengths)
+            known &= level[lit] != _NOT_ONE_SWITCH
             lit, colour = lit[known], wavelengths.values[known]
             bus = self.output_bus(self.port(src[lit], level[lit]), colour)
             astray = bus != self.port(dst[lit], level[lit])
@@ -258,10 +239,6 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         resource = np.concatenate([laser[feeding], photodiode])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for everything."""
-        return np.ones(len(resources), dtype=np.int64)
-
     def resource_rule(self, resource: int) -> str:
         """Return ``lasers`` or ``photodiodes``."""
         ends = self.node_count * self.lasers_per_node
@@ -274,12 +251,6 @@ class Sipac(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         level, wavelength = divmod(port, self.wavelengths)
         name = self.resource_rule(resource)[:-1]
         return f"{name} {wavelength} of node {node} at level {level}"
-
-    def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
-        """Return the rate of each circuit: its wavelengths times the rate of one."""
-        return (
-            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
-        )
 
 
 FABRIC = FabricKind("sipac", Sipac)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -19,7 +19,7 @@ _MOST_BITS_PER_S = 9 * 10**18
 _TIERS = ("NVLink", "network port", "leaf")
 
 
-class SuperPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SuperPod(FabricRecord, frozen=True, kw_only=True):
     """GPUs in servers with NVSwitch; each GPU has a network port of its own too.
 
     GPU g of server s is node ``s * gpus_per_server + g``. Inside a server GPUs talk at
@@ -29,7 +29,7 @@ class SuperPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     switches, on which packets spread evenly (ECMP at its best), so that the links from
     a leaf to the spines count as one trunk each way.
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of GPUs; the last server and unit may be partly filled.
@@ -59,6 +59,7 @@ class SuperPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     switch_latency_ps: Annotated[int, Meta(ge=0, le=10**9)] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         least = min(self.network_bits_per_s, self.leaf_bits_per_s)
         if not (least >= 1 and self.leaf_bits_per_s <= _MOST_BITS_PER_S):
             what = "a network port or a trunk is too slow or too fast"
@@ -97,11 +98,6 @@ class SuperPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         one_server = self.nodes <= self.gpus_per_server
         one_leaf = self.gpus_per_server == 1 and self.nodes <= self.servers_per_unit
         return self.switch_latency_ps * (1 if one_server or one_leaf else 3)
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     def leaf(self, node: IntArray) -> IntArray:
         """Return the leaf switch of nodes: unit by unit, a leaf for each rail."""

@@ -6,13 +6,13 @@ import functools
 from math import gcd
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_NODES = 2**16
 
 
-class TopoOpt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TopoOpt(FabricRecord, frozen=True, kw_only=True):
     """A static topology of directed rings, each through all nodes.
 
     Ring j joins node i to node i + p_j; it visits every node because its stride p_j has
@@ -29,7 +29,7 @@ class TopoOpt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     before a job starts and stay; packets take the fewest links, forwarded by the nodes
     on their way.
 
-    Attributes
+    Parameters
     ----------
     nodes
         Number of nodes.
@@ -52,6 +52,7 @@ class TopoOpt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     hop_latency_ps: Annotated[int, Meta(ge=0, le=10**9)] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         rings = len(_coprime(self.nodes))
         if self.degree > rings:
             what = f"{self.nodes} nodes have {rings} different rings of equal strides"
@@ -64,11 +65,6 @@ class TopoOpt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             allowed = f"at least {self.degree}, one for each ring"
             found = self.bits_per_second_per_node
             raise InputError(what, where=where, found=found, allowed=allowed)
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.nodes
 
     @property
     def bits_per_second_per_link(self) -> int:
@@ -90,11 +86,6 @@ class TopoOpt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         """What every step pays for the longest way, beside alpha."""
         _, hops = _last_strides(self.nodes, self.strides)
         return self.hop_latency_ps * int(hops.max())
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     def link_usage(self, src: IntArray, dst: IntArray) -> Usage:
         """Return the links on a shortest way of each row.

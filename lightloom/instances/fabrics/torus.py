@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import FabricTable, Usage
+from lightloom.core.fabric import Usage
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -20,7 +20,7 @@ _MOST_NODES = 2**20
 _WAYS = ("+", "-")
 
 
-class Torus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Torus(FabricRecord, frozen=True, kw_only=True):
     """A grid that closes on itself; every node forwards what is not its own.
 
     Node (layer, row, col) is number ``(layer * rows + row) * cols + col``. In each
@@ -30,7 +30,7 @@ class Torus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     both ways are equal, they take the one of rising numbers from nodes whose number in
     that dimension is even, the other from the rest, so that both are used alike.
 
-    Attributes
+    Parameters
     ----------
     rows, cols, layers
         Sizes; a torus of one layer has two dimensions.
@@ -52,6 +52,7 @@ class Torus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     hop_latency_ps: Annotated[int, Meta(ge=0, le=10**9)] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.node_count > _MOST_NODES:
             what, allowed = "too many nodes", f"layers * rows * cols <= {_MOST_NODES}"
             found = self.node_count
@@ -91,11 +92,6 @@ class Torus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def latency_ps(self) -> int:
         """What every step pays for the longest way, beside alpha."""
         return self.hop_latency_ps * sum(size // 2 for size in self.sizes)
-
-    def table(self) -> FabricTable:
-        """Return the fabric as its instance table."""
-        table: FabricTable = msgspec.to_builtins(self)
-        return table
 
     def link_usage(self, src: IntArray, dst: IntArray) -> Usage:
         """Return the links on the way of each row, in O(links on all ways)."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError
-from lightloom.formats.record_conversion import convert
+from lightloom.core.record_conversion import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lightloom.core.errors import InputError
+from lightloom.core.record_conversion import convert
 from lightloom.core.task import Collective
-from lightloom.formats.record_conversion import convert
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule

@@ -32,7 +32,10 @@ def nonsense(instance: Instance, choice: int) -> tuple[str, Instance]:
         ways = _of_demand(task, instance.fabric.node_count)
     what, fields = ways[choice % len(ways)]
     odd = msgspec.structs.replace(task, **fields)
-    return what, replace(instance, task=odd, requests=None)
+    spoilt = replace(instance, requests=None)
+    # The constructor would refuse it, and the synthesiser is to be asked.
+    object.__setattr__(spoilt, "task", odd)
+    return what, spoilt
 
 
 def _of_collective(

@@ -142,7 +142,7 @@ def instances(
         drawn = drawn.filter(_has_pairs)
     fabric = draw(drawn)
     return Instance(
-        "drawn", fabric, draw(tasks(fabric, names, chunks_chosen=chunks_chosen))
+        fabric, draw(tasks(fabric, names, chunks_chosen=chunks_chosen)), "drawn"
     )
 
 

@@ -162,4 +162,4 @@ def test_a_demand_is_no_question() -> None:
     """Demands have no chunks."""
     task = Demand((0,), (1,), (8,))
     with pytest.raises(InputError, match="chunks of a collective"):
-        fewest_rounds(Instance("d", Lightpath(rows=1, cols=2), task))
+        fewest_rounds(Instance(Lightpath(rows=1, cols=2), task, "d"))

@@ -37,7 +37,7 @@ def solved(
     """Return few rounds of a collective, after checks that hold for all."""
     nodes = tuple(range(fabric.node_count)) if nodes is None else nodes
     task = Collective(op, nodes, 24 * len(nodes), chunks, root)
-    found = few_rounds(Instance("test", fabric, task), tries=tries, method=method)
+    found = few_rounds(Instance(fabric, task, "test"), tries=tries, method=method)
     schedule = found.schedule()
     verdict = verify(schedule)
     assert verdict.valid, verdict.violations[:3]
@@ -204,17 +204,17 @@ def test_bad_questions() -> None:
     """Other fabrics, other tasks, dark tiles and cut-off tiles are refused."""
     task = Collective("all-gather", (0, 1), 8)
     with pytest.raises(InputError, match="light paths"):
-        few_rounds(Instance("test", IdealSwitch(nodes=2), task))
+        few_rounds(Instance(IdealSwitch(nodes=2), task, "test"))
     fabric = Lightpath(rows=1, cols=2)
     with pytest.raises(InputError, match="collective"):
-        few_rounds(Instance("test", fabric, Demand((0,), (1,), (8,))))
+        few_rounds(Instance(fabric, Demand((0,), (1,), (8,)), "test"))
     with pytest.raises(InputError, match="method"):
-        few_rounds(Instance("test", fabric, task), method="magic")
+        few_rounds(Instance(fabric, task, "test"), method="magic")
     with pytest.raises(InfeasibleError, match="lasers"):
-        few_rounds(Instance("test", Lightpath(rows=1, cols=2, lasers=0), task))
+        few_rounds(Instance(Lightpath(rows=1, cols=2, lasers=0), task, "test"))
     cut = Lightpath(rows=1, cols=2, wafer_cols=1, fibers=0)
     with pytest.raises(InfeasibleError, match="no route from 0 to 1"):
-        few_rounds(Instance("test", cut, task))
+        few_rounds(Instance(cut, task, "test"))
 
 
 @pytest.mark.parametrize("op", OPS)

@@ -182,7 +182,7 @@ def test_auto_takes_the_fastest_way() -> None:
     nodes = tuple(range(fabric.node_count))
     for size, best in ((1, "exchange"), (2**24, "steps")):
         task = Collective("all-reduce", nodes, size)
-        instance = Instance("test", fabric, task)
+        instance = Instance(fabric, task, "test")
         found = synthesise(instance).incumbent
         assert found is not None
         assert found.schedule.algorithm.parameters == {"strategy": best}
@@ -206,7 +206,7 @@ def test_unknown_algorithms_are_refused(
 ) -> None:
     """What there is not is named, with what there is."""
     fabric = network((2, 2, 4))
-    instance = Instance("test", fabric, Collective("all-reduce", (0, 8), 64))
+    instance = Instance(fabric, Collective("all-reduce", (0, 8), 64), "test")
     with pytest.raises(InputError, match=says):
         synthesise(instance, algorithm, parameters)
 
@@ -217,7 +217,7 @@ def test_direct_takes_over_for_large_buffers() -> None:
     nodes = tuple(range(fabric.node_count))
     for size, best in ((128 * 128, "steps"), (2**24, "direct")):
         task = Collective("all-to-all", nodes, size)
-        found = synthesise(Instance("test", fabric, task)).incumbent
+        found = synthesise(Instance(fabric, task, "test")).incumbent
         assert found is not None
         assert found.schedule.algorithm.parameters == {"strategy": best}
         direct = next(c for c in found.compared if c.parameters["strategy"] == "direct")

@@ -1,0 +1,95 @@
+"""What the records of fabrics share: a table, checks, wavelengths used once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+import numpy as np
+
+from lightloom.core.fabric import CircuitFault
+from lightloom.core.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray, Ragged
+    from lightloom.core.fabric import FabricTable
+
+
+class _WithNodes(Protocol):
+    @property
+    def nodes(self) -> int: ...
+
+
+class _WithWavelengths(Protocol):
+    @property
+    def bits_per_second_per_wavelength(self) -> int: ...
+
+
+class FabricRecord(Record, frozen=True):
+    """A fabric as a record: its fields are the keys of ``[fabric]``, ``kind`` first."""
+
+    @property
+    def node_count(self: _WithNodes) -> int:
+        """Number of nodes."""
+        return self.nodes
+
+    def table(self) -> FabricTable:
+        """Return the fabric as its instance table."""
+        table: FabricTable = msgspec.to_builtins(self)
+        return table
+
+
+class CircuitFabricRecord(FabricRecord, frozen=True):
+    """A fabric of circuits: one plane, and one of each resource, unless it says so."""
+
+    @property
+    def plane_count(self) -> int:
+        """One: the fabric is reconfigured as a whole."""
+        return 1
+
+    def capacity(self, resources: IntArray) -> IntArray:
+        """Return one for everything."""
+        return np.ones(len(resources), dtype=np.int64)
+
+
+class WavelengthFabricRecord(CircuitFabricRecord, frozen=True):
+    """A fabric whose circuits are made of wavelengths of equal rate."""
+
+    def circuit_bits_per_s(self: _WithWavelengths, circuits: Circuits) -> IntArray:
+        """Return the rate of each circuit: its wavelengths times the rate of one."""
+        return (
+            circuits.lists("wavelengths").lengths * self.bits_per_second_per_wavelength
+        )
+
+
+def wavelength_faults(wavelengths: Ragged, count: int) -> Iterator[CircuitFault]:
+    """Yield circuits without wavelengths, with one out of range, or with one twice.
+
+    Parameters
+    ----------
+    wavelengths
+        Of each circuit.
+    count
+        How many wavelengths there are, numbered from 0.
+    """
+    for row in np.flatnonzero(wavelengths.lengths == 0).tolist():
+        yield CircuitFault("wavelength-range", row, "the circuit has no wavelength")
+    outside = (wavelengths.values < 0) | (wavelengths.values >= count)
+    for row in np.unique(wavelengths.row_of_value[outside]).tolist():
+        message = f"wavelengths {wavelengths[row].tolist()}, allowed 0 to {count - 1}"
+        yield CircuitFault("wavelength-range", row, message)
+    for row in rows_with_repeats(wavelengths):
+        message = f"wavelengths {wavelengths[row].tolist()} repeat"
+        yield CircuitFault("wavelength-range", row, message)
+
+
+def rows_with_repeats(lists: Ragged) -> list[int]:
+    """Return the rows whose list has a value twice, sorted."""
+    order = np.lexsort((lists.values, lists.row_of_value))
+    rows, values = lists.row_of_value[order], lists.values[order]
+    same = (rows[1:] == rows[:-1]) & (values[1:] == values[:-1])
+    repeated: list[int] = np.unique(rows[1:][same]).tolist()
+    return repeated
