@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.completion import instance_names, problem_names
 from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import answer_text
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
     + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Bounds are on"
     " the completion time or, with --problem, on the objective of that problem.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option(
-    "--problem", metavar="NAME", help="rounds, routing, ocs, ring, placement."
+    "--problem",
+    shell_complete=problem_names,
+    metavar="NAME",
+    help="rounds, routing, ocs, ring, placement.",
 )
 @click.option(
     "--seed",

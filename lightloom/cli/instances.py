@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.completion import instance_names
 from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.core.errors import InputError, nearest
@@ -68,7 +69,7 @@ def command(
 
 
 @command.command("show", short_help=_SHOW, help=_SHOW + _NAMED)
-@click.argument("name")
+@click.argument("name", shell_complete=instance_names)
 def show(name: str) -> None:
     """Print one instance, named or in a file."""
     from lightloom.instances.catalogue import load_instance

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from lightloom.cli.console import end_line, say, silence_stdout
 from lightloom.cli.failure import PIPE_CLOSED, describe
@@ -73,6 +74,17 @@ class LazyGroup(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return commands to complete, without importing any of them."""
+        commands = [
+            CompletionItem(name, help=summary)
+            for name, summary in self.summaries.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a reader that went away ends it quietly."""

@@ -28,6 +28,7 @@ SUMMARIES = {
     "bench": "Benchmark solvers and algorithms: run suites, report, compare.",
     "demo": "All-reduce on 256 GPUs: synthesise, verify, replay, compare.",
     "schema": "Print the JSON Schema of the schedule file.",
+    "help": "Print the help of a command.",
 }
 
 lightloom = LazyGroup(
@@ -45,7 +46,7 @@ lightloom = LazyGroup(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
     no_args_is_help=True,
 )
-click.version_option(__version__, prog_name="lightloom")(lightloom)
+click.version_option(__version__, "-V", "--version", prog_name="lightloom")(lightloom)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from lightloom.cli.completion import instance_names, problem_names
 from lightloom.cli.console import write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
@@ -17,9 +18,10 @@ from lightloom.cli.progress import progress
     help=SUMMARIES["model"]
     + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option(
     "--problem",
+    shell_complete=problem_names,
     help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
     " are of, where there is just one.",
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lightloom.cli.completion import instance_names
 from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
@@ -49,7 +50,7 @@ def command() -> None:
     " the time slots. Takes closed forms for that node alone, at any size."
     "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option("--node", required=True, metavar="G,J,L", help="Group, rack, number.")
 @click.option("--op", "name", help=_OPERATION)
 @click.option("--strategy", help=_STRATEGY)
@@ -79,7 +80,7 @@ def nic(
     "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; its size of"
     " buffer does not matter here. Ranks are numbered by the information map.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option("--op", "name", help=_OPERATION)
 @click.option(
     "--samples",

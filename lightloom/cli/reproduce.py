@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from lightloom.cli.completion import figure_names
 from lightloom.cli.console import say, write_table, write_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import output_folder
@@ -19,7 +20,7 @@ from lightloom.cli.progress import progress
     " synthesised, verified and replayed; nothing is tuned to the paper. Leaves"
     " data.csv, comparison.csv, NAME.png and NAME.svg.",
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=figure_names)
 @click.option(
     "--out",
     metavar="DIR",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.completion import instance_names, problem_names, solver_names
 from lightloom.cli.console import write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.failure import INTERRUPTED, NO_ANSWER
@@ -34,14 +35,16 @@ if TYPE_CHECKING:
     " not; 3 without one; 4 if there is none. Ctrl-C ends a solver's search and keeps"
     " what it found; exit code 130 if that is nothing.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option(
     "--problem",
+    shell_complete=problem_names,
     help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
     " are of, where there is just one.",
 )
 @click.option(
     "--solver",
+    shell_complete=solver_names,
     help="`lightloom`, our own algorithm, or one of `lightloom solvers`. Default:"
     " lightloom where it has one and nothing is asked of a solver, else highs.",
 )

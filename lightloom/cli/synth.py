@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.completion import algorithm_names, instance_names
 from lightloom.cli.console import say_table, write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import counted
@@ -33,9 +34,10 @@ _SHOWN = 12
     + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Same"
     " arguments, same bytes. Nothing is written that does not verify.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option(
     "--algorithm",
+    shell_complete=algorithm_names,
     default="auto",
     show_default=True,
     help="One of `lightloom algorithms`, or auto to compare all that fit.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lightloom.cli.completion import instance_names
 from lightloom.cli.console import say, write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import counted
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     " the model among k devices, in l replicas, is cut, placed and estimated; those of"
     " the best estimates are replayed.",
 )
-@click.argument("instance")
+@click.argument("instance", shell_complete=instance_names)
 @click.option("--model-parallel", type=int, metavar="K", help="Devices of a replica.")
 @click.option("--replicas", type=int, metavar="L", help="Replicas of the model.")
 @click.option("--batch", type=int, metavar="B", help="Samples of an iteration.")

@@ -160,8 +160,7 @@ class Catalogue(Generic[EntryT]):
 
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group=self._group):
-            known = found.get(point.name)
-            if point.name in self._own or known not in (None, point):
+            if point.name in self._own or point.name in found:
                 raise InputError(
                     f"a second {self.noun} of this name",
                     where=_place(point),

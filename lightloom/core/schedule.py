@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lightloom.core.certificate import COMPLETION_TIME
+from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lightloom.core.certificate import Certificate
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
@@ -135,8 +138,8 @@ class Footer:
         return next(own, None)
 
 
-@dataclass(frozen=True, eq=False)
-class Schedule:
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule(Summarised):
     """When which circuit carries which data, for a fabric and a task.
 
     Attributes
@@ -165,6 +168,23 @@ class Schedule:
     footer: Footer | None = None
     written_by: str = ""
 
+    def facts(self) -> Mapping[str, object]:
+        """Return what it is for, who made it, and how large it is."""
+        task = self.task
+        time_ps = None if self.footer is None else self.footer.completion_time_ps
+        return {
+            "fabric": self.fabric.get("kind"),
+            "task": task.op if isinstance(task, Collective) else "demand",
+            "bytes": task.buffer_bytes
+            if isinstance(task, Collective)
+            else sum(task.bytes),
+            "algorithm": self.algorithm.name,
+            "steps": self.step_count,
+            "circuits": self.circuit_count,
+            "transfers": self.transfer_count,
+            "completion_time_ps": time_ps,
+        }
+
     @property
     def step_count(self) -> int:
         """Number of steps."""
@@ -192,7 +212,7 @@ class Schedule:
         return size.astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SealedSchedule(Schedule):
     """A schedule with its footer: what files hold, and what is judged.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
@@ -25,7 +25,9 @@ from lightloom.instances.sipac_clusters import cluster_sizes, clusters
 from lightloom.instances.workloads import MODELS, default_training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from lightloom.core.training import Training
 
 _GRIDS = {
     "4": (2, 2),
@@ -78,23 +80,45 @@ def fabrics() -> dict[str, AnyFabric]:
 
 def named_instances() -> Iterator[Instance]:
     """Yield every named instance, fabric by fabric, task by task."""
-    yield from _collective_instances()
-    yield from _demand_instances()
-    yield from _computation_instances()
+    for name, entry in _entries().items():
+        yield entry.instance(name)
 
 
-def _collective_instances() -> Iterator[Instance]:
-    """Yield collectives; a size that an operation cannot cut in blocks is left out."""
+def instance_names() -> tuple[str, ...]:
+    """Return the names of all named instances, of which none is built."""
+    return tuple(_entries())
+
+
+class _Entry(NamedTuple):
+    """A named instance before it is built."""
+
+    fabric: AnyFabric
+    task: Callable[[], Collective | Demand | Training]
+
+    def instance(self, name: str) -> Instance:
+        return Instance(self.fabric, self.task(), name)
+
+
+@functools.cache
+def _entries() -> dict[str, _Entry]:
+    """Return what every named instance is made of, by name; some milliseconds."""
+    return {**_collectives(), **_demands(), **_computations()}
+
+
+def _collectives() -> dict[str, _Entry]:
+    """Return collectives; a size that an operation cannot cut in blocks is left out."""
+    found: dict[str, _Entry] = {}
     for fabric_name, fabric in fabrics().items():
-        nodes = tuple(range(fabric.node_count))
+        count = fabric.node_count
         for op in COLLECTIVES.values():
+            if op.chunks_per_rank and count > _MOST_IN_ALL_TO_ALL:
+                continue
             for size_name, size_bytes in _SIZES.items():
-                if op.uses_blocks and size_bytes % fabric.node_count:
+                if op.uses_blocks and size_bytes % count:
                     continue
-                if op.chunks_per_rank and fabric.node_count > _MOST_IN_ALL_TO_ALL:
-                    continue
-                task = Collective(op.name, nodes, size_bytes)
-                yield Instance(fabric, task, f"{fabric_name}/{op.name}-{size_name}")
+                task = functools.partial(Collective, op.name, (), size_bytes)
+                found[f"{fabric_name}/{op.name}-{size_name}"] = _Entry(fabric, task)
+    return found
 
 
 def demand_fabrics() -> dict[str, AnyFabric]:
@@ -108,13 +132,14 @@ def demand_fabrics() -> dict[str, AnyFabric]:
     }
 
 
-def _demand_instances() -> Iterator[Instance]:
-    """Yield demands whose pairs ask for different amounts, a whole number of MB each.
+def _demands() -> dict[str, _Entry]:
+    """Return demands whose pairs ask for different amounts, a whole number of MB each.
 
     In ``neighbours`` a node sends to the next one round, and a quarter as much to the
     one after that; in ``groups`` blocks of four exchange, nearer ones more. On SiPAC
     the traffic of ``hybrid-parallel`` training, 100 MB a node and collective.
     """
+    found: dict[str, _Entry] = {}
     for fabric_name, fabric in demand_fabrics().items():
         nodes = range(fabric.node_count)
         near = [(node, step) for node in nodes for step in (1, 2)]
@@ -132,23 +157,26 @@ def _demand_instances() -> Iterator[Instance]:
         }
         for pattern, rows in patterns.items():
             most = max(size for _, _, size in rows) // 10**6
-            task = Demand.from_rows(rows)
-            yield Instance(fabric, task, f"{fabric_name}/{pattern}-{most}MB")
+            task = functools.partial(Demand.from_rows, rows)
+            found[f"{fabric_name}/{pattern}-{most}MB"] = _Entry(fabric, task)
     for count in cluster_sizes():
         cluster = clusters(count)["sipac"]
         assert isinstance(cluster, Sipac)
-        task = hybrid_parallel(cluster, 100 * 10**6)
-        yield Instance(cluster, task, f"sipac-{count}/hybrid-parallel-100MB")
+        made = functools.partial(hybrid_parallel, cluster, 100 * 10**6)
+        found[f"sipac-{count}/hybrid-parallel-100MB"] = _Entry(cluster, made)
+    return found
 
 
-def _computation_instances() -> Iterator[Instance]:
-    """Yield models to train on fabrics of each kind, each at its own batch."""
-    for fabric_name in _TRAINED_ON:
-        fabric = {**fabrics(), **demand_fabrics()}[fabric_name]
-        for model in MODELS.values():
-            task = default_training(model)
-            name = f"{fabric_name}/{model.name}-batch{task.batch_size}"
-            yield Instance(fabric, task, name)
+def _computations() -> dict[str, _Entry]:
+    """Return models to train on fabrics of each kind, each at its own batch."""
+    known = {**fabrics(), **demand_fabrics()}
+    return {
+        f"{fabric_name}/{model.name}-batch{model.batch_size}": _Entry(
+            known[fabric_name], functools.partial(default_training, model)
+        )
+        for fabric_name in _TRAINED_ON
+        for model in MODELS.values()
+    }
 
 
 def load_instance(name: str) -> Instance:
@@ -161,7 +189,7 @@ def load_instance(name: str) -> Instance:
     """
     if name.endswith(".toml") or Path(name).is_file():
         return read_instance(Path(name))
-    known = _by_name()
+    known = _entries()
     if name not in known:
         raise InputError(
             "unknown instance",
@@ -169,10 +197,4 @@ def load_instance(name: str) -> Instance:
             allowed="a name that `lightloom instances` lists, or a .toml file",
             fix=nearest(name, known),
         )
-    return known[name]
-
-
-@functools.cache
-def _by_name() -> dict[str, Instance]:
-    """Return every named instance; they are frozen, and loaded one after another."""
-    return {instance.name: instance for instance in named_instances()}
+    return known[name].instance(name)

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from lightloom.core.errors import InputError
+from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective, Demand, Workload
 from lightloom.core.training import Training
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.demand_rows import check_demand_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lightloom.core.fabric import CircuitFabric, PacketFabric
     from lightloom.core.task import Task
 
 AnyFabric: TypeAlias = "CircuitFabric | PacketFabric"
 
 
-@dataclass(frozen=True)
-class Instance:
+@dataclass(frozen=True, repr=False)
+class Instance(Summarised):
     """A question lightloom can answer.
 
     Parameters
@@ -73,6 +76,16 @@ class Instance:
         elif isinstance(task, Demand):
             where = f"{self.name}: demand"
             check_demand_rows(task.src, task.dst, task.bytes, count, where)
+
+    def facts(self) -> Mapping[str, object]:
+        """Return its name, its fabric, and what is asked."""
+        [(kind, table)] = task_table(self.task).items()
+        return {
+            "name": self.name,
+            "fabric": self.fabric.kind,
+            "nodes": self.fabric.node_count,
+            "task": table.get("op") if kind == "collective" else kind,
+        }
 
     @property
     def communication(self) -> Task:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightloom.core.summary import Summarised
+from lightloom.core.units import format_ps
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lightloom.core.columns import IntArray
 
 
@@ -136,8 +141,8 @@ class Utilisation:
     possible: int
 
 
-@dataclass(frozen=True, eq=False)
-class Timeline:
+@dataclass(frozen=True, eq=False, repr=False)
+class Timeline(Summarised):
     """When everything in a schedule happens, in picoseconds from its start.
 
     Attributes
@@ -173,3 +178,16 @@ class Timeline:
     nodes: NodeTimes
     utilisation: Utilisation
     every_round_charged_ps: int
+
+    def facts(self) -> Mapping[str, object]:
+        """Return how long it takes, and of how many steps it is."""
+        used = self.utilisation
+        return {
+            "completion_time_ps": self.completion_time_ps,
+            "time": format_ps(self.completion_time_ps),
+            "steps": len(self.steps),
+            "reconfigurations": len(self.reconfigurations),
+            "utilisation": f"{used.moved / used.possible:.1%}"
+            if used.possible
+            else None,
+        }

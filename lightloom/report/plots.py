@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import isclose
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from lightloom.core.errors import InputError
 from lightloom.formats.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LineStyle: TypeAlias = Literal["-", "--", ":", ""]
-Kind: TypeAlias = Literal["lines", "bars", "dots", "stack", "matrix"]
+Kind: TypeAlias = Literal["lines", "bars", "dots", "stack", "matrix", "spans"]
 
 COLOURS = (
     "#0072B2",
@@ -37,6 +38,13 @@ COLOURS = (
 )
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
+FILE_KINDS = (".pdf", ".png", ".svg")
+"""What a picture can be saved as."""
+_UNDATED: dict[str, dict[str, None]] = {
+    ".pdf": {"CreationDate": None},
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+}
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _MARK_DASHES = (":", "-.", (0, (6, 3)))
 """Of horizontal marks, which the legend tells apart."""
@@ -77,6 +85,8 @@ class Series:
         Index into `COLOURS`; by default the place among the series.
     markers
         Whether the points of a line are marked; those of a staircase are not.
+    ends
+        Of spans: where each ends that begins at `x` on row `y`.
     """
 
     label: str
@@ -85,6 +95,7 @@ class Series:
     style: LineStyle = "-"
     colour: int | None = None
     markers: bool = True
+    ends: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -108,8 +119,9 @@ class Panel:
         What is drawn.
     kind
         ``lines``; ``bars`` in groups; ``dots`` in groups; ``stack``: one bar a group,
-        series on top of one another, the total above unless all are alike; or
-        ``matrix``: a row for each series, the darker the larger, zeros white.
+        series on top of one another, the total above unless all are alike;
+        ``matrix``: a row for each series, the darker the larger, zeros white; or
+        ``spans``: bars along the x axis, each on its row.
     x_log, y_log
         Base of a logarithmic axis, or ``None`` for a linear one. Bars have none: the
         length of a bar says nothing where the axis has no zero.
@@ -163,14 +175,47 @@ def save_plot(
     paths = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
     with mpl.rc_context(_RC):
         figure = draw(panels, title=title)
-        for path, metadata in zip(
-            paths, ({"Software": None}, {"Date": None}), strict=True
-        ):
-            drawn = io.BytesIO()
-            figure.savefig(drawn, format=path.suffix[1:], dpi=150, metadata=metadata)
-            with atomic_write(path) as file:
-                file.write(drawn.getvalue())
+        for path in paths:
+            _save(figure, path)
     return paths
+
+
+def save_panels(panels: Sequence[Panel], path: Path, *, title: str = "") -> Path:
+    """Draw panels side by side into one file, and return its path.
+
+    Parameters
+    ----------
+    panels
+        From left to right.
+    path
+        Its suffix says the kind of file.
+    title
+        Above all panels.
+
+    Raises
+    ------
+    InputError
+        If the suffix is none of `FILE_KINDS`, or the file cannot be written.
+    """
+    import matplotlib as mpl
+
+    if path.suffix not in FILE_KINDS:
+        allowed = ", ".join(FILE_KINDS)
+        what = "unknown kind of picture"
+        raise InputError(what, where=str(path), found=path.suffix, allowed=allowed)
+    with mpl.rc_context(_RC):
+        _save(draw(panels, title=title), path)
+    return path
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Write a figure at once or not at all, without a date."""
+    drawn = io.BytesIO()
+    figure.savefig(
+        drawn, format=path.suffix[1:], dpi=150, metadata=_UNDATED[path.suffix]
+    )
+    with atomic_write(path) as file:
+        file.write(drawn.getvalue())
 
 
 def draw(panels: Sequence[Panel], *, title: str = "") -> Figure:
@@ -200,6 +245,7 @@ def draw(panels: Sequence[Panel], *, title: str = "") -> Figure:
             "dots": _draw_dots,
             "stack": _draw_stack,
             "matrix": _draw_matrix,
+            "spans": _draw_spans,
         }[panel.kind](pair, panel)
         _dress(pair, panel)
         for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
@@ -217,6 +263,8 @@ def draw(panels: Sequence[Panel], *, title: str = "") -> Figure:
 
 def _panel_inches(panel: Panel) -> float:
     """Return the width of a panel: room for the names below its bars."""
+    if panel.kind == "spans":
+        return 5.2
     if panel.kind in ("lines", "matrix") or not panel.series:
         return 3.8
     return 0.6 + 1.05 * len(panel.series[0].x)
@@ -313,6 +361,30 @@ def _draw_stack(axes: Axes, panel: Panel) -> None:
     axes.grid(visible=False, axis="x")
 
 
+def _draw_spans(axes: Axes, panel: Panel) -> None:
+    import numpy as np
+
+    rows = sorted({row for series in panel.series for row in series.y})
+    for place, series in enumerate(panel.series):
+        colour = place if series.colour is None else series.colour
+        start = np.asarray(series.x, dtype=float)
+        axes.barh(
+            series.y,
+            np.asarray(series.ends) - start,
+            0.8,
+            left=start,
+            label=series.label,
+            color=COLOURS[colour % len(COLOURS)],
+            edgecolor="white",
+            linewidth=0.4,
+        )
+    if rows:
+        axes.set_ylim(rows[0] - 1, rows[-1] + 1)
+    if len(rows) <= _DENSE:
+        axes.set_yticks(rows, [f"{row:g}" for row in rows])
+    axes.grid(visible=False, axis="y")
+
+
 def _draw_matrix(axes: Axes, panel: Panel) -> None:
     import numpy as np
 
@@ -345,6 +417,8 @@ def _dress(axes: Axes, panel: Panel) -> None:
         _plain_numbers(axes)
     elif panel.kind == "matrix":
         axes.set_aspect("equal")
+    elif panel.kind == "spans":
+        axes.set_xlim(left=0)
     elif panel.series and min(min(series.y) for series in panel.series) >= 0:
         axes.set_ylim(bottom=0)
     if panel.x_ticks is not None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Outcome, Reason
+from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective
+from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, Search
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Synthesis", "synthesise"]
 
 
-@dataclass(frozen=True, eq=False)
-class Synthesis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Synthesis(Summarised):
     """A schedule, and what it was compared with.
 
     Attributes
@@ -42,6 +44,18 @@ class Synthesis:
 
     schedule: SealedSchedule
     compared: tuple[Candidate, ...]
+
+    def facts(self) -> Mapping[str, object]:
+        """Return what was made, how long it takes, and what is proven of it."""
+        proven = self.certificate
+        return {
+            "algorithm": self.schedule.algorithm.name,
+            "completion_time_ps": self.completion_time_ps,
+            "time": format_ps(self.completion_time_ps),
+            "bound_ps": None if proven is None else proven.bound,
+            "steps": self.schedule.footer.steps,
+            "compared": len(self.compared),
+        }
 
     @property
     def completion_time_ps(self) -> int:

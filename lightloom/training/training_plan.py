@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lightloom.core.summary import Summarised
 from lightloom.core.units import PS_PER_S
 from lightloom.synth.demand_subsets import most_partners
 
@@ -94,8 +95,8 @@ class Tried:
     why: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingPlan(Summarised):
     """The best strategy found, and its iteration.
 
     Attributes
@@ -121,6 +122,17 @@ class TrainingPlan:
     demand: Demand
     iterations: int | None
     tried: tuple[Tried, ...] = ()
+
+    def facts(self) -> Mapping[str, object]:
+        """Return how the training is shared out, and how long an iteration takes."""
+        return {
+            "replicas": self.strategy.replicas,
+            "model_parallel": self.strategy.model_parallel,
+            "batch_size": self.strategy.batch_size,
+            "iteration_ps": self.iteration_ps,
+            "samples_per_s": f"{float(self.samples_per_s):,.0f}",
+            "communication": f"{float(self.communication_share):.1%}",
+        }
 
     @property
     def iteration_ps(self) -> int:

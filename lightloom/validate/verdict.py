@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.certificate import COMPLETION_TIME, CertificateStatus
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
+from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric
@@ -27,7 +28,7 @@ from lightloom.validate.checks import (
 from lightloom.validate.data import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from lightloom.core.schedule import Footer, Schedule
     from lightloom.instances.instance import AnyFabric
@@ -36,8 +37,8 @@ MOST_PER_RULE = 1000
 """Violations of one rule that are kept; one more says how many there were."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Summarised):
     """What `verify` found.
 
     Attributes
@@ -54,6 +55,16 @@ class Verdict:
     valid: bool
     violations: tuple[Violation, ...]
     certificates: tuple[CertificateReport, ...]
+
+    def facts(self) -> Mapping[str, object]:
+        """Return whether it is valid, and what is wrong or proven."""
+        first = self.violations[0] if self.violations else None
+        return {
+            "valid": self.valid,
+            "violations": len(self.violations) or None,
+            "first": None if first is None else f"{first.rule}: {first.message}",
+            "certificate": str(self.certificate.status),
+        }
 
     @property
     def certificate(self) -> CertificateReport:

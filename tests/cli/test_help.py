@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -103,3 +104,52 @@ def test_no_arguments_shows_help() -> None:
     result = run()
     assert result.exit_code == 2
     assert "Commands:" in result.stderr
+
+
+def test_help_of_a_command_in_two_ways() -> None:
+    """``help COMMAND`` is ``COMMAND --help``, also for commands of commands."""
+    for names in (["synth"], ["bench", "run"], []):
+        assert run("help", *names).stdout == run(*names, "--help").stdout
+    wrong = run("help", "synthh")
+    assert wrong.exit_code == 2
+    assert "did you mean synth" in wrong.stderr
+    assert run("help", "synth", "more").exit_code == 2
+
+
+def test_the_program_is_a_module_too() -> None:
+    """``python -m lightloom -V`` says the version."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lightloom", "-V"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert __version__ in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("lightloom syn", "synth"),
+        ("lightloom synth lightpath-25", "lightpath-256/all-reduce-64MiB"),
+        ("lightloom synth x --algorithm lumor", "lumorph-4"),
+        ("lightloom reproduce lumorph-fig", "lumorph-fig7"),
+        ("lightloom solve x --solver hig", "highs"),
+        ("lightloom solve x --problem ro", "routing"),
+    ],
+)
+def test_shells_complete_names(words: str, found: str) -> None:
+    """As click asks for them, of everything that has names."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lightloom"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "_LIGHTLOOM_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        },
+    )
+    assert f"plain,{found}" in done.stdout.splitlines()

@@ -1,0 +1,1 @@
+"""A package outside lightloom, and what finds it."""

@@ -1,0 +1,13 @@
+"""An algorithm: everything goes straight, as `direct` does."""
+
+from __future__ import annotations
+
+from lightloom.synth.algorithms import AlgorithmEntry
+from lightloom.synth.algorithms.direct import Direct
+
+ALGORITHM = AlgorithmEntry(
+    name="straight",
+    summary="direct under another name",
+    ops=Direct.ops,
+    make=Direct,
+)
