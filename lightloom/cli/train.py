@@ -197,7 +197,9 @@ def _nodes(
             places.allocate(name, int(count), placed.blocks)
         else:
             allowed = "NAME=NODES, or -NAME"
-            raise InputError("no job", where="--jobs", found=entry, allowed=allowed)
+            raise InputError(
+                "invalid job", where="--jobs", found=entry, allowed=allowed
+            )
     free = places.fragmentation()
     wanted = gpus if gpus is not None else free.largest if placed.ring else free.free
     _require_rows(fabric, wanted, "--gpus")

@@ -140,7 +140,7 @@ class Catalogue(Generic[EntryT]):
         """Entries of the modules of our packages, by name."""
         found: dict[str, EntryT] = {}
         for package in self._packages:
-            for name, entry in walk(package, self._attribute).items():
+            for name, entry in _walk(package, self._attribute).items():
                 assert name not in found, f"{package} offers {name!r} a second time"
                 found[name] = entry
         return found
@@ -193,7 +193,7 @@ class Catalogue(Generic[EntryT]):
         return entry
 
 
-def walk(package: str, attribute: str) -> dict[str, Any]:
+def _walk(package: str, attribute: str) -> dict[str, Any]:
     """Return what the modules of a folder offer, by name, sorted.
 
     Parameters

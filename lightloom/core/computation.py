@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lightloom.core.acyclic import refuse_cycle
-from lightloom.core.errors import InputError, nearest
-from lightloom.core.record import Record
+from lightloom.core.errors import InputError, unknown_name
+from lightloom.core.record import CheckedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ _MOST_TIME_PS = 10**15
 _MOST_BYTES = 2**60 - 1
 
 
-class Split(Record, frozen=True):
+class Split(CheckedRecord, frozen=True):
     """How an operation may be cut along one dimension, and what a part costs.
 
     An operation is cut into equal parts along one dimension. The tables give the cost
@@ -76,12 +76,8 @@ class Split(Record, frozen=True):
         """Refuse tables that mean nothing."""
         super().__post_init__()
         if self.dimension not in SPLIT_DIMENSIONS:
-            raise InputError(
-                "unknown split dimension",
-                where="dimension",
-                found=self.dimension,
-                allowed=", ".join(SPLIT_DIMENSIONS),
-                fix=nearest(self.dimension, SPLIT_DIMENSIONS),
+            raise unknown_name(
+                "split dimension", self.dimension, SPLIT_DIMENSIONS, where="dimension"
             )
         tables = (self.forward_ps, self.backward_ps, self.memory_bytes)
         lengths = [len(self.parts), *(len(table) for table in tables)]
@@ -143,7 +139,7 @@ class Split(Record, frozen=True):
         return table[row] - (-rest // (parts * (more - fewer)))
 
 
-class Operation(Record, frozen=True):
+class Operation(CheckedRecord, frozen=True):
     """An operation of a computation graph: a layer, or a piece of one.
 
     Parameters
@@ -204,7 +200,7 @@ class Operation(Record, frozen=True):
         raise InputError(what, where=self.name, found=dimension, allowed=allowed)
 
 
-class ComputationGraph(Record, frozen=True):
+class ComputationGraph(CheckedRecord, frozen=True):
     """What one training iteration of a model computes, before it is cut and placed.
 
     Operations are rows from 0. An edge says that `dst` reads `bytes` bytes of what

@@ -170,17 +170,17 @@ def _check_operations(iteration: Iteration) -> None:
     lengths += [len(rows.duration_ps), len(rows.priority)]
     _same_length(lengths, "operations")
     last = iteration.device_count - 1
-    _within(rows.device, (0, last), "operations.device", "no such device")
-    _within(rows.duration_ps, (0, MOST_PS), "operations.duration_ps", "no such time")
+    _within(rows.device, (0, last), "operations.device", "invalid device")
+    _within(rows.duration_ps, (0, MOST_PS), "operations.duration_ps", "invalid time")
 
 
 def _check_collectives(iteration: Iteration) -> None:
     rows = iteration.collectives
     _same_length([len(rows.op), len(rows.bytes), len(rows.devices)], "collectives")
-    _within(rows.bytes, (0, MOST_BYTES), "collectives.bytes", "no such size")
+    _within(rows.bytes, (0, MOST_BYTES), "collectives.bytes", "invalid size")
     values, of_row = rows.devices.values, rows.devices.row_of_value
     last = iteration.device_count - 1
-    _within(values, (0, last), "collectives.devices", "no such device")
+    _within(values, (0, last), "collectives.devices", "invalid device")
     for row in np.flatnonzero(rows.devices.lengths == 0).tolist():
         what = "a collective of nobody"
         raise InputError(what, where=f"collectives.devices, row {row}")
@@ -196,11 +196,11 @@ def _check_dependencies(iteration: Iteration) -> None:
     lengths = [len(rows.src), len(rows.dst), len(rows.bytes), len(rows.call)]
     _same_length(lengths, "dependencies")
     for name, ends in (("src", rows.src), ("dst", rows.dst)):
-        _within(ends, (0, tasks - 1), f"dependencies.{name}", "no such task")
-    _within(rows.bytes, (0, MOST_BYTES), "dependencies.bytes", "no such size")
+        _within(ends, (0, tasks - 1), f"dependencies.{name}", "invalid task")
+    _within(rows.bytes, (0, MOST_BYTES), "dependencies.bytes", "invalid size")
     for row in np.flatnonzero(rows.call < NO_CALL)[:1].tolist():
         where, found = f"dependencies.call, row {row}", int(rows.call[row])
-        raise InputError("no such call", where=where, found=found, allowed="-1, 0, ...")
+        raise InputError("invalid call", where=where, found=found, allowed="-1, 0, ...")
     collective = np.maximum(rows.src, rows.dst) >= len(iteration.operations)
     for row in np.flatnonzero(collective & (rows.bytes > 0))[:1].tolist():
         what = "bytes between an operation and a collective"

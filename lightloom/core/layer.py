@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lightloom.core.errors import InputError
-from lightloom.core.record import Record
+from lightloom.core.record import CheckedRecord
 
 
-class Cut(Record, frozen=True):
+class LayerCut(CheckedRecord, frozen=True):
     """A dimension that a layer may be cut along; see `lightloom.core.computation`.
 
     Parameters
@@ -27,7 +27,7 @@ class Cut(Record, frozen=True):
     divides_parameters: bool = False
 
 
-class Layer(Record, frozen=True):
+class Layer(CheckedRecord, frozen=True):
     """What a layer does in one forward pass of the whole batch.
 
     Parameters
@@ -71,7 +71,7 @@ class Layer(Record, frozen=True):
     touched_parameters: int
     input_elements: int
     output_elements: int
-    cuts: tuple[Cut, ...]
+    cuts: tuple[LayerCut, ...]
     lookup: bool = False
     sparse: bool = False
     backward: int = 2
@@ -95,7 +95,7 @@ class Layer(Record, frozen=True):
                 raise InputError("negative", where=where, found=found, allowed=">= 0")
 
 
-class LayerGraph(Record, frozen=True):
+class LayerGraph(CheckedRecord, frozen=True):
     """Layers, and what they hand to each other.
 
     Parameters

@@ -10,7 +10,7 @@ import msgspec
 from lightloom.core.record_conversion import convert
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CheckedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A record whose fields have their types and domains, however it was made.
 
     `msgspec` checks what it decodes; this base has it check what Python code passes to
@@ -43,7 +43,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def _twin(record: type[Record]) -> type[msgspec.Struct]:
+def _twin(record: type[CheckedRecord]) -> type[msgspec.Struct]:
     """Return a record of the same fields that has no constructor of its own."""
     fields: list[Any] = [
         (field.name, field.type) for field in msgspec.structs.fields(record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.core.errors import InputError
-from lightloom.core.record import Record
+from lightloom.core.record import CheckedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class Collective(Record, frozen=True):
+class Collective(CheckedRecord, frozen=True):
     """A collective operation over ranks; rank i is ``nodes[i]``.
 
     Parameters
@@ -70,7 +70,7 @@ class Collective(Record, frozen=True):
         return self.buffer_bytes // self.chunk_count
 
 
-class Demand(Record, frozen=True):
+class Demand(CheckedRecord, frozen=True):
     """A fluid traffic demand: row i asks for ``bytes[i]`` from src[i] to dst[i].
 
     Pairs are distinct and sorted by (src, dst); every amount is positive.
@@ -141,7 +141,7 @@ class Demand(Record, frozen=True):
         )
 
 
-class Workload(Record, frozen=True):
+class Workload(CheckedRecord, frozen=True):
     """Operations to place on devices, and the data that pass between them.
 
     Operations are rows, numbered from 0; edges are rows too, and no path of edges

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from lightloom.core.record import Record
+from lightloom.core.record import CheckedRecord
 
 DEFAULT_GPU = "a100"
 DEFAULT_PRECISION = "fp16"
 DEFAULT_OPTIMISER = "adam"
 
 
-class Training(Record, frozen=True):
+class Training(CheckedRecord, frozen=True):
     """What is trained: the table ``[computation]``, every default filled in.
 
     Parameters

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import FormatError
-from lightloom.core.layer import Cut, Layer, LayerGraph
+from lightloom.core.layer import Layer, LayerCut, LayerGraph
 from lightloom.formats.onnx_shapes import read_shaped
 
 if TYPE_CHECKING:
@@ -179,21 +179,21 @@ class _Reader:
             return 2 * made * first[0 if turned else -1]
         return made * _NORMALISED.get(op, 1)
 
-    def _cuts(self, node: Any, output: str, *, weighted: bool) -> tuple[Cut, ...]:  # noqa: ANN401
+    def _cuts(self, node: Any, output: str, *, weighted: bool) -> tuple[LayerCut, ...]:  # noqa: ANN401
         """Return the ways to cut a node; along the samples only what has them."""
         shape = self.shaped.shape(output, self._where(node))
         has_batch = bool(shape) and shape[0] % self.batch_size == 0
-        cuts = [Cut("sample", self.batch_size if has_batch else 1)]
+        cuts = [LayerCut("sample", self.batch_size if has_batch else 1)]
         product = node.op_type in {"Conv", "Gemm", "MatMul"} and weighted
         if node.op_type == "Conv" and len(shape) > 2:
-            cuts.append(Cut("spatial", shape[2]))
+            cuts.append(LayerCut("spatial", shape[2]))
         if product:
             width = shape[1] if node.op_type == "Conv" else shape[-1]
             cuts.append(
-                Cut("channel", width, whole_input=True, divides_parameters=True)
+                LayerCut("channel", width, whole_input=True, divides_parameters=True)
             )
         elif node.op_type == "MatMul" and len(shape) > 3:
-            cuts.append(Cut("channel", shape[1]))
+            cuts.append(LayerCut("channel", shape[1]))
         return tuple(
             cut for cut in cuts if cut.dimension == "sample" or cut.most_parts > 1
         )

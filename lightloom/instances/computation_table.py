@@ -19,7 +19,7 @@ from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.instances.gpus import gpu_named
 from lightloom.instances.measured_times import with_measurements
-from lightloom.instances.roofline import Machine, roofline
+from lightloom.instances.roofline import RooflineGpu, roofline
 from lightloom.instances.workloads import layer_graph, model_named
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ def computation_graph(training: Training) -> ComputationGraph:
         An unknown model, shape parameter, GPU, precision or optimiser; a file that
         cannot be read; a profile that lacks an operation.
     """
-    machine = Machine(gpu_named(training.gpu), training.precision, training.optimiser)
+    machine = RooflineGpu(
+        gpu_named(training.gpu), training.precision, training.optimiser
+    )
     graph = roofline(_layers(training), machine)
     if training.profile is None:
         return graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.errors import InputError, nearest, unknown_name
 from lightloom.core.units import PS_PER_US
 
 if TYPE_CHECKING:
@@ -111,11 +111,5 @@ def gpu_named(name: str) -> Gpu:
         If there is none of that name.
     """
     if name not in GPUS:
-        raise InputError(
-            "unknown GPU",
-            where="gpu",
-            found=name,
-            allowed=", ".join(GPUS),
-            fix=nearest(name, GPUS),
-        )
+        raise unknown_name("GPU", name, GPUS, where="gpu")
     return GPUS[name]

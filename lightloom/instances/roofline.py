@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.computation import ComputationGraph, Operation, Split
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.errors import unknown_name
 from lightloom.core.units import PS_PER_S
 from lightloom.instances.gpus import ELEMENT_BYTES
 
 if TYPE_CHECKING:
-    from lightloom.core.layer import Cut, Layer, LayerGraph
+    from lightloom.core.layer import Layer, LayerCut, LayerGraph
     from lightloom.instances.gpus import Gpu
 
-__all__ = ["OPTIMISER_STATES", "Machine", "roofline"]
+__all__ = ["OPTIMISER_STATES", "RooflineGpu", "roofline"]
 
 OPTIMISER_STATES = {"sgd": 0, "momentum": 1, "adam": 2}
 """Optimisers, and the numbers of 4 bytes that each keeps for a parameter."""
@@ -23,7 +23,7 @@ _SINGLE_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Machine:
+class RooflineGpu:
     """What a model is trained with.
 
     Attributes
@@ -46,12 +46,8 @@ class Machine:
         """Refuse a precision or an optimiser that there is not."""
         self.gpu.peak_flops_per_s(self.precision)
         if self.optimiser not in OPTIMISER_STATES:
-            raise InputError(
-                "unknown optimiser",
-                where="optimiser",
-                found=self.optimiser,
-                allowed=", ".join(OPTIMISER_STATES),
-                fix=nearest(self.optimiser, OPTIMISER_STATES),
+            raise unknown_name(
+                "optimiser", self.optimiser, OPTIMISER_STATES, where="optimiser"
             )
 
     @property
@@ -67,7 +63,7 @@ class Machine:
         return 2 * self.element_bytes + copy + states
 
 
-def roofline(graph: LayerGraph, machine: Machine) -> ComputationGraph:
+def roofline(graph: LayerGraph, machine: RooflineGpu) -> ComputationGraph:
     """Return the computation graph of layers on a GPU, by the roofline model.
 
     A part of a layer takes the longest of its FLOPs at the GPU's peak rate, of its
@@ -101,7 +97,7 @@ def roofline(graph: LayerGraph, machine: Machine) -> ComputationGraph:
     )
 
 
-def _operation(layer: Layer, machine: Machine) -> Operation:
+def _operation(layer: Layer, machine: RooflineGpu) -> Operation:
     width = machine.element_bytes
     changed = layer.parameters
     if layer.sparse:
@@ -117,7 +113,7 @@ def _operation(layer: Layer, machine: Machine) -> Operation:
     )
 
 
-def _split(layer: Layer, cut: Cut, machine: Machine) -> Split:
+def _split(layer: Layer, cut: LayerCut, machine: RooflineGpu) -> Split:
     parts = [1]
     while parts[-1] * 2 <= cut.most_parts:
         parts.append(parts[-1] * 2)
@@ -139,7 +135,9 @@ def _split(layer: Layer, cut: Cut, machine: Machine) -> Split:
     )
 
 
-def _part_ps(layer: Layer, cut: Cut, parts: int, machine: Machine, times: int) -> int:
+def _part_ps(
+    layer: Layer, cut: LayerCut, parts: int, machine: RooflineGpu, times: int
+) -> int:
     """Return how long one of `parts` parts takes that does all of it `times` times."""
     gpu = machine.gpu
     flops = _share(layer.flops, parts) * times
@@ -157,7 +155,9 @@ def _part_ps(layer: Layer, cut: Cut, parts: int, machine: Machine, times: int) -
     )
 
 
-def _part_memory_bytes(layer: Layer, cut: Cut, parts: int, machine: Machine) -> int:
+def _part_memory_bytes(
+    layer: Layer, cut: LayerCut, parts: int, machine: RooflineGpu
+) -> int:
     width = machine.element_bytes
     state_bytes = width if layer.sparse else machine.parameter_state_bytes
     kept = _share(layer.output_elements + layer.scratch_elements, parts)

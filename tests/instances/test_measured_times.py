@@ -10,7 +10,7 @@ from lightloom.core.errors import InputError
 from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
 from lightloom.instances.gpus import gpu_named
 from lightloom.instances.measured_times import with_measurements
-from lightloom.instances.roofline import Machine, roofline
+from lightloom.instances.roofline import RooflineGpu, roofline
 from lightloom.instances.workloads import layer_graph, model_named
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def profile(without: str = "") -> OperatorProfile:
 def graph(batch_size: int = 16_384) -> ComputationGraph:
     """Return the DLRM on the roofline of an A100, whose profile this seems to be."""
     layers = layer_graph(model_named("dlrm-topoopt-16"), batch_size)
-    return roofline(layers, Machine(gpu_named("a100"), "fp16", "sgd"))
+    return roofline(layers, RooflineGpu(gpu_named("a100"), "fp16", "sgd"))
 
 
 def test_measurements_replace_the_roofline() -> None:

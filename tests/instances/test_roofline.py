@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.core.layer import Cut, Layer, LayerGraph
+from lightloom.core.layer import Layer, LayerCut, LayerGraph
 from lightloom.instances.gpus import gpu_named
-from lightloom.instances.roofline import Machine, roofline
+from lightloom.instances.roofline import RooflineGpu, roofline
 
 if TYPE_CHECKING:
     from lightloom.core.computation import Operation
@@ -25,13 +25,13 @@ DENSE = Layer(
     input_elements=4096 * 1024,
     output_elements=4096 * 8192,
     cuts=(
-        Cut("sample", 4096),
-        Cut("channel", 8192, whole_input=True, divides_parameters=True),
+        LayerCut("sample", 4096),
+        LayerCut("channel", 8192, whole_input=True, divides_parameters=True),
     ),
 )
 
 
-def operation(layer: Layer, machine: Machine) -> Operation:
+def operation(layer: Layer, machine: RooflineGpu) -> Operation:
     """Return one layer as an operation."""
     graph = LayerGraph("net", 4096, (layer,), (), (), (), "by hand")
     return roofline(graph, machine).ops[0]
@@ -39,7 +39,7 @@ def operation(layer: Layer, machine: Machine) -> Operation:
 
 def test_a_product_is_bound_by_computing_whole_and_by_memory_in_parts() -> None:
     """4096 samples, 1024 to 8192 channels, on 312 TFLOP/s and 2039 GB/s."""
-    op = operation(DENSE, Machine(A100, "fp16", "sgd"))
+    op = operation(DENSE, RooflineGpu(A100, "fp16", "sgd"))
     sample, channel = op.splits
     # 2 * 4096 * 1024 * 8192 / 312e12 s = 220.25 us.
     assert sample.forward_time_ps(1) == -(-DENSE.flops * 10**12 // (312 * 10**12))
@@ -54,8 +54,8 @@ def test_a_product_is_bound_by_computing_whole_and_by_memory_in_parts() -> None:
 
 def test_nothing_is_shorter_than_a_microsecond() -> None:
     """A layer that does next to nothing, forward and backward."""
-    tiny = Layer("tiny", "add", 1, 0, 0, 2, 1, (Cut("sample", 1),))
-    split = operation(tiny, Machine(A100, "fp16", "sgd")).splits[0]
+    tiny = Layer("tiny", "add", 1, 0, 0, 2, 1, (LayerCut("sample", 1),))
+    split = operation(tiny, RooflineGpu(A100, "fp16", "sgd")).splits[0]
     assert (split.forward_ps, split.backward_ps) == ((10**6,), (10**6,))
 
 
@@ -73,7 +73,7 @@ def test_nothing_is_shorter_than_a_microsecond() -> None:
 )
 def test_memory_of_a_part(precision: str, optimiser: str, state_bytes: int) -> None:
     """Copies of parameters stay whole, slices shrink, whole inputs are received."""
-    machine = Machine(A100, precision, optimiser)
+    machine = RooflineGpu(A100, precision, optimiser)
     sample, channel = operation(DENSE, machine).splits
     width = machine.element_bytes
     made, own = width * 4096 * 8192, state_bytes * 1024 * 8192
@@ -93,11 +93,11 @@ def test_a_looked_up_table_moves_its_rows_alone() -> None:
         touched_parameters=64 * 4096,
         input_elements=0,
         output_elements=64 * 4096,
-        cuts=(Cut("sample", 4096),),
+        cuts=(LayerCut("sample", 4096),),
         lookup=True,
         sparse=True,
     )
-    op = operation(table, Machine(A100, "fp32", "sgd"))
+    op = operation(table, RooflineGpu(A100, "fp32", "sgd"))
     assert op.gradient_bytes == 4 * 64 * 4096
     assert op.parameter_bytes == 4 * 64 * 10**6
     assert op.splits[0].forward_time_ps(1) == -(-2 * 4 * 64 * 4096 * 1000 // 2039)
@@ -108,7 +108,7 @@ def test_a_looked_up_table_moves_its_rows_alone() -> None:
 def test_negative_amounts_are_refused() -> None:
     """The layer and its field are named."""
     with pytest.raises(InputError, match=r"tiny\.flops: negative; found -1"):
-        Layer("tiny", "add", -1, 0, 0, 2, 1, (Cut("sample", 1),))
+        Layer("tiny", "add", -1, 0, 0, 2, 1, (LayerCut("sample", 1),))
 
 
 def test_bad_machines_are_refused() -> None:
@@ -116,6 +116,6 @@ def test_bad_machines_are_refused() -> None:
     with pytest.raises(InputError, match="allowed: a100, h100, v100"):
         gpu_named("k80")
     with pytest.raises(InputError, match=r"v100 has no such precision.*fp16, fp32"):
-        Machine(gpu_named("v100"), "bf16", "sgd")
+        RooflineGpu(gpu_named("v100"), "bf16", "sgd")
     with pytest.raises(InputError, match="did you mean adam"):
-        Machine(A100, "fp16", "adamw")
+        RooflineGpu(A100, "fp16", "adamw")

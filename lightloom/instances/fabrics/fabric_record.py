@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from lightloom.core.fabric import CircuitFault
-from lightloom.core.record import Record
+from lightloom.core.record import CheckedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ class _WithWavelengths(Protocol):
     def bits_per_second_per_wavelength(self) -> int: ...
 
 
-class FabricRecord(Record, frozen=True):
+class FabricRecord(CheckedRecord, frozen=True):
     """A fabric as a record: its fields are the keys of ``[fabric]``, ``kind`` first."""
 
     @property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lightloom.core.layer import LayerGraph
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 __all__ = [
     "MODELS",
@@ -51,7 +51,7 @@ class WorkloadModel:
     source: str
     parameters: Mapping[str, int]
     batch_size: int
-    build: Callable[[Network, Mapping[str, int]], None]
+    build: Callable[[LayerNetwork, Mapping[str, int]], None]
 
 
 MODELS: Catalogue[WorkloadModel] = Catalogue(
@@ -105,7 +105,7 @@ def layer_graph(
         An unknown shape parameter, one below 0, shapes that do not fit each other, or
         no sample.
     """
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
     given = dict(parameters or {})
     for key, value in given.items():
@@ -118,7 +118,7 @@ def layer_graph(
         if value < 0:
             what = "a shape parameter is negative"
             raise InputError(what, where=key, found=value, allowed="0 or more")
-    network = Network(model.batch_size if batch_size is None else batch_size)
+    network = LayerNetwork(model.batch_size if batch_size is None else batch_size)
     model.build(network, {**model.parameters, **given})
     changed = ", ".join(f"{key} {value}" for key, value in sorted(given.items()))
     source = f"{model.source}; {changed}" if changed else model.source

@@ -16,12 +16,12 @@ from lightloom.instances.workloads.vector_layers import add, dense, embedding
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 _SEGMENTS = 2
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     positions, width = parameters["positions"], parameters["hidden"]
     tensor = embedding(
         network, "words", parameters["vocabulary"], width, positions=positions

@@ -15,10 +15,10 @@ from lightloom.instances.workloads.vector_layers import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     """Add the towers; features meet by concatenation, one row of a table a sample."""
     tensor = Tensor(None, (parameters["dense_features"],))
     for number in range(1, parameters["bottom_layers"] + 1):

@@ -12,10 +12,10 @@ from lightloom.instances.workloads.vector_layers import add, dense
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     """Add encoder and decoder side by side, without embeddings."""
     shape, heads = (parameters["positions"], parameters["hidden"]), parameters["heads"]
     encoded, decoded = Tensor(None, shape), Tensor(None, shape)
@@ -31,13 +31,13 @@ def _build(network: Network, parameters: Mapping[str, int]) -> None:
 
 
 def _attended(
-    network: Network, name: str, source: Tensor, memory: Tensor, heads: int
+    network: LayerNetwork, name: str, source: Tensor, memory: Tensor, heads: int
 ) -> Tensor:
     mixed = joint_attention(network, f"{name}.attention", source, memory, heads)
     return add(network, f"{name}.add", mixed, source)
 
 
-def _widened(network: Network, name: str, source: Tensor) -> Tensor:
+def _widened(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     width = source.shape[-1]
     tensor = dense(network, f"{name}.dense-1", source, width)
     return dense(network, f"{name}.dense-2", tensor, width)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.layer import Cut
+from lightloom.core.layer import LayerCut
 
 if TYPE_CHECKING:
-    from lightloom.instances.workloads.network import Network, Tensor
+    from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
 __all__ = ["Window", "convolution", "normalised", "pool", "pool_all"]
 
@@ -16,7 +16,7 @@ Window = tuple[int, int]
 
 
 def convolution(
-    network: Network,
+    network: LayerNetwork,
     name: str,
     source: Tensor,
     channels: int,
@@ -27,7 +27,7 @@ def convolution(
 ) -> Tensor:
     """Add a convolution without bias.
 
-    Cut along the rows of the image, parts would also read a few rows of their
+    LayerCut along the rows of the image, parts would also read a few rows of their
     neighbours, which are not counted.
     """
     fan_in, *size = source.shape
@@ -39,8 +39,8 @@ def convolution(
         (source,),
         (channels, height, width),
         cuts=(
-            Cut("spatial", height),
-            Cut("channel", channels, whole_input=True, divides_parameters=True),
+            LayerCut("spatial", height),
+            LayerCut("channel", channels, whole_input=True, divides_parameters=True),
         ),
         flops=2 * taps * channels * height * width,
         parameters=taps * channels,
@@ -48,7 +48,7 @@ def convolution(
     )
 
 
-def normalised(network: Network, name: str, source: Tensor) -> Tensor:
+def normalised(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     """Add a batch normalisation, with the rectifier that follows fused into it.
 
     A part of the samples normalises by its own mean and variance.
@@ -59,14 +59,14 @@ def normalised(network: Network, name: str, source: Tensor) -> Tensor:
         "normalisation",
         (source,),
         source.shape,
-        cuts=(Cut("channel", channels, divides_parameters=True),),
+        cuts=(LayerCut("channel", channels, divides_parameters=True),),
         flops=4 * source.elements,
         parameters=2 * channels,
     )
 
 
 def pool(
-    network: Network,
+    network: LayerNetwork,
     name: str,
     source: Tensor,
     window: Window,
@@ -82,14 +82,14 @@ def pool(
         "pooling",
         (source,),
         (channels, height, width),
-        cuts=(Cut("spatial", height), Cut("channel", channels)),
+        cuts=(LayerCut("spatial", height), LayerCut("channel", channels)),
         flops=window[0] * window[1] * channels * height * width,
         backward=1,
         profile=f"Pool2D_{window[0]}_{window[1]}",
     )
 
 
-def pool_all(network: Network, name: str, source: Tensor) -> Tensor:
+def pool_all(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     """Add the mean over the whole image: a vector of the channels."""
     channels, height, width = source.shape
     return network.add(
@@ -97,7 +97,7 @@ def pool_all(network: Network, name: str, source: Tensor) -> Tensor:
         "pooling",
         (source,),
         (channels,),
-        cuts=(Cut("channel", channels),),
+        cuts=(LayerCut("channel", channels),),
         flops=source.elements,
         backward=1,
         profile=f"Pool2D_{height}_{width}",

@@ -18,13 +18,13 @@ from lightloom.instances.workloads.vector_layers import concatenate, dense
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 
 class _Grower:
     """Adds numbered convolutions, each with its normalisation."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: LayerNetwork) -> None:
         self.network = network
 
     def conv(
@@ -69,7 +69,7 @@ class _Grower:
         return concatenate(self.network, f"{name}.join", branches)
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     grow = _Grower(network)
     tensor = _stem(grow, parameters["image_side"])
     for number, pooled in enumerate((32, 64, 64), 1):

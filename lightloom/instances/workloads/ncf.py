@@ -15,10 +15,10 @@ from lightloom.instances.workloads.vector_layers import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     tables = {"users": parameters["users"], "items": parameters["items"]}
     factors, width = parameters["factors"], parameters["hidden"]
     user, item = (

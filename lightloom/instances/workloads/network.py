@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from lightloom.core.errors import InputError
-from lightloom.core.layer import Cut, Layer, LayerGraph
+from lightloom.core.layer import Layer, LayerCut, LayerGraph
 
-__all__ = ["Network", "Tensor"]
+__all__ = ["LayerNetwork", "Tensor"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Tensor:
         return math.prod(self.shape)
 
 
-class Network:
+class LayerNetwork:
     """A layer graph while it grows.
 
     Parameters
@@ -63,7 +63,7 @@ class Network:
         inputs: tuple[Tensor, ...],
         shape: tuple[int, ...],
         *,
-        cuts: tuple[Cut, ...] = (),
+        cuts: tuple[LayerCut, ...] = (),
         flops: int = 0,
         parameters: int = 0,
         touched_parameters: int | None = None,
@@ -92,7 +92,7 @@ class Network:
                 input_elements=sum(tensor.elements for tensor in inputs) * batch,
                 output_elements=made.elements * batch,
                 cuts=(
-                    Cut("sample", batch),
+                    LayerCut("sample", batch),
                     *(cut for cut in cuts if cut.most_parts > 1),
                 ),
                 lookup=lookup,

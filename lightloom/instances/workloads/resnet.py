@@ -17,13 +17,13 @@ from lightloom.instances.workloads.vector_layers import add, dense
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 _STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))
 """Channels of the narrow convolutions, and blocks, of each stage."""
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     side = parameters["image_side"]
     image = Tensor(None, (3, side, side))
     tensor = convolution(
@@ -41,7 +41,7 @@ def _build(network: Network, parameters: Mapping[str, int]) -> None:
 
 
 def _bottleneck(
-    network: Network, name: str, source: Tensor, channels: int, stride: int
+    network: LayerNetwork, name: str, source: Tensor, channels: int, stride: int
 ) -> Tensor:
     """Add narrow, 3 x 3 and wide convolutions, and the way around them."""
     tensor = convolution(network, f"{name}.narrow", source, channels)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.core.layer import Cut
+from lightloom.core.layer import LayerCut
 from lightloom.instances.workloads.vector_layers import add, dense
 
 if TYPE_CHECKING:
-    from lightloom.instances.workloads.network import Network, Tensor
+    from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
 __all__ = ["attention", "block", "joint_attention", "layer_norm", "tied_head"]
 
@@ -21,7 +21,7 @@ def _refuse_heads(name: str, heads: int, channels: int) -> None:
         raise InputError(what, where=name, found=heads, allowed=allowed)
 
 
-def layer_norm(network: Network, name: str, source: Tensor) -> Tensor:
+def layer_norm(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     """Add a normalisation over the channels of each position."""
     positions, channels = source.shape
     return network.add(
@@ -29,13 +29,13 @@ def layer_norm(network: Network, name: str, source: Tensor) -> Tensor:
         "normalisation",
         (source,),
         source.shape,
-        cuts=(Cut("spatial", positions),),
+        cuts=(LayerCut("spatial", positions),),
         flops=5 * source.elements,
         parameters=2 * channels,
     )
 
 
-def attention(network: Network, name: str, source: Tensor, heads: int) -> Tensor:
+def attention(network: LayerNetwork, name: str, source: Tensor, heads: int) -> Tensor:
     """Add the attention of queries, keys and values that stand side by side.
 
     `source` has three times the channels of the output. FLOPs are those of the two
@@ -55,14 +55,14 @@ def attention(network: Network, name: str, source: Tensor, heads: int) -> Tensor
         "attention",
         (source,),
         (positions, channels),
-        cuts=(Cut("channel", heads),),
+        cuts=(LayerCut("channel", heads),),
         flops=4 * positions * positions * channels,
         scratch_elements=heads * positions * positions,
     )
 
 
 def joint_attention(
-    network: Network, name: str, source: Tensor, memory: Tensor, heads: int
+    network: LayerNetwork, name: str, source: Tensor, memory: Tensor, heads: int
 ) -> Tensor:
     """Add attention with its four products with matrices, without bias, as one layer.
 
@@ -82,7 +82,7 @@ def joint_attention(
         "attention",
         (source, memory, memory),
         source.shape,
-        cuts=(Cut("channel", heads, whole_input=True, divides_parameters=True),),
+        cuts=(LayerCut("channel", heads, whole_input=True, divides_parameters=True),),
         flops=products,
         parameters=4 * channels**2,
         scratch_elements=heads * positions * positions,
@@ -91,7 +91,7 @@ def joint_attention(
 
 
 def block(
-    network: Network, name: str, source: Tensor, heads: int, *, norm_first: bool
+    network: LayerNetwork, name: str, source: Tensor, heads: int, *, norm_first: bool
 ) -> Tensor:
     """Add a block of the transformer: attention, then two dense layers, 4 times wide.
 
@@ -122,7 +122,7 @@ def block(
 
 
 def tied_head(
-    network: Network, name: str, source: Tensor, vocabulary: int, *, bias: bool
+    network: LayerNetwork, name: str, source: Tensor, vocabulary: int, *, bias: bool
 ) -> Tensor:
     """Add the product with the transposed table of word embeddings.
 
@@ -137,8 +137,8 @@ def tied_head(
         (source,),
         (positions, vocabulary),
         cuts=(
-            Cut("channel", vocabulary, whole_input=True, divides_parameters=True),
-            Cut("spatial", positions),
+            LayerCut("channel", vocabulary, whole_input=True, divides_parameters=True),
+            LayerCut("spatial", positions),
         ),
         flops=2 * positions * channels * vocabulary,
         parameters=own,

@@ -16,10 +16,10 @@ from lightloom.instances.workloads.vector_layers import add, embedding
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import Network
+    from lightloom.instances.workloads.network import LayerNetwork
 
 
-def _build(network: Network, parameters: Mapping[str, int]) -> None:
+def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     """Add the blocks; a vocabulary of 0 leaves embeddings and head out."""
     positions, width = parameters["positions"], parameters["hidden"]
     vocabulary = parameters["vocabulary"]

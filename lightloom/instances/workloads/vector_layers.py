@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.layer import Cut
+from lightloom.core.layer import LayerCut
 
 if TYPE_CHECKING:
-    from lightloom.instances.workloads.network import Network, Tensor
+    from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
 __all__ = ["add", "concatenate", "dense", "embedding", "multiply"]
 
 
 def dense(
-    network: Network, name: str, source: Tensor, width: int, *, bias: bool = True
+    network: LayerNetwork, name: str, source: Tensor, width: int, *, bias: bool = True
 ) -> Tensor:
     """Add a product with a matrix: ``width`` channels from the last axis of `source`.
 
@@ -22,9 +22,9 @@ def dense(
     """
     *positions, fan_in = source.shape
     count = source.elements // fan_in
-    cuts = [Cut("channel", width, whole_input=True, divides_parameters=True)]
+    cuts = [LayerCut("channel", width, whole_input=True, divides_parameters=True)]
     if positions:
-        cuts.append(Cut("spatial", positions[0]))
+        cuts.append(LayerCut("spatial", positions[0]))
     return network.add(
         name,
         "dense",
@@ -38,7 +38,7 @@ def dense(
 
 
 def embedding(
-    network: Network,
+    network: LayerNetwork,
     name: str,
     rows: int,
     width: int,
@@ -48,7 +48,7 @@ def embedding(
 ) -> Tensor:
     """Add a table of `rows` vectors, looked up once per sample, or per position.
 
-    Cut along the channels, each part has some columns of all rows.
+    LayerCut along the channels, each part has some columns of all rows.
     """
     shape = (width,) if positions is None else (positions, width)
     return network.add(
@@ -56,7 +56,7 @@ def embedding(
         "embedding",
         (),
         shape,
-        cuts=(Cut("channel", width, whole_input=True, divides_parameters=True),),
+        cuts=(LayerCut("channel", width, whole_input=True, divides_parameters=True),),
         parameters=rows * width,
         touched_parameters=(positions or 1) * width,
         lookup=True,
@@ -65,24 +65,28 @@ def embedding(
     )
 
 
-def add(network: Network, name: str, first: Tensor, second: Tensor) -> Tensor:
+def add(network: LayerNetwork, name: str, first: Tensor, second: Tensor) -> Tensor:
     """Add a sum, element by element."""
     return _element_by_element(network, name, "add", (first, second), "31")
 
 
-def multiply(network: Network, name: str, first: Tensor, second: Tensor) -> Tensor:
+def multiply(network: LayerNetwork, name: str, first: Tensor, second: Tensor) -> Tensor:
     """Add a product, element by element."""
     return _element_by_element(network, name, "multiply", (first, second), "32")
 
 
 def _element_by_element(
-    network: Network, name: str, kind: str, inputs: tuple[Tensor, Tensor], code: str
+    network: LayerNetwork,
+    name: str,
+    kind: str,
+    inputs: tuple[Tensor, Tensor],
+    code: str,
 ) -> Tensor:
     shape = inputs[0].shape
     # Channels are the last axis of sequences and vectors, the first of images.
-    cuts = [Cut("channel", shape[0] if len(shape) == 3 else shape[-1])]
+    cuts = [LayerCut("channel", shape[0] if len(shape) == 3 else shape[-1])]
     if len(shape) > 1:
-        cuts.append(Cut("spatial", shape[1] if len(shape) == 3 else shape[0]))
+        cuts.append(LayerCut("spatial", shape[1] if len(shape) == 3 else shape[0]))
     return network.add(
         name,
         kind,
@@ -95,13 +99,13 @@ def _element_by_element(
     )
 
 
-def concatenate(network: Network, name: str, inputs: tuple[Tensor, ...]) -> Tensor:
+def concatenate(network: LayerNetwork, name: str, inputs: tuple[Tensor, ...]) -> Tensor:
     """Add a concatenation along the channels: the last axis, of images the first."""
     first = inputs[0].shape
     axis = 0 if len(first) == 3 else -1
     width = sum(tensor.shape[axis] for tensor in inputs)
     shape = (width, *first[1:]) if axis == 0 else (*first[:-1], width)
-    cuts = (Cut("spatial", first[1]),) if len(first) == 3 else ()
+    cuts = (LayerCut("spatial", first[1]),) if len(first) == 3 else ()
     return network.add(
         name, "concatenate", inputs, shape, cuts=cuts, backward=1, profile="Concat_1"
     )

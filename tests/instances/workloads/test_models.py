@@ -8,7 +8,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.instances.gpus import gpu_named
-from lightloom.instances.roofline import Machine, roofline
+from lightloom.instances.roofline import RooflineGpu, roofline
 from lightloom.instances.workloads import MODELS, layer_graph, model_named
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ def test_a_batch_scales_the_work_and_not_the_parameters() -> None:
 def test_every_model_is_a_computation(name: str) -> None:
     """Names are distinct, edges go forward, nothing stands alone, sources are named."""
     model = model_named(name)
-    made = roofline(layer_graph(model, 2), Machine(gpu_named("a100"), "fp16", "adam"))
+    made = roofline(
+        layer_graph(model, 2), RooflineGpu(gpu_named("a100"), "fp16", "adam")
+    )
     assert all(src < dst for src, dst in zip(made.src, made.dst, strict=True))
     assert set(made.src) | set(made.dst) == set(range(len(made.ops)))
     assert model.source in made.provenance
