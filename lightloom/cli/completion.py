@@ -47,7 +47,15 @@ def instance_names(
 def algorithm_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a name of an algorithm, ``auto`` included; see `instance_names`."""
+    """Complete a name of an algorithm, ``auto`` included.
+
+    Parameters
+    ----------
+    ctx, param
+        As click gives them; they do not matter.
+    incomplete
+        What has been typed.
+    """
     del ctx, param
     from lightloom.synth.algorithms import ALGORITHMS
 
@@ -57,7 +65,15 @@ def algorithm_names(
 def figure_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a name of a figure; see `instance_names`."""
+    """Complete a name of a figure.
+
+    Parameters
+    ----------
+    ctx, param
+        As click gives them; they do not matter.
+    incomplete
+        What has been typed.
+    """
     del ctx, param
     from lightloom.papers import FIGURES
 
@@ -67,7 +83,15 @@ def figure_names(
 def solver_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a name of a solver, ``lightloom`` included; see `instance_names`."""
+    """Complete a name of a solver, ``lightloom`` included.
+
+    Parameters
+    ----------
+    ctx, param
+        As click gives them; they do not matter.
+    incomplete
+        What has been typed.
+    """
     del ctx, param
     from lightloom.solvers import SOLVERS
 
@@ -77,7 +101,15 @@ def solver_names(
 def problem_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a name of a problem; see `instance_names`."""
+    """Complete a name of a problem.
+
+    Parameters
+    ----------
+    ctx, param
+        As click gives them; they do not matter.
+    incomplete
+        What has been typed.
+    """
     del ctx, param
     from lightloom.problems import PROBLEMS
 

@@ -78,7 +78,15 @@ class LazyGroup(click.Group):
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> list[CompletionItem]:
-        """Return commands to complete, without importing any of them."""
+        """Return commands to complete, without importing any of them.
+
+        Parameters
+        ----------
+        ctx
+            As click gives it.
+        incomplete
+            What has been typed.
+        """
         commands = [
             CompletionItem(name, help=summary)
             for name, summary in self.summaries.items()
