@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from lightloom.synth.ramp.at_scale import OPERATIONS
+from lightloom.programs.ramp_at_scale import OPERATIONS
 
 _START = "from lightloom.cli.main import main; main()"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.instances.instance import Instance
-    from lightloom.synth.ramp.nic import Instruction, Program
+    from lightloom.programs.ramp_nic import Instruction, Program
     from lightloom.validate.schedule_stream import StreamReport
 
 _OPERATION = (
@@ -59,7 +59,7 @@ def nic(
     instance: str, node: str, name: str | None, strategy: str | None, *, as_json: bool
 ) -> None:
     """Print a node's program."""
-    from lightloom.synth.ramp.at_scale import node_program
+    from lightloom.programs.ramp_at_scale import node_program
 
     fabric, question = _ramp(instance)
     task = question.communication
@@ -108,7 +108,7 @@ def check(
     as_json: bool,
 ) -> None:
     """Check an operation at its full size."""
-    from lightloom.synth.ramp.at_scale import check_operation, operation
+    from lightloom.programs.ramp_at_scale import check_operation, operation
 
     fabric, question = _ramp(instance)
     task = question.communication

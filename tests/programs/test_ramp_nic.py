@@ -10,8 +10,8 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
-from lightloom.synth.ramp.at_scale import node_program
-from lightloom.synth.ramp.nic import RECEIVE, SEND
+from lightloom.programs.ramp_at_scale import node_program
+from lightloom.programs.ramp_nic import RECEIVE, SEND
 from lightloom.synth.ramp.ways import OPS, ways
 from tests.synth.ramp.networks import network
 

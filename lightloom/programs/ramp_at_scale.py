@@ -12,10 +12,10 @@ import numpy as np
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES, check_collective
+from lightloom.programs.ramp_nic import program, tree_program
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.blocks import Blocks
 from lightloom.synth.ramp.items import SomeItems
-from lightloom.synth.ramp.nic import program, tree_program
 from lightloom.synth.ramp.stream import Job, stream
 from lightloom.synth.ramp.team import team_of
 from lightloom.synth.ramp.tree import grow
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Segment, StepPart
     from lightloom.core.task import Task
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.nic import Program
+    from lightloom.programs.ramp_nic import Program
     from lightloom.validate.schedule_stream import StreamReport
 
 OPERATIONS = tuple(sorted((*OPS, BARRIER)))
