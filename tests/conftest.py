@@ -1,8 +1,21 @@
-"""What no test may depend on: how fast a machine is, and who started the tests."""
+"""What all tests share: profile, signals, and the smallest fabrics and schedules."""
+
+from __future__ import annotations
 
 import signal
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from lightloom.core.task import Collective
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import Instance
+from tests.examples.small_schedules import all_gather_2x2
+
+if TYPE_CHECKING:
+    from lightloom.core.schedule import Schedule
 
 settings.register_profile(
     "lightloom",
@@ -14,3 +27,27 @@ settings.load_profile("lightloom")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Scripts start what runs in the background so, and children would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def four_tiles() -> Lightpath:
+    """Return a grid of two by two tiles."""
+    return Lightpath(rows=2, cols=2)
+
+
+@pytest.fixture
+def four_nodes() -> IdealSwitch:
+    """Return an ideal switch of four nodes."""
+    return IdealSwitch(nodes=4)
+
+
+@pytest.fixture
+def four_node_instance(four_tiles: Lightpath) -> Instance:
+    """Return an all-reduce of 4 KiB on four tiles."""
+    return Instance(four_tiles, Collective("all-reduce", (0, 1, 2, 3), 4096), "four")
+
+
+@pytest.fixture
+def tiny_schedule() -> Schedule:
+    """Return an all-gather on four tiles in two steps, made by hand, with footer."""
+    return all_gather_2x2()

@@ -97,7 +97,7 @@ def test_benchmarks_on_this_machine(tmp_path: Path) -> None:
         ("gurobi", ("solve", "ocs-8/groups-3MB", "--problem", "ocs", "--solver")),
         ("dask", ("bench", "run", "smoke", "--scheduler", "tcp://127.0.0.1:9")),
         ("onnx", ("train", "net.toml")),
-        ("testing", ("conform", "tests.validate.subjects:honest")),
+        ("testing", ("conform", "tests.examples.synthesisers:honest")),
     ],
 )
 def test_a_missing_extra_is_one_line(

@@ -18,7 +18,7 @@ from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.bounds import all_bounds
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
-from tests.models.collectives_on_grids import grid
+from tests.examples.collectives_on_grids import grid
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits

@@ -17,8 +17,8 @@ from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics import plug_of
 from lightloom.synth.synthesise import synthesise
-from tests.replay.circuit_agreement import agree_on_circuits
-from tests.replay.test_event_stepping_of_packets import agree
+from tests.oracle.circuit_agreement import agree_on_circuits
+from tests.oracle.packet_stepping import agree_on_packets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def _agree(made: Schedule) -> None:
     if isinstance(load_fabric(made.fabric), CircuitFabric):
         agree_on_circuits(made)
     else:
-        agree(made)
+        agree_on_packets(made)
 
 
 def _made(name: str) -> Iterator[Schedule]:

@@ -13,7 +13,7 @@ from lightloom.solvers import run
 from lightloom.synth.ocs.switch_circuits import ocs_schedule, switch_circuits
 from lightloom.validate import verify
 from lightloom.validate.certificates.proofs.ocs_ports import check_saturated_port
-from tests.agree.small_demands import best_of_switches, random_demand, threshold
+from tests.examples.small_demands import best_of_switches, random_demand, threshold
 
 SIZES = (1, 2, 3, 5, 8, 13)
 

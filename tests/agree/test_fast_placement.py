@@ -15,8 +15,8 @@ from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.certificates.proofs.makespan import check_placement_witness
 from lightloom.validate.placement import check_placement
-from tests.agree.layered_workloads import layered_workload
-from tests.agree.small_workloads import (
+from tests.examples.layered_workloads import layered_workload
+from tests.examples.small_workloads import (
     placing,
     random_workload,
     shortest_by_search,

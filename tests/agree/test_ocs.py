@@ -18,7 +18,7 @@ from lightloom.problems.ocs import PROBLEM
 from lightloom.replay import replay
 from lightloom.solvers import run
 from lightloom.validate import verify
-from tests.agree.small_demands import best_of_switches, random_demand, threshold
+from tests.examples.small_demands import best_of_switches, random_demand, threshold
 from tests.models.available import INTEGER_SOLVERS
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.models.placement import build, decode, objective, size
 from lightloom.solvers import run
-from tests.agree.small_workloads import (
+from tests.examples.small_workloads import (
     fits,
     placing,
     random_workload,

@@ -16,7 +16,7 @@ from lightloom.models.ring import build, decode, objective, schedule, size
 from lightloom.replay import replay
 from lightloom.solvers import run
 from lightloom.validate import verify
-from tests.agree.small_demands import best_of_wavelengths, random_demand
+from tests.examples.small_demands import best_of_wavelengths, random_demand
 from tests.models.available import INTEGER_SOLVERS
 
 SIZES = (1, 2, 3, 5, 8, 13)

@@ -11,7 +11,7 @@ from lightloom.replay.workload import (
     replay_iteration,
 )
 from lightloom.synth.ring.flow_heuristic import control_ring
-from tests.replay.workload.iterations import fluid_case, ring_of_the_fluid_case
+from tests.examples.iterations import fluid_case, ring_of_the_fluid_case
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits

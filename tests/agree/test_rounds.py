@@ -14,8 +14,8 @@ from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
 from lightloom.problems.fewest_rounds.exact_rounds import Exact, fewest_rounds
 from lightloom.validate import verify
+from tests.examples.collectives_on_grids import fewest_by_search, grid
 from tests.models.available import INTEGER_SOLVERS
-from tests.models.collectives_on_grids import fewest_by_search, grid
 
 ALL_ROUTES = 9
 """More simple routes than any pair has on the grids of this file."""

@@ -24,7 +24,7 @@ from lightloom.solvers import run
 from lightloom.synth.routing.graph import Graph
 from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
-from tests.synth.grid_requests import grid_graph, least_congestion, requests
+from tests.examples.grid_requests import grid_graph, least_congestion, requests
 
 if TYPE_CHECKING:
     import numpy as np

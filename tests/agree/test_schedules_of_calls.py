@@ -20,7 +20,7 @@ from lightloom.replay.workload import (
     replay_iteration,
 )
 from lightloom.synth.synthesise import synthesise
-from tests.replay.workload.iterations import iteration, spans
+from tests.examples.iterations import iteration, spans
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule

@@ -12,7 +12,7 @@ from tests.hang_guard import HUNG_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUBJECTS = "tests.validate.subjects"
+SUBJECTS = "tests.examples.synthesisers"
 FEW = (
     *("--fabric", "ideal-switch", "--task", "broadcast", "--examples", "8"),
     *("--time-limit", str(HUNG_S)),
@@ -80,7 +80,8 @@ def test_bad_questions(arguments: tuple[str, ...], words: str) -> None:
 def test_modules_are_found_where_the_user_is(tmp_path: Path) -> None:
     """A module of the working directory is imported; what it prints is no data."""
     (tmp_path / "mine.py").write_text(
-        "print('imported')\nfrom tests.validate.subjects import talkative as make\n",
+        "print('imported')\n"
+        "from tests.examples.synthesisers import talkative as make\n",
         encoding="utf-8",
     )
     done = child(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.program import one_error, run, run_json
-from tests.solvers.small_models import NAMES
+from tests.examples.small_models import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.replay import replay
 from lightloom.replay.workload import Launch, SharedLinks, replay_iteration
-from tests.replay.workload.iterations import iteration
-from tests.validate.schedules import fluid
+from tests.examples.iterations import iteration
+from tests.examples.small_schedules import fluid
 
 CLUSTER = ElectricalCluster(nodes=18)
 PRIVATE = ElectricalCluster(

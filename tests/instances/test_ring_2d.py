@@ -15,8 +15,8 @@ from lightloom.instances.fabrics.power_budget import reach_of_budget
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.replay import replay
 from lightloom.validate import RULES, verify
-from tests.validate.rings_2d import MUTANTS, grid_demand
-from tests.validate.rings_and_switches import ring_circuits
+from tests.examples.rings_2d import MUTANTS, grid_demand
+from tests.examples.rings_and_switches import ring_circuits
 
 GRID = Ring2d(rows=3, cols=4, row_wavelengths=2, column_wavelengths=1, directions=2)
 

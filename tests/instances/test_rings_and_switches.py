@@ -18,7 +18,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance_file import parse_instance
 from lightloom.instances.sipac_clusters import cluster_sizes
-from tests.validate.rings_and_switches import ring_circuits
+from tests.examples.rings_and_switches import ring_circuits
 
 OCS = Ocs(nodes=4, switches=3, bits_per_second_per_node=10**12)
 RING = Ring(nodes=5, wavelengths=2, directions=2, reach=4)

@@ -19,7 +19,7 @@ from lightloom.models.rounds_answer import (
     unlit_paths,
 )
 from lightloom.solvers import run
-from tests.models.collectives_on_grids import grid
+from tests.examples.collectives_on_grids import grid
 
 GRID = Lightpath(rows=3, cols=3)
 

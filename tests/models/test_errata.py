@@ -30,7 +30,7 @@ from lightloom.models.rounds_answer import (
 from lightloom.models.routing import build as build_routing
 from lightloom.solvers import run
 from lightloom.validate import verify
-from tests.models.collectives_on_grids import grid
+from tests.examples.collectives_on_grids import grid
 
 if TYPE_CHECKING:
     from lightloom.models.linear_expression import Model

@@ -17,7 +17,7 @@ from lightloom.instances.instance import Instance
 from lightloom.models import rounds, routing
 from lightloom.problems import PROBLEMS
 from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
-from tests.models.collectives_on_grids import grid
+from tests.examples.collectives_on_grids import grid
 
 ALL_GATHER = grid(2, 2, "all-gather")
 TRAFFIC = Instance(Lightpath(rows=2, cols=2), Demand((0, 1), (3, 2), (8, 8)), "d")

@@ -38,7 +38,7 @@ from lightloom.replay import replay
 from lightloom.synth.ramp.ways import ways
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
-from tests.synth.ramp.networks import network
+from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric

@@ -15,7 +15,7 @@ from lightloom.replay import replay
 from lightloom.synth.ramp.shape import Shape
 from lightloom.synth.ramp.tree import grow, tree_stream
 from lightloom.synth.ramp.ways import ways
-from tests.synth.ramp.networks import network
+from tests.examples.ramp_networks import network
 
 GBIT = 10**9
 

@@ -31,7 +31,7 @@ from lightloom.validate.certificates.proofs.edge_lengths import (
     MOST_UNITS,
     check_edge_lengths,
 )
-from tests.synth.grid_requests import Requests, capacities, fabrics, requests
+from tests.examples.grid_requests import Requests, capacities, fabrics, requests
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DataObject

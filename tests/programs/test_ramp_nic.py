@@ -13,7 +13,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.programs.ramp_at_scale import node_program
 from lightloom.programs.ramp_nic import RECEIVE, SEND
 from lightloom.synth.ramp.ways import OPS, ways
-from tests.synth.ramp.networks import network
+from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ramp import Ramp

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.replay import replay
-from tests.replay.event_stepping import Simulation
+from tests.oracle.event_stepping import Simulation
 from tests.replay.plane_fabric import fabrics, plane_schedules
 
 if TYPE_CHECKING:

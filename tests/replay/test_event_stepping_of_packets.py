@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.instances.fabrics import FABRICS, load_fabric
-from lightloom.replay import completion_time_ps, replay
 from lightloom.testing.strategies import schedules
 from tests.oracle.packet_links import PACKETS
-from tests.replay.packet_stepping import PacketSimulation
+from tests.oracle.packet_stepping import agree_on_packets
 from tests.replay.plane_fabric import fluid, schedule_of
-
-if TYPE_CHECKING:
-    from lightloom.core.schedule import Schedule
 
 # Larger than strategies draw them: ways of many links, trunks that fill up.
 LARGE: list[dict[str, Any]] = [
@@ -65,21 +61,6 @@ ONE_LEAF: dict[str, Any] = {
 }
 
 
-def agree(made: Schedule) -> None:
-    """Assert that replay and the simulation tell the same times of everything."""
-    timeline, naive = replay(made), PacketSimulation(made).run()
-    assert timeline.completion_time_ps == completion_time_ps(made) == naive.now_ps
-    assert [(one.release_ps, one.end_ps) for one in timeline.steps] == naive.steps
-    times = {
-        (part, row): span
-        for part, columns in enumerate(timeline.transfers)
-        for row, span in enumerate(
-            zip(columns.start_ps.tolist(), columns.end_ps.tolist(), strict=True)
-        )
-    }
-    assert times == naive.times
-
-
 def test_every_packet_fabric_is_simulated() -> None:
     """A new packet fabric has to join `packet_links`."""
     without_circuits = {
@@ -95,13 +76,13 @@ def test_every_packet_fabric_is_simulated() -> None:
 @given(st.data())
 def test_valid_schedules_agree(kind: str, data: st.DataObject) -> None:
     """Small fabrics with every choice of keys, and tasks that are done."""
-    agree(data.draw(schedules([kind])))
+    agree_on_packets(data.draw(schedules([kind])))
 
 
 def test_servers_of_one_gpu_on_one_leaf() -> None:
     """A way over one leaf has one switch, though it leaves the server."""
     fabric = load_fabric(ONE_LEAF).table()
-    agree(schedule_of([], [fluid(0, None, None, [(0, 1, 100)])], fabric))
+    agree_on_packets(schedule_of([], [fluid(0, None, None, [(0, 1, 100)])], fabric))
 
 
 @pytest.mark.parametrize("table", LARGE, ids=lambda table: table["kind"])
@@ -114,4 +95,4 @@ def test_any_traffic_agrees(table: dict[str, Any], data: st.DataObject) -> None:
     row = st.tuples(node, node, st.integers(0, 10**6)).filter(lambda r: r[0] != r[1])
     steps = data.draw(st.lists(st.lists(row, max_size=12), max_size=4))
     parts = [fluid(index, None, None, rows) for index, rows in enumerate(steps)]
-    agree(schedule_of([], parts, fabric))
+    agree_on_packets(schedule_of([], parts, fabric))

@@ -17,8 +17,8 @@ from lightloom.core.outcome import Limit, Reason
 from lightloom.isolation.child_process import idle_processes
 from lightloom.solvers import SolveOptions, UnknownStatusError, child, run
 from lightloom.solvers.solve import run_adapter
+from tests.examples.small_models import knapsack, require
 from tests.solvers.faulty_adapters import Faulty
-from tests.solvers.small_models import knapsack, require
 
 ROOT = Path(__file__).parents[2]
 PLAIN = SolveOptions()
@@ -148,7 +148,7 @@ from lightloom.isolation.child_process import ChildProcess
 from lightloom.solvers import SolveOptions, child
 from lightloom.solvers.solve import run_adapter
 from tests.solvers.faulty_adapters import Faulty
-from tests.solvers.small_models import knapsack
+from tests.examples.small_models import knapsack
 
 child._GRACE_S = 600.0
 send = ChildProcess.send

@@ -12,8 +12,8 @@ import pytest
 from lightloom.core.outcome import Limit, Reason
 from lightloom.isolation.deadline import TimeIsOverError, deadline
 from lightloom.solvers import SolveOptions, build_and_run, built
+from tests.examples.small_models import knapsack, require
 from tests.hang_guard import HUNG_S
-from tests.solvers.small_models import knapsack, require
 
 
 def test_a_block_that_takes_too_long_is_left() -> None:

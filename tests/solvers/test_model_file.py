@@ -11,7 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.outcome import Reason
 from lightloom.solvers import run
 from lightloom.solvers.model_file import write_model
-from tests.solvers.small_models import knapsack, production
+from tests.examples.small_models import knapsack, production
 
 if TYPE_CHECKING:
     from pathlib import Path

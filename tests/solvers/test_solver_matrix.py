@@ -16,7 +16,7 @@ from lightloom.solvers import (
     SolverUnavailableError,
     run,
 )
-from tests.solvers.small_models import (
+from tests.examples.small_models import (
     NAMES,
     assignment,
     brute_force,

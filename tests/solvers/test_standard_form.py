@@ -10,7 +10,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.outcome import Reason
 from lightloom.solvers import run
 from lightloom.solvers.standard_form import compile_model
-from tests.solvers.small_models import knapsack, production
+from tests.examples.small_models import knapsack, production
 
 
 def test_arrays() -> None:

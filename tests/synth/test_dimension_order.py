@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.routing.dimension_order import dimension_ordered
-from tests.synth.grid_requests import assert_routes, fabrics, requests
+from tests.examples.grid_requests import assert_routes, fabrics, requests
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DataObject

@@ -28,7 +28,7 @@ from lightloom.synth.synthesise import synthesise
 from lightloom.training.planner import Planner
 from lightloom.training.training_plan import TrainingRequest
 from lightloom.validate import verify
-from tests.training.small_trainings import training
+from tests.examples.small_trainings import training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -41,9 +41,11 @@ def test_what_is_written_verifies(suffix: str, kind: str, tmp_path: Path) -> Non
     assert verify(read_schedule(path)).valid
 
 
-def test_a_broken_schedule_is_not_written(tmp_path: Path) -> None:
+def test_a_broken_schedule_is_not_written(
+    tmp_path: Path, four_node_instance: Instance
+) -> None:
     """A false claim is our own defect, and leaves no file."""
-    schedule = _schedule(load_instance("lightpath-4/all-reduce-1KiB"))
+    schedule = _schedule(four_node_instance)
     assert schedule.footer is not None
     footer = replace(schedule.footer, completion_time_ps=1)
     path = tmp_path / "schedule.jsonl"

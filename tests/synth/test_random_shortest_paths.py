@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.routing.random_shortest_paths import random_shortest
-from tests.synth.grid_requests import (
+from tests.examples.grid_requests import (
     assert_routes,
     fabrics,
     grid_graph,
@@ -78,9 +78,9 @@ def test_the_seed_decides() -> None:
     assert first != other
 
 
-def test_closed_edges_are_not_used() -> None:
+def test_closed_edges_are_not_used(four_tiles: Lightpath) -> None:
     """Paths run over edges that have capacity, or the pair is named."""
-    fabric = Lightpath(rows=2, cols=2)
+    fabric = four_tiles
     tail, head = fabric.edges()
     capacity = ((tail != 0) | (head != 1)).astype(np.int64)
     src, dst = np.array([0]), np.array([1])
@@ -91,8 +91,7 @@ def test_closed_edges_are_not_used() -> None:
         random_shortest(fabric, src, dst, candidates=3, seed=0, capacity=capacity)
 
 
-def test_at_least_one_candidate() -> None:
+def test_at_least_one_candidate(four_tiles: Lightpath) -> None:
     """Drawing from no path is refused."""
-    fabric = Lightpath(rows=2, cols=2)
     with pytest.raises(InputError, match="candidates"):
-        random_shortest(fabric, np.array([0]), np.array([1]), candidates=0, seed=0)
+        random_shortest(four_tiles, np.array([0]), np.array([1]), candidates=0, seed=0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.routing.rectangle_cuts import rectangle_cut
-from tests.synth.grid_requests import (
+from tests.examples.grid_requests import (
     capacities,
     fabrics,
     grid_graph,
@@ -142,17 +142,15 @@ def test_a_closed_border_is_infeasible() -> None:
     ],
 )
 def test_requests_off_the_grid_are_refused(
-    src: list[int], dst: list[int], message: str
+    src: list[int], dst: list[int], message: str, four_tiles: Lightpath
 ) -> None:
     """Rows that ask for no route are refused with what was found."""
-    fabric = Lightpath(rows=2, cols=2)
     with pytest.raises(InputError, match=message):
-        rectangle_cut(fabric, np.array(src), np.array(dst))
+        rectangle_cut(four_tiles, np.array(src), np.array(dst))
 
 
-def test_capacities_must_match_the_edges() -> None:
+def test_capacities_must_match_the_edges(four_tiles: Lightpath) -> None:
     """One capacity per directed edge, none negative."""
-    fabric = Lightpath(rows=2, cols=2)
     for capacity in (np.ones(7, dtype=np.int64), np.array([1] * 7 + [-1])):
         with pytest.raises(InputError, match="8 integers"):
-            rectangle_cut(fabric, np.array([0]), np.array([3]), capacity=capacity)
+            rectangle_cut(four_tiles, np.array([0]), np.array([3]), capacity=capacity)

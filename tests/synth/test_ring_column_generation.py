@@ -24,7 +24,7 @@ from lightloom.validate.certificates.proofs.ring_lines import (
     PricedPairs,
     check_ring_witness,
 )
-from tests.agree.small_demands import best_of_wavelengths, random_demand
+from tests.examples.small_demands import best_of_wavelengths, random_demand
 from tests.synth.test_ring import near_traffic
 
 if TYPE_CHECKING:

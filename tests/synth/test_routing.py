@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.routing.minimum_congestion import minimum_congestion
-from tests.synth.grid_requests import (
+from tests.examples.grid_requests import (
     assert_routes,
     capacities,
     fabrics,
@@ -196,10 +196,10 @@ def test_requests_of_one_pair_spread_over_detours() -> None:
     assert [4, 5] in found.route.to_lists()
 
 
-def test_no_requests() -> None:
+def test_no_requests(four_tiles: Lightpath) -> None:
     """Nothing to route has congestion 0 and an empty witness."""
     none = np.zeros(0, dtype=np.int64)
-    found = minimum_congestion(Lightpath(rows=2, cols=2), none, none)
+    found = minimum_congestion(four_tiles, none, none)
     assert (found.congestion, found.bound, len(found.route)) == (0, 0, 0)
     assert found.cut.tolist() == []
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.routing.waveguide_layers import Layers, pack
-from tests.synth.grid_requests import (
+from tests.examples.grid_requests import (
     assert_routes,
     capacities,
     fabrics,
@@ -122,11 +122,11 @@ def test_wide_edges_need_one_layer() -> None:
     assert (found.layer_count, found.bound) == (1, 1)
 
 
-def test_no_requests() -> None:
+def test_no_requests(four_tiles: Lightpath) -> None:
     """Nothing to pack needs no layer."""
     none = np.zeros(0, dtype=np.int64)
     for router in ("minimum-congestion", "random"):
-        found = pack(Lightpath(rows=2, cols=2), none, none, router=router)
+        found = pack(four_tiles, none, none, router=router)
         assert (found.layer_count, found.bound, len(found.route)) == (0, 0, 0)
 
 
@@ -135,19 +135,17 @@ def test_no_requests() -> None:
     [([0, 0], [1, 2], "a source has"), ([0, 1], [2, 2], "a destination has")],
 )
 def test_only_partial_permutations(
-    src: list[int], dst: list[int], message: str
+    src: list[int], dst: list[int], message: str, four_tiles: Lightpath
 ) -> None:
     """A repeated source or destination is refused, with a way out."""
-    fabric = Lightpath(rows=2, cols=2)
     with pytest.raises(InputError, match=f"{message}.*edge colouring"):
-        pack(fabric, np.array(src), np.array(dst))
+        pack(four_tiles, np.array(src), np.array(dst))
 
 
-def test_unknown_router() -> None:
+def test_unknown_router(four_tiles: Lightpath) -> None:
     """A router that does not exist is refused, naming those that do."""
-    fabric = Lightpath(rows=2, cols=2)
     with pytest.raises(InputError, match="minimum-congestion or random"):
-        pack(fabric, np.array([0]), np.array([1]), router="fastest")
+        pack(four_tiles, np.array([0]), np.array([1]), router="fastest")
 
 
 def test_closed_edges_leave_no_packing() -> None:

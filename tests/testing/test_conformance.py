@@ -11,7 +11,6 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective, Demand
-from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.instances.instance_file import parse_instance
 from lightloom.isolation.process_tree import descendants
@@ -19,12 +18,13 @@ from lightloom.testing import check_synthesiser
 from lightloom.testing.conformance import check
 from lightloom.testing.conformance.invalid_tasks import nonsense
 from lightloom.testing.conformance.report import PROPERTIES
+from tests.examples import synthesisers as subjects
 from tests.hang_guard import HUNG_S
-from tests.validate import subjects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
     from lightloom.validate import ConformanceReport
 
 
@@ -165,8 +165,8 @@ def test_closures_can_be_checked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"fn": "tests.validate.subjects:nobody"}, "no attribute 'nobody'"),
-        ({"fn": "tests.validate.subjects"}, "no module or no function"),
+        ({"fn": "tests.examples.synthesisers:nobody"}, "no attribute 'nobody'"),
+        ({"fn": "tests.examples.synthesisers"}, "no module or no function"),
         ({"fn": "no_such_module:run"}, "No module named"),
         ({"fn": "sys:path"}, "path is not callable"),
         ({"fn": subjects.honest, "kinds": ["rings"]}, "did you mean ring"),
@@ -191,10 +191,11 @@ TASKS = (
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_nonsense_is_refused_when_it_is_read(task: Collective | Demand) -> None:
+def test_nonsense_is_refused_when_it_is_read(
+    task: Collective | Demand, four_nodes: IdealSwitch
+) -> None:
     """What the suite calls nonsense, an instance file may not say either."""
-    fabric = load_fabric({"kind": "ideal-switch", "nodes": 4})
-    spoilt = dict(nonsense(Instance(fabric, task, "odd"), way) for way in range(12))
+    spoilt = dict(nonsense(Instance(four_nodes, task, "odd"), way) for way in range(12))
     assert len(spoilt) >= 5
     spoilt.pop("no bytes", None)  # a row of no bytes may be read, and is left out
     for what, odd in spoilt.items():

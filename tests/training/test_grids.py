@@ -20,7 +20,7 @@ from lightloom.training.node_layout import layout
 from lightloom.training.planner import Planner
 from lightloom.training.strategy import Strategy
 from lightloom.training.training_plan import TrainingRequest
-from tests.training.small_trainings import grids, training
+from tests.examples.small_trainings import grids, training
 
 if TYPE_CHECKING:
     from lightloom.training.fabric_networks import CircuitMode

@@ -12,7 +12,7 @@ from lightloom.training.iteration_traffic import pair_demand, traffic
 from lightloom.training.node_layout import AlikeReplicas, layout
 from lightloom.training.replica import place_replica
 from lightloom.training.strategy import Strategy
-from tests.training.small_trainings import fabrics, training
+from tests.examples.small_trainings import fabrics, training
 
 
 @pytest.mark.parametrize(("k", "copies"), [(1, 1), (1, 3), (4, 1), (4, 2)])

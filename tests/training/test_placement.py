@@ -25,7 +25,7 @@ from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.certificates.proofs.makespan import check_placement_witness
 from lightloom.validate.placement import check_degree, check_placement
-from tests.agree.layered_workloads import layered_workload
+from tests.examples.layered_workloads import layered_workload
 
 
 @st.composite

@@ -20,7 +20,7 @@ from lightloom.training.planner import Planner
 from lightloom.training.replica import smallest_fit
 from lightloom.training.strategy import Strategy, strategies
 from lightloom.training.training_plan import TrainingPlan, TrainingRequest
-from tests.training.small_trainings import fabrics, training
+from tests.examples.small_trainings import fabrics, training
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits

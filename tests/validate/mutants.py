@@ -15,12 +15,10 @@ from lightloom.core.schedule import Op, Schedule, Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.synth.bounds import lower_bound
-from tests.validate import schedules as made
-from tests.validate.objective_mutants import MUTANTS as OF_OBJECTIVES
-from tests.validate.ramp import MUTANTS as OF_RAMP
-from tests.validate.rings_2d import MUTANTS as OF_RINGS_2D
-from tests.validate.rings_and_switches import MUTANTS as OF_RINGS_AND_SWITCHES
-from tests.validate.schedules import (
+from tests.examples import small_schedules as made
+from tests.examples.rings_2d import MUTANTS as OF_RINGS_2D
+from tests.examples.rings_and_switches import MUTANTS as OF_RINGS_AND_SWITCHES
+from tests.examples.small_schedules import (
     fluid,
     moves,
     sealed,
@@ -28,6 +26,8 @@ from tests.validate.schedules import (
     with_circuits,
     with_transfers,
 )
+from tests.validate.objective_mutants import MUTANTS as OF_OBJECTIVES
+from tests.validate.ramp import MUTANTS as OF_RAMP
 from tests.validate.sipac import MUTANTS as OF_SIPAC
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lightloom.core.certificate import COMPLETION_TIME, Certificate
-from tests.validate import schedules as made
-from tests.validate.rings_and_switches import ocs_demand, ring_demand
+from tests.examples import small_schedules as made
+from tests.examples.rings_and_switches import ocs_demand, ring_demand
 
 if TYPE_CHECKING:
     from collections.abc import Callable

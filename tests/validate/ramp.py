@@ -12,7 +12,7 @@ from lightloom.core.circuit import ALONE, Circuits
 from lightloom.core.columns import column
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ramp import Ramp
-from tests.validate.schedules import fluid, moves, schedule, with_circuits
+from tests.examples.small_schedules import fluid, moves, schedule, with_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

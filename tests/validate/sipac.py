@@ -9,12 +9,12 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.sipac import Sipac
-from tests.validate.schedules import fluid, moves, sealed, with_circuits
+from tests.examples.small_schedules import fluid, moves, sealed, with_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.validate.schedules import Move
+    from tests.examples.small_schedules import Move
 
 Lit = tuple[int, int, list[int]]
 """src, dst, wavelengths."""

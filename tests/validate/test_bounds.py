@@ -15,7 +15,6 @@ from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
@@ -29,6 +28,7 @@ from lightloom.validate.certificates.witness import WitnessError
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.schedule import Schedule
+    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 
 COPYING = sorted(name for name, op in COLLECTIVES.items() if not op.reduces)
 REDUCING = sorted(name for name, op in COLLECTIVES.items() if op.reduces)
@@ -284,9 +284,8 @@ def test_nothing_to_do_and_nothing_that_can_be_done() -> None:
         BOUND_KINDS["volume"].prove(dark, Collective("all-reduce", (0, 1), MIB), {})
 
 
-def test_switch_bounds_are_met_by_direct_exchange() -> None:
+def test_switch_bounds_are_met_by_direct_exchange(four_nodes: IdealSwitch) -> None:
     """On the ideal switch a direct all-gather is optimal: one step, one share."""
-    switch = IdealSwitch(nodes=4)
-    bound = lower_bound(switch, Collective("all-gather", (0, 1, 2, 3), 4096))
+    bound = lower_bound(four_nodes, Collective("all-gather", (0, 1, 2, 3), 4096))
     assert bound is not None
     assert bound.bound == 710_240

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.validate import RULES, verify
-from tests.validate.schedules import FAMILIES
+from tests.examples.small_schedules import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

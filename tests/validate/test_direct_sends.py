@@ -15,7 +15,7 @@ from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import few_rounds
 from lightloom.validate.certificates.proofs.round_counts import prove_rounds
 from lightloom.validate.certificates.witness import WitnessError
-from tests.models.collectives_on_grids import fewest_by_search, grid
+from tests.examples.collectives_on_grids import fewest_by_search, grid
 
 
 def _proven(instance: Instance, nodes: tuple[int, ...]) -> int:

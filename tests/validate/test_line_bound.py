@@ -21,7 +21,7 @@ from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time.ocs_port_time import BOUND
 from lightloom.validate.certificates.witness import WitnessError
-from tests.validate.schedules import fluid, sealed, with_bound
+from tests.examples.small_schedules import fluid, sealed, with_bound
 
 Pairs = list[tuple[int, int]]
 

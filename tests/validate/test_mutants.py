@@ -13,8 +13,8 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.synth.bounds import lower_bound
 from lightloom.validate import RULES, verify
+from tests.examples.small_schedules import FAMILIES, moves, sealed, with_transfers
 from tests.validate.mutants import MUTANTS, certified
-from tests.validate.schedules import FAMILIES, moves, sealed, with_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

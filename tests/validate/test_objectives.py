@@ -23,8 +23,8 @@ from lightloom.validate.certificates.proofs.edge_lengths import (
     EdgeLengths,
     check_edge_lengths,
 )
+from tests.examples.small_schedules import moves, sealed, with_transfers
 from tests.validate import objective_mutants as mutants
-from tests.validate.schedules import all_gather_2x2, moves, sealed, with_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,9 +71,11 @@ def test_a_certificate_of_a_broken_schedule_is_refused() -> None:
     assert verdict.certificates[0].status is CertificateStatus.REFUSED
 
 
-def test_names_are_checked_though_nothing_can_be_measured() -> None:
+def test_names_are_checked_though_nothing_can_be_measured(
+    tiny_schedule: Schedule,
+) -> None:
     """An unknown objective is reported beside the fault of the schedule."""
-    base = all_gather_2x2()
+    base = tiny_schedule
     parts = (*base.parts, StepPart(2, 0, 7, moves([(0, 1, 0, 1)])))
     broken = mutants.carrying(base, "beauty", mutants.ROUNDS)
     verdict = verify(replace(broken, parts=parts))

@@ -15,7 +15,7 @@ from lightloom.validate.certificates.proofs.ocs_ports import (
     SaturatedPort,
     check_saturated_port,
 )
-from tests.agree.small_demands import random_demand, threshold
+from tests.examples.small_demands import random_demand, threshold
 
 FABRIC = Ocs(nodes=4, switches=4, bits_per_second_per_node=10**12)
 DEMAND = Demand((0, 0, 1, 3), (1, 2, 2, 2), (8, 4, 2, 3))

@@ -17,7 +17,7 @@ from lightloom.validate.certificates.proofs.makespan import (
     near_ops,
     paths_before_and_after,
 )
-from tests.agree.small_workloads import random_workload, shortest_by_search
+from tests.examples.small_workloads import random_workload, shortest_by_search
 
 # One in front of six, and one behind them, on eight devices, at most two further.
 FAN = Workload(

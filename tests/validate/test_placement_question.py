@@ -19,7 +19,7 @@ from lightloom.validate.certificates.proofs.makespan import (
     check_placement_witness,
 )
 from lightloom.validate.certificates.witness import NotProvenError
-from tests.agree.small_workloads import placing, random_workload, shortest_by_search
+from tests.examples.small_workloads import placing, random_workload, shortest_by_search
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness

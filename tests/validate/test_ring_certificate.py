@@ -19,7 +19,7 @@ from lightloom.validate.certificates.proofs.ring_lines import (
     PricedPairs,
     check_ring_witness,
 )
-from tests.agree.small_demands import best_of_wavelengths, random_demand
+from tests.examples.small_demands import best_of_wavelengths, random_demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ import pytest
 from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import load_fabric
 from lightloom.validate import RULES, verify
-from tests.validate.rings_and_switches import (
+from tests.examples.rings_and_switches import (
     FAMILIES,
     MUTANTS,
     ring_circuits,
     ring_demand,
 )
-from tests.validate.schedules import with_circuits
+from tests.examples.small_schedules import with_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_boun
 from lightloom.replay import replay
 from lightloom.solvers import SolveOptions
 from lightloom.validate import verify
-from tests.models.collectives_on_grids import fewest_by_search, grid
+from tests.examples.collectives_on_grids import fewest_by_search, grid
 
 if TYPE_CHECKING:
     from lightloom.models.linear_expression import Model

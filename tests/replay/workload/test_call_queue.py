@@ -18,7 +18,7 @@ from lightloom.replay.workload import (
     Launch,
     replay_iteration,
 )
-from tests.replay.workload.iterations import iteration, iterations, spans
+from tests.examples.iterations import iteration, iterations, spans
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

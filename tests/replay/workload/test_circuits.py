@@ -26,15 +26,15 @@ from lightloom.replay.workload import (
     ocs_period_ps,
     replay_iteration,
 )
-from tests.replay.workload.iterations import (
+from tests.examples.iterations import (
     PAIRS,
     fluid_case,
     iteration,
     iterations,
     ring_of_the_fluid_case,
 )
+from tests.examples.rings_and_switches import ring_circuits
 from tests.replay.workload.naive_iteration import UNIT, Flow, Naive
-from tests.validate.rings_and_switches import ring_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from lightloom.replay.workload import (
     replay_iteration,
 )
 from lightloom.replay.workload.trace import iteration_trace
-from tests.replay.workload.iterations import iteration, iterations
+from tests.examples.iterations import iteration, iterations
 
 if TYPE_CHECKING:
     from pathlib import Path

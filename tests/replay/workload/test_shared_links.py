@@ -16,7 +16,7 @@ from lightloom.replay.workload import (
     SharedLinks,
     replay_iteration,
 )
-from tests.replay.workload.iterations import fluid_case, iteration, iterations
+from tests.examples.iterations import fluid_case, iteration, iterations
 from tests.replay.workload.naive_iteration import Naive
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from lightloom.synth.ramp.stream import Job, circuits, stream
 from lightloom.synth.ramp.team import team_in, team_of
 from lightloom.synth.ramp.tree import best_pipeline, grow
 from lightloom.validate.schedule_stream import check_stream
-from tests.synth.ramp.networks import contentions, network
+from tests.examples.ramp_networks import contentions, network
 from tests.synth.ramp.printed import (
     PrintedShape,
     printed_circuits,

@@ -19,7 +19,7 @@ from lightloom.replay import replay
 from lightloom.synth.ramp.ways import OPS, ways
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
-from tests.synth.ramp.networks import SHAPES, network
+from tests.examples.ramp_networks import SHAPES, network
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ramp import Ramp

@@ -10,7 +10,7 @@ from lightloom.synth.ramp.phases import phases
 from lightloom.synth.ramp.shape import STEPS, Shape
 from lightloom.synth.ramp.stream import circuits
 from lightloom.synth.ramp.team import team_of
-from tests.synth.ramp.networks import SHAPES, contentions, network, shapes
+from tests.examples.ramp_networks import SHAPES, contentions, network, shapes
 
 
 @pytest.mark.parametrize("sizes", [*SHAPES, (8, 8, 24), (6, 6, 18)])

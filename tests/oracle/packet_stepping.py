@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lightloom.replay import completion_time_ps, replay
 from tests.oracle.packet_links import network
 
 if TYPE_CHECKING:
@@ -73,3 +74,18 @@ class PacketSimulation:
         heapq.heapify(events)
         while events:
             self.now_ps = heapq.heappop(events)
+
+
+def agree_on_packets(made: Schedule) -> None:
+    """Assert that replay and the simulation tell the same times of everything."""
+    timeline, naive = replay(made), PacketSimulation(made).run()
+    assert timeline.completion_time_ps == completion_time_ps(made) == naive.now_ps
+    assert [(one.release_ps, one.end_ps) for one in timeline.steps] == naive.steps
+    times = {
+        (part, row): span
+        for part, columns in enumerate(timeline.transfers)
+        for row, span in enumerate(
+            zip(columns.start_ps.tolist(), columns.end_ps.tolist(), strict=True)
+        )
+    }
+    assert times == naive.times

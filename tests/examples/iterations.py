@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lightloom.core.columns import Ragged, column
 from lightloom.core.iteration import Collectives, Dependencies, Iteration, Operations
 from lightloom.instances.fabrics.ring import Ring
-from tests.validate.rings_and_switches import ring_circuits
+from tests.examples.rings_and_switches import ring_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring_2d import Ring2d
-from tests.validate.rings_and_switches import ring_circuits
-from tests.validate.schedules import fluid, sealed, with_circuits
+from tests.examples.rings_and_switches import ring_circuits
+from tests.examples.small_schedules import fluid, sealed, with_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.validate.rings_and_switches import RingCircuit
+    from tests.examples.rings_and_switches import RingCircuit
 
 LIT: list[RingCircuit] = [
     (0, 2, 0, [0]),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.replay import completion_time_ps, replay
-from tests.replay.event_stepping import Simulation
-from tests.replay.naive_rates import bits_per_s
+from tests.oracle.event_stepping import Simulation
+from tests.oracle.naive_rates import bits_per_s
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule

@@ -11,7 +11,7 @@ from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
-from tests.validate.schedules import fluid, sealed, with_circuits
+from tests.examples.small_schedules import fluid, sealed, with_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,13 +9,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from tests.replay.naive_rates import light_paths
+from tests.oracle.naive_rates import light_paths
 
 if TYPE_CHECKING:
     from collections import Counter
 
     from lightloom.core.schedule import Schedule
-    from tests.replay.naive_rates import Path
+    from tests.oracle.naive_rates import Path
 
 Key = tuple[int, int, int, int, int]
 

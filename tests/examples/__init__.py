@@ -1,0 +1,1 @@
+"""Instances, schedules and synthesisers that tests of several rooms use."""
