@@ -60,8 +60,8 @@ class Cell:
 
     @property
     def gap_percent(self) -> float:
-        """Return the part of the completion time above the bound, in percent."""
-        return 100 * (self.objective_ps - self.bound_ps) / self.objective_ps
+        """Return how far the completion time is above the bound, in percent of it."""
+        return 100 * (self.objective_ps / self.bound_ps - 1)
 
 
 def measure(tiles: int, op: str, size_bytes: int) -> Cell:

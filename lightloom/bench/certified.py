@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.bench.row import Ending, Proof
+from lightloom.core.certificate import gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,16 +40,18 @@ def certified_bounds(rows: Iterable[Row]) -> dict[Question, Fraction]:
 
 
 def certified_gap(row: Row, bounds: dict[Question, Fraction]) -> float | None:
-    """Return the gap of an answer to the best certified bound, relative to itself.
+    """Return the gap of an answer to the best certified bound.
 
-    ``None`` without an answer or a bound.
+    Parameters
+    ----------
+    row
+        Any; ``None`` is returned for a row without an answer.
+    bounds
+        As of `certified_bounds`.
     """
-    bound = bounds.get(question_of(row))
-    if not row.solved or row.finding.answer is None or bound is None:
+    if not row.solved or row.finding.answer is None:
         return None
-    value = Fraction(row.finding.answer)
-    off = abs(value - bound)
-    return float(off / abs(value)) if value else float(off != 0)
+    return gap(Fraction(row.finding.answer), bounds.get(question_of(row)))
 
 
 def contradictions(rows: Sequence[Row]) -> list[str]:

@@ -14,12 +14,14 @@ from lightloom.bench.participants import (
     problem_named,
 )
 from lightloom.bench.row import Ending, Finding, Proof
+from lightloom.core.certificate import gap
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Limit, Outcome, Reason
 from lightloom.problems.problem import ProblemAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from lightloom.bench.clock import Event
     from lightloom.bench.job import Job
@@ -184,11 +186,9 @@ def _finding(
         ending = Ending.OPTIMAL if value == given.bound else Ending.ANSWER
     if given.fault:
         ending = Ending.WRONG
-    gap, proof = None, Proof.NONE
+    proof = Proof.NONE
     if given.bound is not None:
         proof = Proof.CHECKED if given.certified else Proof.CLAIMED
-        off = abs(Fraction(value) - given.bound)
-        gap = float(off / abs(Fraction(value))) if value else float(off != 0)
     detail = "; ".join(filter(None, [given.fault, *given.detail]))
     if clock.solve_s > job.time_limit_s:
         detail = "; ".join(filter(None, [detail, "over its time limit"]))
@@ -198,7 +198,7 @@ def _finding(
         bound_exact=None if given.bound is None else str(given.bound),
         objective=float(value),
         bound=_float(given.bound),
-        gap=gap,
+        gap=gap(value, given.bound),
         proof=proof,
         witness=given.kind,
         verified=given.verified,

@@ -92,7 +92,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     objective, bound
         The same as numbers.
     gap
-        ``|objective - bound| / |objective|``.
+        ``|objective - bound| / |bound|``; ``None`` where only the bound is 0.
     proof, witness
         What the bound rests on, and the kind of witness or ''.
     verified

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.bench.plot_curve import Curve, by_label, stairs
+from lightloom.core.certificate import gap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
     """Return, for each solver, the mean gap of its runs as time goes on.
 
     A run's gap is that between its own objective and its own bound, relative to the
-    objective; 1 before it has both, and 1 for good if it never has.
+    bound; 1 before it has both, and 1 for good if it never has.
 
     Parameters
     ----------
@@ -46,24 +47,20 @@ def _gaps(row: Row) -> list[tuple[float, float]]:
     """Return when the gap of a run became what."""
     found = []
     for at, objective, bound in row.finding.trace:
-        gap = _WIDEST
-        if objective is not None and bound is not None:
-            off = abs(objective - bound)
-            gap = (
-                min(_WIDEST, off / abs(objective)) if objective else _WIDEST * (off > 0)
-            )
-        found.append((max(at, 1e-6), gap))
+        share = gap(objective, bound)
+        share = _WIDEST if share is None else min(_WIDEST, share)
+        found.append((max(at, 1e-6), share))
     return found
 
 
 def _mean(label: str, runs: list[list[tuple[float, float]]], end: float) -> Curve:
     changes = sorted(
-        (at, place, gap) for place, run in enumerate(runs) for at, gap in run
+        (at, place, share) for place, run in enumerate(runs) for at, share in run
     )
     gaps = [_WIDEST] * len(runs)
     points: list[tuple[float, float]] = []
-    for at, place, gap in changes:
-        gaps[place] = gap
+    for at, place, share in changes:
+        gaps[place] = share
         points.append((at, sum(gaps) / len(gaps)))
     walked = stairs([*points, (end, points[-1][1] if points else _WIDEST)])
     return Curve(label, tuple(x for x, _ in walked), tuple(y for _, y in walked))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -85,7 +86,7 @@ def stored(value: Number) -> int | tuple[int, int]:
     return value.numerator, value.denominator
 
 
-def gap(value: float | Fraction, bound: float | Fraction) -> float | None:
+def gap(value: float | Fraction | None, bound: float | Fraction | None) -> float | None:
     """Return how far a value is from a bound, relative to the bound.
 
     ``value / bound - 1`` where less is better, ``1 - value / bound`` where more is.
@@ -93,13 +94,14 @@ def gap(value: float | Fraction, bound: float | Fraction) -> float | None:
     Parameters
     ----------
     value
-        What an answer has of an objective.
+        What an answer has of an objective; ``None`` without an answer.
     bound
-        What no answer can beat, in the same unit.
+        What no answer can beat, in the same unit; ``None`` or infinite without one.
 
     Returns
     -------
-    A fraction, 0 or more; ``None`` where the bound is 0 and the value is not.
+    A fraction, 0 or more; ``None`` without value or bound, and where only the bound
+    is 0.
 
     Examples
     --------
@@ -108,7 +110,8 @@ def gap(value: float | Fraction, bound: float | Fraction) -> float | None:
     >>> gap(0, 0)
     0.0
     """
-    off = abs(Fraction(value) - Fraction(bound))
-    if not off:
+    if value is None or bound is None or not math.isfinite(bound):
+        return None
+    if value == bound:
         return 0.0
-    return float(off / abs(Fraction(bound))) if bound else None
+    return float(abs(Fraction(value) / Fraction(bound) - 1)) if bound else None

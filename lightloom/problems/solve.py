@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lightloom import __version__
+from lightloom.core.certificate import gap
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.core.schedule import SealedSchedule
 from lightloom.problems.problem import LIGHTLOOM, Problem, ProblemAnswer
 from lightloom.problems.registry import problem_for
 from lightloom.problems.solver_model import model_that_fits, solver_answer
-from lightloom.solvers import SOLVERS, SolveOptions, build_and_run, relative_gap, usable
+from lightloom.solvers import SOLVERS, SolveOptions, build_and_run, usable
 from lightloom.synth.certify import signed
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ class Solution:
 
     @property
     def gap(self) -> float | None:
-        """How far bound and objective are apart, relative to the objective."""
-        return relative_gap(self.outcome.objective, self.outcome.bound)
+        """How far the objective is from the bound, relative to the bound."""
+        return gap(self.outcome.objective, self.outcome.bound)
 
     @functools.cached_property
     def schedule(self) -> SealedSchedule | None:

@@ -17,7 +17,7 @@ from lightloom.solvers.availability import (
     Status,
 )
 from lightloom.solvers.options import SolveOptions
-from lightloom.solvers.progress import Progress, relative_gap
+from lightloom.solvers.progress import Progress
 from lightloom.solvers.registry import SOLVERS
 from lightloom.solvers.solve import Model, build_and_run, built, run, usable
 
@@ -34,7 +34,6 @@ __all__ = [
     "UnknownStatusError",
     "build_and_run",
     "built",
-    "relative_gap",
     "run",
     "usable",
 ]

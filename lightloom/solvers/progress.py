@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.certificate import gap
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -38,8 +40,8 @@ class Progress:
 
     @property
     def gap(self) -> float | None:
-        """The relative gap between objective and bound."""
-        return relative_gap(self.objective, self.bound)
+        """See `lightloom.core.certificate.gap`."""
+        return gap(self.objective, self.bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,23 +49,6 @@ class Incumbent:
     """A point better than all before it: the values of all columns."""
 
     values: FloatArray
-
-
-def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """Return ``|objective - bound| / |objective|``, or ``None`` without both.
-
-    0 where they are equal; infinite where only the objective is 0.
-
-    Parameters
-    ----------
-    objective, bound
-        What was found and what is proved, if known.
-    """
-    if objective is None or bound is None:
-        return None
-    if objective == bound:
-        return 0.0
-    return abs(objective - bound) / abs(objective) if objective else float("inf")
 
 
 class Reporter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightloom.solvers import Progress, relative_gap
+from lightloom.solvers import Progress
 from lightloom.solvers.progress import Incumbent, Reporter
 
 
@@ -61,8 +61,17 @@ def test_stop_calls_once() -> None:
 
 @pytest.mark.parametrize(
     ("objective", "bound", "gap"),
-    [(4, 3, 0.25), (-4, -5, 0.25), (0, 0, 0), (0, 1, float("inf")), (None, 1, None)],
+    [
+        (5, 4, 0.25),
+        (3, 4, 0.25),
+        (-4, -5, 0.2),
+        (0, 0, 0),
+        (0, 1, 1),
+        (1, 0, None),
+        (None, 1, None),
+        (1, float("-inf"), None),
+    ],
 )
 def test_gap(objective: float | None, bound: float | None, gap: float | None) -> None:
-    """The gap is relative to the objective, and unknown without both."""
-    assert relative_gap(objective, bound) == gap
+    """The gap is relative to the bound, and unknown without both."""
+    assert Progress(objective, bound, 0.0).gap == gap

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.certificate import Certificate
+from lightloom.core.certificate import Certificate, gap
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
@@ -97,9 +97,7 @@ class RingPlan:
     @property
     def gap(self) -> float | None:
         """How far the slowest pair may be from its best, 0 to 1; ``None``: unknown."""
-        if self.ratio is None or self.bound is None:
-            return None
-        return float(1 - self.ratio / self.bound)
+        return gap(self.ratio, self.bound)
 
 
 def ring_wavelengths(

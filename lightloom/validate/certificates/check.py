@@ -47,9 +47,7 @@ class CertificateReport:
 
     @property
     def gap(self) -> float | None:
-        """See `lightloom.core.certificate.gap`; ``None`` without bound and value."""
-        if self.bound is None or self.value is None:
-            return None
+        """See `lightloom.core.certificate.gap`."""
         return gap(self.value, self.bound)
 
 
