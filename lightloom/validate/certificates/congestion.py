@@ -88,7 +88,15 @@ class CongestionQuestion:
 
 
 def lengths_witness(fabric: Lightpath, lengths: EdgeLengths) -> Witness:
-    """Return edge lengths as a file holds them: (tail, head, numerator) rows."""
+    """Return edge lengths as a file holds them: (tail, head, numerator) rows.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    lengths
+        One for each edge, in the order of ``fabric.edges()``.
+    """
     tail, head = fabric.edges()
     used = np.flatnonzero(lengths.length)
     table = np.stack([tail[used], head[used], lengths.length[used]], axis=1)
@@ -115,6 +123,13 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[CongestionQuestion, 
     """Return the ends of a schedule's circuits, and how crowded their routes are.
 
     Each wavelength of a row is a route of its own.
+
+    Parameters
+    ----------
+    fabric
+        Of the schedule.
+    schedule
+        Sound.
 
     Raises
     ------

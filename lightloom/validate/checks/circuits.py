@@ -47,6 +47,13 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
 
     Rules ``circuit-columns``, ``node-range``, ``self-circuit``, ``multicast-circuit``
     and those of `CircuitFabric.circuit_faults`.
+
+    Parameters
+    ----------
+    fabric
+        Of the schedule.
+    schedule
+        Any.
     """
     for segment in schedule.segments:
         yield from inspect(fabric, segment).violations
@@ -59,6 +66,13 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
     ``multicast-circuit`` and the fabric's own rules that it breaks in that order;
     faults of the fabric's own rules that follow from another one (a route that leaves
     the grid is no path either) are reported once a row and rule.
+
+    Parameters
+    ----------
+    fabric
+        Of the segment.
+    segment
+        Any.
     """
     name = f"segment {segment.index} of plane {segment.plane}"
     circuits = segment.circuits

@@ -22,6 +22,15 @@ def check(node_count: int, schedule: Schedule, demand: Demand) -> Iterator[Viola
 
     Rule ``demand-bytes``; the excess is negative where bytes are missing. Transfers
     must be sound, each by itself.
+
+    Parameters
+    ----------
+    node_count
+        Nodes of the fabric.
+    schedule
+        With sound transfers of bytes.
+    demand
+        Its task.
     """
     parts = [
         part.transfers

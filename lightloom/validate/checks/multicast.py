@@ -32,6 +32,13 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
     own business. Bytes of a demand are nobody else's, so only one pair may use the
     circuit. Destinations that use nothing listen in vain. Transfers must be sound,
     each by itself; circuits that are malformed carry nothing here.
+
+    Parameters
+    ----------
+    fabric
+        Of the schedule.
+    schedule
+        With sound transfers.
     """
     shared: dict[tuple[int | None, int | None], Circuits] = {}
     for segment in schedule.segments:

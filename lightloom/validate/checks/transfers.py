@@ -30,6 +30,15 @@ def check(
     Rules ``transfer-kind``, ``transfer-columns``, ``node-range``,
     ``self-transfer``, ``rank-membership``, ``chunk-range``, ``bytes-range``. Where
     the task makes no sense, only what does not depend on it is checked.
+
+    Parameters
+    ----------
+    node_count
+        Nodes of the fabric.
+    schedule
+        Any.
+    task_is_sound
+        Whether the task makes sense on the fabric.
     """
     task = schedule.task if task_is_sound else None
     member = chunk_total = None
@@ -60,7 +69,13 @@ def check(
 
 
 def unreadable(part: StepPart) -> bool:
-    """Return whether the columns of a step differ in length."""
+    """Return whether the columns of a step differ in length.
+
+    Parameters
+    ----------
+    part
+        Any.
+    """
     return len({len(column) for column in _columns(part)}) != 1
 
 

@@ -34,6 +34,13 @@ def accepts(schedule: Schedule, collective: Collective) -> bool:
 
     Transfers must be sound, each by itself. That nothing is wrong is proven; if not,
     or if there are many more items than transfers, or than `MOST_ITEMS`, nothing is.
+
+    Parameters
+    ----------
+    schedule
+        Of that all-to-all.
+    collective
+        A sound all-to-all, its chunk count chosen.
     """
     count = collective.chunk_count * collective.rank_count
     if count > min(MOST_ITEMS, _ITEMS_A_TRANSFER * schedule.transfer_count):
@@ -87,6 +94,13 @@ class Items:
         """Move items; parts of a step come one after another.
 
         Rules ``source-holds-data``, ``write-conflict`` and ``reduce-into-nothing``.
+
+        Parameters
+        ----------
+        step
+            Index of the step, not below that of the call before.
+        transfers
+            Of the step, each sound by itself.
         """
         if step != self._step:
             self._arrive()

@@ -48,11 +48,27 @@ class DenseCells:
         return self.ids[self.cell(*place)]
 
     def cell(self, rank: IntArray, atom: IntArray) -> IntArray:
-        """Return the cells of ranks and atoms."""
+        """Return the cells of ranks and atoms.
+
+        Parameters
+        ----------
+        rank, atom
+            Of one length; atoms count from the first of the block.
+        """
         return rank * self._width + atom
 
     def fill(self, rank: int, lo: int, hi: int, value: int) -> None:
-        """Let a rank hold a value of the atoms ``lo:hi``."""
+        """Let a rank hold a value of the atoms ``lo:hi``.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        lo, hi
+            Atoms, half-open, counted from the first of the block.
+        value
+            Id of the value.
+        """
         start = rank * self._width
         self.ids[start + lo : start + hi] = value
 
@@ -90,11 +106,27 @@ class SparseCells:
         return self.ids[np.where(there, cell, absent)]
 
     def cell(self, rank: IntArray, atom: IntArray) -> IntArray:
-        """Return the cells of ranks and atoms, each of which has one."""
+        """Return the cells of ranks and atoms, each of which has one.
+
+        Parameters
+        ----------
+        rank, atom
+            Of one length; atoms count from the first of the block.
+        """
         return np.searchsorted(self._keys, rank * self._width + atom)
 
     def fill(self, rank: int, lo: int, hi: int, value: int) -> None:
-        """Let a rank hold a value of the atoms ``lo:hi``, each of which has a cell."""
+        """Let a rank hold a value of the atoms ``lo:hi``, each of which has a cell.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        lo, hi
+            Atoms, half-open, counted from the first of the block.
+        value
+            Id of the value.
+        """
         ends = [rank * self._width + lo, rank * self._width + hi]
         a, b = np.searchsorted(self._keys, ends)
         self.ids[a:b] = value

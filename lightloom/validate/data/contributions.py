@@ -62,6 +62,15 @@ def check(
     at most, whatever the schedule, unless the values of a single atom are larger.
     Large all-to-alls are first followed item by item, in far less of both, which
     proves them right if it does not stumble.
+
+    Parameters
+    ----------
+    schedule
+        With sound transfers of chunks.
+    collective
+        Its task, sound.
+    chunks
+        Chunks to follow, distinct and sorted; ``None`` for all.
     """
     if (
         chunks is None

@@ -32,7 +32,13 @@ class Excerpt:
     rows: IntArray | None = None
 
     def within(self, lo: int, hi: int) -> Excerpt:
-        """Return the excerpt of fewer atoms; its cost is that of this one."""
+        """Return the excerpt of fewer atoms; its cost is that of this one.
+
+        Parameters
+        ----------
+        lo, hi
+            Atoms, half-open, within those of this excerpt.
+        """
         if (lo, hi) == (self.lo, self.hi):
             return self
         starts, ends = self._of_rows(self.moves.lo), self._of_rows(self.moves.hi)
@@ -55,7 +61,13 @@ class Excerpt:
         return np.flatnonzero(fresh)
 
     def numbers(self, begin: int, end: int) -> IntArray:
-        """Return which moves some rows are."""
+        """Return which moves some rows are.
+
+        Parameters
+        ----------
+        begin, end
+            Rows of the excerpt, half-open.
+        """
         if self.rows is None:
             return np.arange(begin, end, dtype=np.int64)
         return self.rows[begin:end]

@@ -59,7 +59,13 @@ class Moves:
     final: Ranges
 
     def row_in_step(self, move: int) -> int:
-        """Return the row of a transfer among all transfers of its step."""
+        """Return the row of a transfer among all transfers of its step.
+
+        Parameters
+        ----------
+        move
+            Row of the transfer among all moves.
+        """
         return move - int(np.searchsorted(self.step, self.step[move]))
 
     @property
@@ -72,6 +78,13 @@ def moves_of(schedule: Schedule, collective: Collective) -> Moves:
     """Return the moves of a schedule whose transfers are sound, each by itself.
 
     Time O(m log m) and memory O(m) in transfers and condition rows.
+
+    Parameters
+    ----------
+    schedule
+        With transfers of chunks.
+    collective
+        Its task, sound.
     """
     parts = [cast("Transfers", part.transfers) for part in schedule.parts]
     steps = np.array([part.index for part in schedule.parts], dtype=np.int64)
@@ -102,8 +115,14 @@ def conditions(
 ) -> tuple[IntArray, Ranges, Ranges]:
     """Return the atoms of a collective, and its pre- and post-condition in them.
 
-    `cuts` are further chunk numbers at which atoms end. The atoms are returned as
-    their first chunks, and one past the last.
+    The atoms are returned as their first chunks, and one past the last.
+
+    Parameters
+    ----------
+    collective
+        Sound, its chunk count chosen.
+    cuts
+        Further chunk numbers at which atoms end, shape (any,).
     """
     op = op_of(collective)
     holdings = (op.initial(collective), op.final(collective))
@@ -121,7 +140,13 @@ def conditions(
 
 
 def expand(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
-    """Return (row, element) of every element of the ranges ``lo[i]:hi[i]``."""
+    """Return (row, element) of every element of the ranges ``lo[i]:hi[i]``.
+
+    Parameters
+    ----------
+    lo, hi
+        Half-open ranges, shape (ranges,).
+    """
     lengths = hi - lo
     row = np.repeat(np.arange(len(lo), dtype=np.int64), lengths)
     start = np.cumsum(lengths) - lengths - lo

@@ -47,7 +47,14 @@ class Values:
         return len(self._masks) * (self._ranks // 8 + 200)
 
     def intern(self, once: int, twice: int = 0) -> int:
-        """Return the id of the value with these masks (`twice` within `once`)."""
+        """Return the id of the value with these masks (`twice` within `once`).
+
+        Parameters
+        ----------
+        once, twice
+            Bit masks of the ranks that contribute, and of those that do so
+            twice or more.
+        """
         if not once:
             return NOTHING
         if self._run_ids and not twice and (run := self._run(once)):
@@ -62,7 +69,13 @@ class Values:
         return 1 + self._run_ids + place
 
     def masks(self, value: int) -> tuple[int, int]:
-        """Return (ranks that contribute, ranks that contribute twice or more)."""
+        """Return (ranks that contribute, ranks that contribute twice or more).
+
+        Parameters
+        ----------
+        value
+            Id of a value.
+        """
         if value == NOTHING:
             return 0, 0
         if value <= self._run_ids:
@@ -73,14 +86,26 @@ class Values:
         return mask & self._low, mask >> self._ranks
 
     def add(self, left: int, right: int) -> int:
-        """Return the id of the sum of two values."""
+        """Return the id of the sum of two values.
+
+        Parameters
+        ----------
+        left, right
+            Ids of values.
+        """
         once, twice = self.masks(left)
         more_once, more_twice = self.masks(right)
         both = once & more_once
         return self.intern(once | more_once, twice | more_twice | both)
 
     def add_columns(self, left: IntArray, right: IntArray) -> IntArray:
-        """Return the sum of every row, working once for each distinct pair."""
+        """Return the sum of every row, working once for each distinct pair.
+
+        Parameters
+        ----------
+        left, right
+            Ids of values, of one shape (rows,).
+        """
         if not self._run_ids:
             return self._add_pairs(left, right)
         ranks = self._ranks

@@ -140,6 +140,15 @@ def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
     """Return the least messages per rank in 1 to 4 portions of one segment.
 
     ``None`` if so few cannot do it at all.
+
+    Parameters
+    ----------
+    ports
+        Most circuits that leave, or enter, a node of a segment; 1 or more.
+    ranks
+        Of the all-reduce, 2 or more.
+    portions
+        1 to 4.
     """
     if portions == _FOUR:
         return max(Fraction(2 * (ranks - 1), ranks), _in_four(ports, ranks))

@@ -56,7 +56,17 @@ def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
 
 
 def total_hops(ports: int, segments: int, ranks: int) -> int:
-    """Return the least sum of the circuits to all other ranks, H(m)."""
+    """Return the least sum of the circuits to all other ranks, H(m).
+
+    Parameters
+    ----------
+    ports
+        Most circuits that leave, or enter, a node of a segment; 1 or more.
+    segments
+        1 or more.
+    ranks
+        Of the all-to-all.
+    """
     hops, within, total = 0, 1, 0
     while within < ranks:
         total += ranks - within

@@ -36,7 +36,13 @@ class Obligations(Protocol):
         """Return the least bytes that each node must send."""
 
     def entering_bytes(self, inside: Mask) -> int:
-        """Return the least bytes that must enter a node set, shape (nodes,)."""
+        """Return the least bytes that must enter a node set, shape (nodes,).
+
+        Parameters
+        ----------
+        inside
+            Whether each node is in the set, shape (nodes,).
+        """
 
     def members(self) -> Mask:
         """Return which nodes may take part, shape (nodes,)."""
@@ -52,11 +58,27 @@ class Obligations(Protocol):
         """Return the least spread with which anything is sent."""
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
-        """Return the least time for the portions that such a spread needs."""
+        """Return the least time for the portions that such a spread needs.
+
+        Parameters
+        ----------
+        fabric
+            Of the task.
+        spread
+            A count of nodes, as `spread` returns them.
+        """
 
 
 def obligations(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
-    """Return what a sound task asks, on a fabric of `node_count` nodes."""
+    """Return what a sound task asks, on a fabric of `node_count` nodes.
+
+    Parameters
+    ----------
+    task
+        Sound; of a collective the chunks need not be chosen.
+    node_count
+        Nodes of the fabric.
+    """
     if isinstance(task, Collective):
         ranks = task.rank_count
         chunks = ranks if op_of(task).uses_blocks else 1
@@ -66,7 +88,15 @@ def obligations(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
 
 
 def base_ps(fabric: AnyFabric, needs: Obligations) -> int:
-    """Return what portions and configurations cost at least, with no data at all."""
+    """Return what portions and configurations cost at least, with no data at all.
+
+    Parameters
+    ----------
+    fabric
+        That carries something.
+    needs
+        Of a task on it.
+    """
     most = max(max(side, default=0) for side in spread_on(fabric, needs))
     return needs.spread_ps(fabric, most)
 
@@ -77,6 +107,13 @@ def spread_on(fabric: AnyFabric, needs: Obligations) -> tuple[list[int], list[in
     Where a circuit may have several destinations, any number of nodes may listen to
     one port, in one segment, so how many must be reached says only whether any must.
     What a node must hear of still comes in through its own ports.
+
+    Parameters
+    ----------
+    fabric
+        Any fabric.
+    needs
+        Of a task on it.
     """
     reach, hear = needs.spread()
     if isinstance(fabric, CircuitFabric) and "multicast" in fabric.circuit_columns:
@@ -196,6 +233,11 @@ class CollectiveNeeds:
 
         Every chunk needed inside counts once where its only holder, or any of its
         contributors, is outside.
+
+        Parameters
+        ----------
+        inside
+            Whether each node is in the set, shape (nodes,).
         """
         rank_inside = inside[list(self.collective.nodes)]
         rows = rank_inside[self.final.rank]
@@ -251,7 +293,15 @@ class CollectiveNeeds:
         return 2
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
-        """Return the least time for data to reach so many nodes, forwarded or not."""
+        """Return the least time for data to reach so many nodes, forwarded or not.
+
+        Parameters
+        ----------
+        fabric
+            Of the collective.
+        spread
+            Nodes that the data of one must reach, itself included.
+        """
         everywhere = bool((self.wanted == self._ranks).any())
         summed = self.reduces and everywhere and spread == self._ranks
         return reach_ps(fabric, spread, summed=summed)
@@ -299,7 +349,13 @@ class DemandNeeds:
         return exact_sums(self.src, self.bytes, self.node_count)
 
     def entering_bytes(self, inside: Mask) -> int:
-        """Return the bytes that must enter a node set."""
+        """Return the bytes that must enter a node set.
+
+        Parameters
+        ----------
+        inside
+            Whether each node is in the set, shape (nodes,).
+        """
         enters = ~inside[self.src] & inside[self.dst]
         nowhere = np.zeros(int(enters.sum()), dtype=np.int64)
         return exact_sums(nowhere, self.bytes[enters], 1)[0]
@@ -320,5 +376,13 @@ class DemandNeeds:
         return 1
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
-        """Return the least time for a node to serve so many others."""
+        """Return the least time for a node to serve so many others.
+
+        Parameters
+        ----------
+        fabric
+            Of the demand.
+        spread
+            Partners of a node, itself not included.
+        """
         return fan_ps(fabric, spread)

@@ -29,21 +29,43 @@ __all__ = [
 
 
 def can_carry(fabric: CircuitFabric | PacketFabric) -> bool:
-    """Return whether the fabric can carry anything at all."""
+    """Return whether the fabric can carry anything at all.
+
+    Parameters
+    ----------
+    fabric
+        Any fabric.
+    """
     if fabric.node_bits_per_s < 1:
         return False
     return not isinstance(fabric, CircuitFabric) or fabric.ports_per_node >= 1
 
 
 def require_carrier(fabric: CircuitFabric | PacketFabric) -> None:
-    """Raise where no schedule of anything exists, so that no time is a bound."""
+    """Raise where no schedule of anything exists, so that no time is a bound.
+
+    Parameters
+    ----------
+    fabric
+        Any fabric.
+    """
     if not can_carry(fabric):
         message = "the fabric carries nothing"
         raise WitnessError(message)
 
 
 def fixed_ps(fabric: CircuitFabric, portions: int, segments: int) -> int:
-    """Return what portions in so many segments of one plane cost without data."""
+    """Return what portions in so many segments of one plane cost without data.
+
+    Parameters
+    ----------
+    fabric
+        With one plane.
+    portions
+        In all segments together.
+    segments
+        1 or more.
+    """
     moving_ps = portions * fabric.alpha_ps
     between_ps = (segments - 1) * _between_segments_ps(fabric)
     return _first_configuration_ps(fabric) + moving_ps + between_ps
@@ -62,6 +84,11 @@ def summed_in_two(ports: int) -> int:
     at most k - A, and bring at most 1 + A values each. So
 
         n <= (1 + A) + A + (k - A) (1 + A)  for some A from 0 to k.
+
+    Parameters
+    ----------
+    ports
+        Most circuits that leave, or enter, a node of a segment; 1 or more.
     """
     return max(1 + 2 * a + (ports - a) * (1 + a) for a in {ports // 2, -(-ports // 2)})
 
@@ -81,6 +108,15 @@ def reach_ps(
 
     With `summed`, that many nodes all need the sum of what they have: then two
     portions of one segment are not enough where `summed_in_two` is less.
+
+    Parameters
+    ----------
+    fabric
+        That carries something.
+    reach
+        Nodes that must know something that one knows, itself included.
+    summed
+        Whether they all need the sum of what they have.
     """
     if reach <= 1:
         return 0
@@ -109,6 +145,13 @@ def fan_ps(fabric: CircuitFabric | PacketFabric, peers: int) -> int:
 
     For fluid demands, which nobody forwards: each segment has circuits to at most
     k of them, so ceil(peers / k) segments are used, with a portion in each.
+
+    Parameters
+    ----------
+    fabric
+        That carries something.
+    peers
+        Others that the node sends to, or hears from.
     """
     if peers <= 0:
         return 0
@@ -134,7 +177,17 @@ def _between_segments_ps(fabric: CircuitFabric) -> int:
 
 
 def least_portions(ports: int, segments: int, reach: int) -> int:
-    """Return the least portions in `segments` segments, one each or more, to reach."""
+    """Return the least portions in `segments` segments, one each or more, to reach.
+
+    Parameters
+    ----------
+    ports
+        Most circuits that leave, or enter, a node of a segment; 1 or more.
+    segments
+        1 or more.
+    reach
+        Nodes that must know something that one knows, itself included.
+    """
     low, high = segments, segments
     while _growth(ports, segments, high) < reach:
         low, high = high + 1, 2 * high

@@ -47,6 +47,13 @@ def direct_sends(needs: CollectiveNeeds, inside: Mask) -> DirectSends:
     contributions of the set's nodes to chunks that must be held outside, or by several
     nodes inside; each leaves its node, for all who must hold the chunk if it is only
     sent in the last round.
+
+    Parameters
+    ----------
+    needs
+        Of a collective, its chunk count chosen.
+    inside
+        Whether each node is in the set, shape (nodes,).
     """
     rank_inside = inside[list(needs.collective.nodes)]
     held_inside = _holders(needs, rank_inside)

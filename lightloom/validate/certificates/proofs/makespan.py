@@ -129,6 +129,13 @@ def check_placement_witness(workload: Workload, witness: PlacementWitness) -> in
 def check_memory_witness(workload: Workload, witness: CrowdedOps) -> tuple[int, int]:
     """Return the bytes a set needs and those it may have, which proves it unplaceable.
 
+    Parameters
+    ----------
+    workload
+        Sound, without cycles.
+    witness
+        The set.
+
     Raises
     ------
     InputError
@@ -151,6 +158,15 @@ def near_ops(
     workload: Workload, centre: int, back: int, forth: int
 ) -> npt.NDArray[np.bool_]:
     """Return which operations are within so many edges back and forth of a centre.
+
+    Parameters
+    ----------
+    workload
+        Sound, without cycles.
+    centre
+        Row of an operation.
+    back, forth
+        Edges against their direction and along it, 0 or more.
 
     Returns
     -------
@@ -176,7 +192,13 @@ def near_ops(
 
 
 def paths_before_and_after(workload: Workload) -> tuple[list[int], list[int]]:
-    """Return the longest path that leads to, and from, each operation, without it."""
+    """Return the longest path that leads to, and from, each operation, without it.
+
+    Parameters
+    ----------
+    workload
+        Sound, without cycles.
+    """
     heard: list[list[int]] = [[] for _ in workload.op]
     for src, dst in zip(workload.src, workload.dst, strict=True):
         heard[dst].append(src)

@@ -90,6 +90,13 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
 def exact_ratio(ratio: Fraction, where: str) -> tuple[int, int]:
     """Return numerator and denominator of a ratio, refused unless it is exact.
 
+    Parameters
+    ----------
+    ratio
+        Circuits a byte; whatever a witness holds.
+    where
+        Place of the ratio, for messages.
+
     Raises
     ------
     InputError
