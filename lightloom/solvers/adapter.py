@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lightloom.solvers.standard_form import FloatArray, StandardForm
 
 
-class Verdict(Enum):
+class SolverClaim(Enum):
     """What a solver claims about a model, up to its tolerances."""
 
     OPTIMAL = "optimal"
@@ -37,10 +37,10 @@ class Answer:
 
     Attributes
     ----------
-    verdict
+    claim
         What it claims.
     limit
-        Which limit stopped it; given exactly if the verdict is ``STOPPED``.
+        Which limit stopped it; given exactly if the claim is ``STOPPED``.
     values
         Values of all columns at its best point, or ``None``.
     bound
@@ -49,7 +49,7 @@ class Answer:
         Its own words, '' for none.
     """
 
-    verdict: Verdict
+    claim: SolverClaim
     limit: Limit | None
     values: FloatArray | None
     bound: float | None

@@ -22,7 +22,7 @@ from lightloom.isolation.child_process import (
     Interrupted,
     idle_processes,
 )
-from lightloom.solvers.adapter import Answer, Verdict
+from lightloom.solvers.adapter import Answer, SolverClaim
 from lightloom.solvers.progress import Incumbent, Progress
 from lightloom.solvers.worker import Job, Raised, Started, Stop
 
@@ -175,11 +175,11 @@ class _Watch:
 
     def _stopped(self, detail: str, limit: Limit | None = None) -> Answer:
         limit = limit or self._told
-        return Answer(Verdict.STOPPED, limit, self._values, self._bound, detail)
+        return Answer(SolverClaim.STOPPED, limit, self._values, self._bound, detail)
 
     def _died(self, how: str) -> Answer:
         """Return the answer of a process that is gone."""
         if any(words in how for words in self._signs):
             return self._stopped(f"the solver ran out of memory, {how}", Limit.MEMORY)
         detail = f"the solver's process ended by {how}"
-        return Answer(Verdict.FAILED, None, self._values, self._bound, detail)
+        return Answer(SolverClaim.FAILED, None, self._values, self._bound, detail)

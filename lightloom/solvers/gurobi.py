@@ -23,8 +23,8 @@ from lightloom.solvers.adapter import (
     LINEAR_AND_INTEGER,
     Answer,
     Capabilities,
+    SolverClaim,
     UnknownStatusError,
-    Verdict,
 )
 from lightloom.solvers.availability import (
     Availability,
@@ -50,19 +50,19 @@ REQUIREMENT = Requirement(
     install_command("gurobi"),
 )
 
-VERDICTS: dict[str, tuple[Verdict, Limit | None]] = {
-    "LOADED": (Verdict.FAILED, None),
-    "OPTIMAL": (Verdict.OPTIMAL, None),
-    "INFEASIBLE": (Verdict.INFEASIBLE, None),
-    "INF_OR_UNBD": (Verdict.INFEASIBLE_OR_UNBOUNDED, None),
-    "UNBOUNDED": (Verdict.UNBOUNDED, None),
-    "ITERATION_LIMIT": (Verdict.STOPPED, Limit.NODES),
-    "NODE_LIMIT": (Verdict.STOPPED, Limit.NODES),
-    "TIME_LIMIT": (Verdict.STOPPED, Limit.TIME),
-    "INTERRUPTED": (Verdict.STOPPED, Limit.INTERRUPT),
-    "NUMERIC": (Verdict.FAILED, None),
-    "SUBOPTIMAL": (Verdict.STOPPED, Limit.PROGRESS),
-    "MEM_LIMIT": (Verdict.STOPPED, Limit.MEMORY),
+CLAIMS: dict[str, tuple[SolverClaim, Limit | None]] = {
+    "LOADED": (SolverClaim.FAILED, None),
+    "OPTIMAL": (SolverClaim.OPTIMAL, None),
+    "INFEASIBLE": (SolverClaim.INFEASIBLE, None),
+    "INF_OR_UNBD": (SolverClaim.INFEASIBLE_OR_UNBOUNDED, None),
+    "UNBOUNDED": (SolverClaim.UNBOUNDED, None),
+    "ITERATION_LIMIT": (SolverClaim.STOPPED, Limit.NODES),
+    "NODE_LIMIT": (SolverClaim.STOPPED, Limit.NODES),
+    "TIME_LIMIT": (SolverClaim.STOPPED, Limit.TIME),
+    "INTERRUPTED": (SolverClaim.STOPPED, Limit.INTERRUPT),
+    "NUMERIC": (SolverClaim.FAILED, None),
+    "SUBOPTIMAL": (SolverClaim.STOPPED, Limit.PROGRESS),
+    "MEM_LIMIT": (SolverClaim.STOPPED, Limit.MEMORY),
 }
 """Every status that the options set here can bring about, by its name."""
 
@@ -81,7 +81,7 @@ _OURS = (
 )
 
 
-def verdict_of(status: int) -> tuple[Verdict, Limit | None]:
+def claim_of(status: int) -> tuple[SolverClaim, Limit | None]:
     """Return what a Gurobi status code means.
 
     Parameters
@@ -98,9 +98,9 @@ def verdict_of(status: int) -> tuple[Verdict, Limit | None]:
 
     names = {getattr(GRB.Status, n): n for n in dir(GRB.Status) if n.isupper()}
     name = names.get(status, str(status))
-    if name not in VERDICTS:
+    if name not in CLAIMS:
         raise UnknownStatusError("gurobi", name)
-    return VERDICTS[name]
+    return CLAIMS[name]
 
 
 @dataclass(frozen=True)
@@ -262,16 +262,16 @@ def _listener(columns: Any, reporter: Reporter) -> Callable[[Any, int], None]:  
 
 def _answer(model: Any, columns: Any, form: StandardForm) -> Answer:  # noqa: ANN401
     """Return what Gurobi found."""
-    verdict, limit = verdict_of(model.Status)
+    claim, limit = claim_of(model.Status)
     values: FloatArray | None = None
     if model.SolCount > 0:
         values = np.array(columns.X, dtype=np.float64)
     bound: float | None = None
-    if form.integral.any() and verdict in (Verdict.OPTIMAL, Verdict.STOPPED):
+    if form.integral.any() and claim in (SolverClaim.OPTIMAL, SolverClaim.STOPPED):
         bound = float(model.ObjBound)
-    elif verdict is Verdict.OPTIMAL:
+    elif claim is SolverClaim.OPTIMAL:
         bound = float(model.ObjVal)
-    return Answer(verdict, limit, values, bound, f"status {model.Status}")
+    return Answer(claim, limit, values, bound, f"status {model.Status}")
 
 
 ADAPTER = Gurobi()

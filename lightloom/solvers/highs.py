@@ -28,8 +28,8 @@ from lightloom.solvers.adapter import (
     LINEAR_AND_INTEGER,
     Answer,
     Capabilities,
+    SolverClaim,
     UnknownStatusError,
-    Verdict,
 )
 from lightloom.solvers.availability import Requirement
 from lightloom.solvers.extra_options import check_not_ours
@@ -54,25 +54,25 @@ REQUIREMENT = Requirement(
     'install "highspy>=1.13,<1.15"',
 )
 
-VERDICTS: dict[str, tuple[Verdict, Limit | None]] = {
-    "kNotset": (Verdict.FAILED, None),
-    "kLoadError": (Verdict.FAILED, None),
-    "kModelError": (Verdict.FAILED, None),
-    "kPresolveError": (Verdict.FAILED, None),
-    "kSolveError": (Verdict.FAILED, None),
-    "kPostsolveError": (Verdict.FAILED, None),
-    "kModelEmpty": (Verdict.OPTIMAL, None),
-    "kOptimal": (Verdict.OPTIMAL, None),
-    "kInfeasible": (Verdict.INFEASIBLE, None),
-    "kUnboundedOrInfeasible": (Verdict.INFEASIBLE_OR_UNBOUNDED, None),
-    "kUnbounded": (Verdict.UNBOUNDED, None),
-    "kTimeLimit": (Verdict.STOPPED, Limit.TIME),
-    "kIterationLimit": (Verdict.STOPPED, Limit.NODES),
-    "kSolutionLimit": (Verdict.STOPPED, Limit.NODES),
-    "kInterrupt": (Verdict.STOPPED, Limit.INTERRUPT),
-    "kHighsInterrupt": (Verdict.STOPPED, Limit.INTERRUPT),
-    "kMemoryLimit": (Verdict.STOPPED, Limit.MEMORY),
-    "kUnknown": (Verdict.STOPPED, Limit.PROGRESS),
+CLAIMS: dict[str, tuple[SolverClaim, Limit | None]] = {
+    "kNotset": (SolverClaim.FAILED, None),
+    "kLoadError": (SolverClaim.FAILED, None),
+    "kModelError": (SolverClaim.FAILED, None),
+    "kPresolveError": (SolverClaim.FAILED, None),
+    "kSolveError": (SolverClaim.FAILED, None),
+    "kPostsolveError": (SolverClaim.FAILED, None),
+    "kModelEmpty": (SolverClaim.OPTIMAL, None),
+    "kOptimal": (SolverClaim.OPTIMAL, None),
+    "kInfeasible": (SolverClaim.INFEASIBLE, None),
+    "kUnboundedOrInfeasible": (SolverClaim.INFEASIBLE_OR_UNBOUNDED, None),
+    "kUnbounded": (SolverClaim.UNBOUNDED, None),
+    "kTimeLimit": (SolverClaim.STOPPED, Limit.TIME),
+    "kIterationLimit": (SolverClaim.STOPPED, Limit.NODES),
+    "kSolutionLimit": (SolverClaim.STOPPED, Limit.NODES),
+    "kInterrupt": (SolverClaim.STOPPED, Limit.INTERRUPT),
+    "kHighsInterrupt": (SolverClaim.STOPPED, Limit.INTERRUPT),
+    "kMemoryLimit": (SolverClaim.STOPPED, Limit.MEMORY),
+    "kUnknown": (SolverClaim.STOPPED, Limit.PROGRESS),
 }
 """Every status by its name in highspy. Those that only options nobody sets here can
 bring about, an objective bound or target, are unknown on purpose."""
@@ -90,7 +90,7 @@ _OURS = (
 )
 
 
-def verdict_of(status: str) -> tuple[Verdict, Limit | None]:
+def claim_of(status: str) -> tuple[SolverClaim, Limit | None]:
     """Return what a HiGHS model status, by its name, means.
 
     Parameters
@@ -103,9 +103,9 @@ def verdict_of(status: str) -> tuple[Verdict, Limit | None]:
     UnknownStatusError
         There is no meaning for it.
     """
-    if status not in VERDICTS:
+    if status not in CLAIMS:
         raise UnknownStatusError("highs", status)
-    return VERDICTS[status]
+    return CLAIMS[status]
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,15 @@ class Highs:
         _listen(solver, reporter, integer=bool(form.integral.any()))
         solver.run()
         status = solver.getModelStatus()
-        verdict, limit = verdict_of(status.name)
+        claim, limit = claim_of(status.name)
         info = solver.getInfo()
         values = None
         if int(info.primal_solution_status) == _FEASIBLE and form.columns:
             values = np.array(solver.getSolution().col_value, dtype=np.float64)
         bound = float(info.mip_dual_bound) if form.integral.any() else None
-        if verdict is Verdict.OPTIMAL and bound is None:
+        if claim is SolverClaim.OPTIMAL and bound is None:
             bound = float(info.objective_function_value)
-        return Answer(verdict, limit, values, bound, solver.modelStatusToString(status))
+        return Answer(claim, limit, values, bound, solver.modelStatusToString(status))
 
 
 def pass_model(solver: Any, form: StandardForm) -> None:  # noqa: ANN401  (no types)

@@ -16,7 +16,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.extras import install_command
 from lightloom.core.outcome import Limit
-from lightloom.solvers.adapter import Answer, UnknownStatusError, Verdict
+from lightloom.solvers.adapter import Answer, SolverClaim, UnknownStatusError
 from lightloom.solvers.availability import Requirement
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ REQUIREMENT = Requirement(
     install_command("ortools"),
 )
 
-VERDICTS: dict[str, Verdict] = {
-    "OPTIMAL": Verdict.OPTIMAL,
-    "INFEASIBLE": Verdict.INFEASIBLE,
-    "UNBOUNDED": Verdict.UNBOUNDED,
-    "INFEASIBLE_OR_UNBOUNDED": Verdict.INFEASIBLE_OR_UNBOUNDED,
-    "IMPRECISE": Verdict.FAILED,
-    "FEASIBLE": Verdict.STOPPED,
-    "NO_SOLUTION_FOUND": Verdict.STOPPED,
-    "NUMERICAL_ERROR": Verdict.FAILED,
-    "OTHER_ERROR": Verdict.FAILED,
+CLAIMS: dict[str, SolverClaim] = {
+    "OPTIMAL": SolverClaim.OPTIMAL,
+    "INFEASIBLE": SolverClaim.INFEASIBLE,
+    "UNBOUNDED": SolverClaim.UNBOUNDED,
+    "INFEASIBLE_OR_UNBOUNDED": SolverClaim.INFEASIBLE_OR_UNBOUNDED,
+    "IMPRECISE": SolverClaim.FAILED,
+    "FEASIBLE": SolverClaim.STOPPED,
+    "NO_SOLUTION_FOUND": SolverClaim.STOPPED,
+    "NUMERICAL_ERROR": SolverClaim.FAILED,
+    "OTHER_ERROR": SolverClaim.FAILED,
 }
 """Every termination reason."""
 LIMITS: dict[str, Limit] = {
@@ -61,9 +61,9 @@ _NEARLY = 0.95
 """A run this much of its time limit long was stopped by it."""
 
 
-def verdict_of(
+def claim_of(
     reason: str, limit: str, options: SolveOptions, wall_s: float
-) -> tuple[Verdict, Limit | None]:
+) -> tuple[SolverClaim, Limit | None]:
     """Return what MathOpt's termination reason and limit, by their names, mean.
 
     Where it cannot say which limit stopped it, the time limit did if the run was as
@@ -85,19 +85,19 @@ def verdict_of(
     UnknownStatusError
         There is no meaning for it.
     """
-    if reason not in VERDICTS:
+    if reason not in CLAIMS:
         raise UnknownStatusError("MathOpt", reason)
-    verdict = VERDICTS[reason]
-    if verdict is not Verdict.STOPPED:
-        return verdict, None
+    claim = CLAIMS[reason]
+    if claim is not SolverClaim.STOPPED:
+        return claim, None
     if limit in LIMITS:
-        return verdict, LIMITS[limit]
+        return claim, LIMITS[limit]
     if limit == "UNDETERMINED":
         time_limit_s = options.time_limit_s
         if time_limit_s is not None and wall_s >= _NEARLY * time_limit_s:
-            return verdict, Limit.TIME
+            return claim, Limit.TIME
         if options.node_limit is not None:
-            return verdict, Limit.NODES
+            return claim, Limit.NODES
     raise UnknownStatusError("MathOpt", f"{reason}, limit {limit}")
 
 
@@ -175,18 +175,18 @@ def solve(
             raise InputError(
                 str(problem), where=where, found=dict(options.extra)
             ) from None
-        return Answer(Verdict.FAILED, None, None, None, str(problem))
+        return Answer(SolverClaim.FAILED, None, None, None, str(problem))
     termination = result.termination
     reason = result_pb2.TerminationReasonProto.Name(termination.reason)
     limit = result_pb2.LimitProto.Name(termination.limit)
-    verdict, stopped_by = verdict_of(
+    claim, stopped_by = claim_of(
         reason.removeprefix("TERMINATION_REASON_"),
         limit.removeprefix("LIMIT_"),
         options,
         result.solve_stats.solve_time.ToTimedelta().total_seconds(),
     )
     return Answer(
-        verdict,
+        claim,
         stopped_by,
         _best_point(result, form),
         float(termination.objective_bounds.dual_bound),

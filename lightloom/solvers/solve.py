@@ -11,7 +11,7 @@ import numpy as np
 
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.isolation.deadline import TimeIsOverError, deadline
-from lightloom.solvers.adapter import Answer, Verdict
+from lightloom.solvers.adapter import Answer, SolverClaim
 from lightloom.solvers.availability import SolverUnavailableError
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.options import SolveOptions
@@ -187,10 +187,10 @@ def _run(
     _check_kind(adapter, compiled)
     if form.columns:
         answer = solve_in_child(adapter, form, stamp.remaining(), progress)
-        if answer.verdict is Verdict.INFEASIBLE_OR_UNBOUNDED:
+        if answer.claim is SolverClaim.INFEASIBLE_OR_UNBOUNDED:
             answer = _settled(adapter, form, stamp.remaining())
     else:
-        answer = Answer(Verdict.OPTIMAL, None, np.zeros(0), form.offset)
+        answer = Answer(SolverClaim.OPTIMAL, None, np.zeros(0), form.offset)
     return _outcome(compiled, answer, stamp.provenance(form.sha256()))
 
 
@@ -276,7 +276,7 @@ def _settled(adapter: Adapter, form: StandardForm, options: SolveOptions) -> Ans
     plain = replace(form, cost=np.zeros(form.columns), offset=0.0)
     answer = solve_in_child(adapter, plain, options)
     if answer.values is not None:
-        return Answer(Verdict.UNBOUNDED, None, None, None)
+        return Answer(SolverClaim.UNBOUNDED, None, None, None)
     return answer
 
 
@@ -285,18 +285,18 @@ def _outcome(
 ) -> Outcome[FloatArray]:
     """Return the outcome that an answer is worth, its point checked and loaded."""
     form = compiled.form
-    if answer.verdict is Verdict.INFEASIBLE:
+    if answer.claim is SolverClaim.INFEASIBLE:
         return Outcome(
             Reason.PROVEN_INFEASIBLE, None, None, None, None, provenance, _said(answer)
         )
-    if answer.verdict is Verdict.UNBOUNDED:
+    if answer.claim is SolverClaim.UNBOUNDED:
         said = ("the objective is unbounded",)
         return Outcome(Reason.FAILED, None, None, None, None, provenance, said)
     if answer.values is None:
-        optimal = answer.verdict is Verdict.OPTIMAL
+        optimal = answer.claim is SolverClaim.OPTIMAL
         return Outcome(
             Reason.STOPPED_WITHOUT_ANSWER
-            if answer.verdict is Verdict.STOPPED
+            if answer.claim is SolverClaim.STOPPED
             else Reason.FAILED,
             None,
             None,
@@ -315,7 +315,7 @@ def _outcome(
     load(compiled, point)
     objective = form.objective(point)
     return Outcome(
-        _reason(answer.verdict),
+        _reason(answer.claim),
         point,
         round(objective) if form.integral_objective else objective,
         _bound(form, answer.bound),
@@ -325,13 +325,13 @@ def _outcome(
     )
 
 
-def _reason(verdict: Verdict) -> Reason:
+def _reason(claim: SolverClaim) -> Reason:
     """Return the reason of an outcome that has a point."""
     return {
-        Verdict.OPTIMAL: Reason.PROVEN_OPTIMAL,
-        Verdict.STOPPED: Reason.STOPPED_WITH_ANSWER,
-        Verdict.FAILED: Reason.FAILED,
-    }[verdict]
+        SolverClaim.OPTIMAL: Reason.PROVEN_OPTIMAL,
+        SolverClaim.STOPPED: Reason.STOPPED_WITH_ANSWER,
+        SolverClaim.FAILED: Reason.FAILED,
+    }[claim]
 
 
 def _said(answer: Answer) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Limit
 from lightloom.solvers import Availability, Capabilities, Status, UnknownStatusError
-from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Answer, Verdict
+from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Answer, SolverClaim
 
 if TYPE_CHECKING:
     from lightloom.solvers.options import SolveOptions
@@ -80,7 +80,7 @@ class Faulty:
         while not reporter.stopped:
             time.sleep(0.01)
         return Answer(
-            Verdict.STOPPED, Limit.INTERRUPT, np.ones(form.columns), None, "told to"
+            SolverClaim.STOPPED, Limit.INTERRUPT, np.ones(form.columns), None, "told to"
         )
 
     @staticmethod
@@ -93,20 +93,20 @@ class Faulty:
 
     @staticmethod
     def _lies(form: StandardForm, *_: object) -> Answer:
-        return Answer(Verdict.OPTIMAL, None, np.full(form.columns, 5.0), 5.0)
+        return Answer(SolverClaim.OPTIMAL, None, np.full(form.columns, 5.0), 5.0)
 
     @staticmethod
     def _blurs(form: StandardForm, *_: object) -> Answer:
-        return Answer(Verdict.OPTIMAL, None, np.full(form.columns, 0.4), 5.0)
+        return Answer(SolverClaim.OPTIMAL, None, np.full(form.columns, 0.4), 5.0)
 
     @staticmethod
     def _pid(form: StandardForm, *_: object) -> Answer:
         return Answer(
-            Verdict.OPTIMAL, None, np.zeros(form.columns), None, str(os.getpid())
+            SolverClaim.OPTIMAL, None, np.zeros(form.columns), None, str(os.getpid())
         )
 
     @staticmethod
     def _prints(form: StandardForm, *_: object) -> Answer:
         os.write(1, b"not a pickle\n")
         sys.stdout.write("neither\n")
-        return Answer(Verdict.OPTIMAL, None, np.zeros(form.columns), 0.0)
+        return Answer(SolverClaim.OPTIMAL, None, np.zeros(form.columns), 0.0)

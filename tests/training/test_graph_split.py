@@ -10,7 +10,11 @@ import pytest
 from lightloom.core.computation import ComputationGraph, Operation, Split
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.training.placement.cut_edges import part_edges
-from lightloom.training.placement.graph_split import Cut, SplitGraph, split_graph
+from lightloom.training.placement.graph_split import (
+    OperationCut,
+    SplitGraph,
+    split_graph,
+)
 from lightloom.training.placement.placement_search import place_operations
 
 US = 1_000_000
@@ -68,7 +72,7 @@ def test_parts_are_near_the_quantum(quantum_us: int, most: int, parts: int) -> N
     found = split_graph(
         TWO, devices=8, distance=7, quantum_ps=quantum_us * US, most_parts=most
     )
-    assert found.cuts == (Cut("sample", parts),) * 2
+    assert found.cuts == (OperationCut("sample", parts),) * 2
     assert len(found.workload.op) == 4 * parts
 
 
@@ -147,10 +151,10 @@ def test_the_dimension_that_moves_least_is_taken() -> None:
     both = (_split("channel"), _split("sample"))
     graph = _chain(_operation("a", *both), _operation("b", *both))
     found = split_graph(graph, devices=8, distance=7)
-    assert found.cuts[1] == Cut("sample", 8)
+    assert found.cuts[1] == OperationCut("sample", 8)
     heavy = Operation("b", "layer", 10**9, 10**9, 4096, both)
     found = split_graph(_chain(_operation("a", *both), heavy), devices=8, distance=7)
-    assert found.cuts[1] == Cut("channel", 8)
+    assert found.cuts[1] == OperationCut("channel", 8)
 
 
 def test_partners_beyond_the_distance_are_avoided() -> None:

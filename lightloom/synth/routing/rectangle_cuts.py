@@ -19,7 +19,7 @@ _UP, _LEFT, _RIGHT, _DOWN = range(4)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class RectangleCut:
     """A node set whose boundary proves that no routing has a smaller congestion.
 
     Attributes
@@ -49,7 +49,7 @@ def rectangle_cut(
     dst: IntArray,
     *,
     capacity: IntArray | None = None,
-) -> Cut:
+) -> RectangleCut:
     """Return the best lower bound on congestion by the boundary of a rectangle.
 
     Whatever the routes, an edge of the boundary carries at least its share of the
@@ -86,7 +86,7 @@ def rectangle_cut(
     check_requests(fabric, src, dst)
     by_id = capacity_by_id(fabric, capacity)
     if not len(src):
-        return Cut(0, np.zeros(0, dtype=np.int64), 0, 0, leaving=True)
+        return RectangleCut(0, np.zeros(0, dtype=np.int64), 0, 0, leaving=True)
     grid = by_id.reshape(fabric.rows, fabric.cols, 4)
     rows, cols = _lines(fabric.rows), _lines(fabric.cols)
     leaving, entering = _crossings(grid, rows, cols)
@@ -251,7 +251,9 @@ def _best(demand: IntArray, room: IntArray, top: int) -> _Found:
     )
 
 
-def _cut(fabric: Lightpath, best: _Found, rows: IntArray, cols: IntArray) -> Cut:
+def _cut(
+    fabric: Lightpath, best: _Found, rows: IntArray, cols: IntArray
+) -> RectangleCut:
     """Return a found rectangle as the tiles it holds."""
     row = np.arange(rows[best.top], rows[best.bottom])
     col = np.arange(cols[best.left], cols[best.right])
@@ -263,4 +265,4 @@ def _cut(fabric: Lightpath, best: _Found, rows: IntArray, cols: IntArray) -> Cut
         raise InfeasibleError(what, where="fabric.waveguides", found=0, fix=fix)
     nodes = (row[:, None] * fabric.cols + col).ravel()
     bound = int(best.bound)
-    return Cut(bound, nodes, best.demand, best.capacity, leaving=best.leaving)
+    return RectangleCut(bound, nodes, best.demand, best.capacity, leaving=best.leaving)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.computation import ComputationGraph, Operation, Split
 
-__all__ = ["QUANTUM_PS", "Cut", "SplitGraph", "split_graph"]
+__all__ = ["QUANTUM_PS", "OperationCut", "SplitGraph", "split_graph"]
 
 QUANTUM_PS = 10_000_000
 """10 us, as in SiP-ML, section 4."""
@@ -27,7 +27,7 @@ _MOST_EDGES = 20_000_000
 
 
 @dataclass(frozen=True)
-class Cut:
+class OperationCut:
     """How an operation is cut.
 
     Attributes
@@ -62,7 +62,7 @@ class SplitGraph:
     """
 
     graph: ComputationGraph
-    cuts: tuple[Cut, ...]
+    cuts: tuple[OperationCut, ...]
     workload: Workload
     op: IntArray
     part: IntArray
@@ -186,9 +186,9 @@ class _Chooser:
         self._heard: list[list[tuple[int, int]]] = [[] for _ in graph.ops]
         for src, dst, size in zip(graph.src, graph.dst, graph.bytes, strict=True):
             self._heard[dst].append((src, size))
-        self._cuts: list[Cut | None] = [None] * len(graph.ops)
+        self._cuts: list[OperationCut | None] = [None] * len(graph.ops)
 
-    def cuts(self, *, follow: bool, thrifty: bool = False) -> tuple[Cut, ...]:
+    def cuts(self, *, follow: bool, thrifty: bool = False) -> tuple[OperationCut, ...]:
         """Return the cut of every operation, those of least memory if `thrifty`."""
         before = {
             op: sorted(src for src, _ in heard) for op, heard in enumerate(self._heard)
@@ -214,7 +214,7 @@ class _Chooser:
             if not options:
                 raise self._no_cut(operation)
             chosen = min(options)
-            self._cuts[op] = Cut(chosen[-1], -chosen[-2])
+            self._cuts[op] = OperationCut(chosen[-1], -chosen[-2])
         return tuple(cut for cut in self._cuts if cut is not None)
 
     def _near_quantum(self, split: Split, fewest: int, last: int) -> int:
@@ -294,7 +294,7 @@ class _Parts:
     """The rows of a workload: forward parts of every operation, then backward ones."""
 
     def __init__(
-        self, graph: ComputationGraph, cuts: tuple[Cut, ...], *, apart: bool
+        self, graph: ComputationGraph, cuts: tuple[OperationCut, ...], *, apart: bool
     ) -> None:
         self._graph, self._cuts, self._apart = graph, cuts, apart
         counts = np.array([cut.parts for cut in cuts], dtype=np.int64)
