@@ -38,7 +38,13 @@ class RoundsQuestion:
         return tuple(sorted(KINDS))
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `Question.prove`."""
+        """See `Question.prove`.
+
+        Parameters
+        ----------
+        kind, witness, bound
+            As of `Question.prove`.
+        """
         proof = prove_rounds(self.fabric, self.collective, kind, witness)
         require(bound, proof.rounds)
 

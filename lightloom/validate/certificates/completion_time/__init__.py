@@ -51,7 +51,13 @@ class CompletionTimeQuestion:
         return tuple(BOUND_KINDS)
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `lightloom.validate.certificates.objective.Question.prove`."""
+        """See `lightloom.validate.certificates.objective.Question.prove`.
+
+        Parameters
+        ----------
+        kind, witness, bound
+            As of `Question.prove`.
+        """
         require(bound, BOUND_KINDS[kind].prove(self.fabric, self.task, witness))
 
 
