@@ -68,4 +68,4 @@ endif
 clean: ## remove what make and its tools leave, .venv excepted
 	rm -rf build dist out/demo .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache
-	find benchmarks lightloom tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find lightloom tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -73,6 +73,10 @@ class Clock:
         self.cpu_s = _cpu_seconds() - self._cpu_start
         self._tell(Phase.VERIFICATION)
 
+    def since_stop_s(self) -> float:
+        """Return the seconds since the answer was there."""
+        return self.elapsed_s() - self.solve_s
+
     def first_answer_s(self) -> float | None:
         """Return when the first objective was told, ``None`` if none was."""
         return next((at for at, value, _ in self.points if value is not None), None)

@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lightloom.bench.clock import Clock
+from lightloom.bench.measured import run_measure
 from lightloom.bench.participants import (
     COMPLETION_TIME,
+    MEASURE,
     OWN,
     is_callable,
     problem_named,
@@ -64,6 +66,9 @@ def execute(job: Job, tell: Callable[[Event], None]) -> Finding:
 
 def _asked(job: Job, tell: Callable[[Event], None]) -> Finding:
     problem = problem_named(job.problem)
+    if job.problem == MEASURE:
+        value, clock = run_measure(job, tell)
+        return _finding(job, ProblemAnswer(value, None), clock)
     if job.solver == OWN or is_callable(job.solver):
         ask = _callable(job.solver) if is_callable(job.solver) else problem.solve
         assert ask is not None
@@ -207,6 +212,7 @@ def _finding(
         build_s=clock.build_s,
         solve_s=clock.solve_s,
         cpu_s=clock.cpu_s,
+        check_s=clock.since_stop_s(),
         trace=tuple(clock.points),
         detail=detail,
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPLETION_TIME",
+    "MEASURE",
     "OWN",
     "Entrant",
     "entrant",
@@ -25,6 +26,8 @@ __all__ = [
     "problem_named",
 ]
 
+MEASURE = "measure"
+"""What is measured besides answers, see `lightloom.bench.measures`."""
 OWN = LIGHTLOOM
 """Our own algorithm for a problem, as in ``lightloom solve``."""
 _SOONEST_END = Problem(
@@ -35,6 +38,10 @@ _SOONEST_END = Problem(
     schedule_objective=COMPLETION_TIME,
 )
 """Algorithms take part, no solvers."""
+_MEASURED = Problem(
+    name=MEASURE, summary="what work in stages takes", sense="minimise", unit=""
+)
+"""Measures take part, whose numbers count what each says."""
 AUTO = "auto"
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -73,7 +80,7 @@ def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
     Parameters
     ----------
     problem
-        A problem of `lightloom.problems`, or ``completion-time``.
+        A problem of `lightloom.problems`, ``completion-time`` or ``measure``.
     by
         A name, or a table of ``solver`` and parameters.
     where
@@ -92,6 +99,8 @@ def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
     asked = problem_named(problem, where.rpartition(".by")[0])
     if problem == COMPLETION_TIME:
         return _algorithm(solver, table, where)
+    if problem == MEASURE:
+        return _measure(solver, table, where)
     if not is_callable(solver) and solver != OWN:
         return _solver(asked, solver, table, where)
     if table:
@@ -104,7 +113,7 @@ def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
 
 
 def problem_named(name: str, where: str = "problem") -> Problem:
-    """Return the problem of a name, ``completion-time`` included.
+    """Return the problem of a name, ``completion-time`` and ``measure`` included.
 
     Parameters
     ----------
@@ -122,8 +131,10 @@ def problem_named(name: str, where: str = "problem") -> Problem:
 
     if name == COMPLETION_TIME:
         return _SOONEST_END
+    if name == MEASURE:
+        return _MEASURED
     if name not in PROBLEMS:
-        known = sorted([*PROBLEMS, COMPLETION_TIME])
+        known = sorted([*PROBLEMS, COMPLETION_TIME, MEASURE])
         raise unknown_name("problem", name, known, where=where)
     return PROBLEMS[name]
 
@@ -140,6 +151,15 @@ def _solver(
     problem.check_variant(parameters, where)
     version = SOLVERS[name].status().version
     return Entrant(name, parameters, version, problem.sense, problem.unit)
+
+
+def _measure(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
+    from lightloom.bench.measures import MEASURES, check_parameters
+
+    measure = MEASURES.get(name, where)
+    check_parameters(measure, parameters, where)
+    version = code_version()
+    return Entrant(name, parameters, version, _MEASURED.sense, measure.unit)
 
 
 def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:

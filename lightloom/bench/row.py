@@ -103,6 +103,8 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         To state the model, and in all, without start-up and verification.
     cpu_s
         Processor time of the same span, in all processes of the run.
+    check_s
+        To verify the answer, its schedule signed first where it is one.
     trace
         How objective and bound went on.
     detail
@@ -123,6 +125,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     build_s: float | None = None
     solve_s: float | None = None
     cpu_s: float | None = None
+    check_s: float | None = None
     trace: tuple[Point, ...] = ()
     detail: str = ""
 

@@ -45,7 +45,7 @@ class Family:
 _COUNTED = ("rows", "cols", "copies", "layers", "width", "width", "nodes", "partners")
 """Parameters in whose product an instance grows, those that pair up among themselves
 twice."""
-_MOST_COUNTED = 2**18
+_MOST_COUNTED = 2**20
 
 
 FAMILIES: Catalogue[Family] = Catalogue(__name__, attribute="FAMILY", noun="family")

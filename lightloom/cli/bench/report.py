@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.argument("results")
 @click.option("--suite", metavar="NAME", help="Only rows that this suite asked for.")
 @click.option("--out", metavar="DIR", help="Folder for plots and rows.csv.")
+@click.option("--runs", is_flag=True, help="A line for each run, not a summary.")
 @click.option("--markdown", is_flag=True, help="Print the table in Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
@@ -35,6 +36,7 @@ def command(
     suite: str | None,
     out: str | None,
     *,
+    runs: bool,
     markdown: bool,
     as_json: bool,
 ) -> None:
@@ -42,6 +44,8 @@ def command(
     from lightloom.bench.certified import contradictions
     from lightloom.bench.results import read_results
     from lightloom.cli.bench.tables import (
+        runs_page,
+        runs_table,
         summary_page,
         summary_records,
         summary_table,
@@ -57,9 +61,9 @@ def command(
             {"results": results, "faults": faults, "summary": summary_records(rows)}
         )
     elif markdown:
-        write_text(summary_page(rows))
+        write_text(runs_page(rows) if runs else summary_page(rows))
     elif rows:
-        write_table(summary_table(rows))
+        write_table(runs_table(rows) if runs else summary_table(rows))
     else:
         write_text(f"{results}: no rows yet")
     for fault in faults:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from lightloom.bench.certified import certified_bounds, certified_gap
 from lightloom.bench.summary import summaries
 from lightloom.core.units import MIB
 from lightloom.report.tables import Column, terminal_table
@@ -31,6 +32,19 @@ _SUMMARY = (
     Column("slowest", number=True),
     Column("MiB", number=True),
     Column("otherwise"),
+)
+_RUN = (
+    Column("instance"),
+    Column("solver"),
+    Column("answer", number=True),
+    Column("bound", number=True),
+    Column("gap", number=True),
+    Column("unit"),
+    Column("build s", number=True),
+    Column("seconds", number=True),
+    Column("CPU s", number=True),
+    Column("check s", number=True),
+    Column("MiB", number=True),
 )
 _SPEED = (
     Column("problem"),
@@ -64,6 +78,34 @@ def summary_page(rows: Sequence[Row]) -> str:
 def summary_records(rows: Sequence[Row]) -> list[dict[str, object]]:
     """Return the same table as objects, with nothing rounded."""
     return [asdict(one) for one in summaries(rows)]
+
+
+def runs_table(rows: Sequence[Row]) -> Table:
+    """Return a line for each run."""
+    return terminal_table(_RUN, _run_cells(rows))
+
+
+def runs_page(rows: Sequence[Row]) -> str:
+    """Return the same table in Markdown."""
+    return _markdown(_RUN, _run_cells(rows))
+
+
+def _run_cells(rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    """Return what each run found, and what that took."""
+    bounds = certified_bounds(rows)
+    cells: list[tuple[object, ...]] = []
+    for row in rows:
+        found = row.finding
+        seconds = (found.build_s, found.solve_s, found.cpu_s, found.check_s)
+        cells.append(
+            (
+                *(row.instance, row.label, found.answer or str(found.ending)),
+                *(found.bound_exact, _percent(certified_gap(row, bounds)), row.unit),
+                *map(_seconds, seconds),
+                None if row.peak_bytes is None else round(row.peak_bytes / MIB),
+            )
+        )
+    return cells
 
 
 def speed_table(comparison: Comparison) -> Table:
