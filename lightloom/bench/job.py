@@ -66,7 +66,15 @@ class Job:
         started: str,
         machine: Machine | None,
     ) -> Row:
-        """Return the row of this job."""
+        """Return the row of this job.
+
+        Parameters
+        ----------
+        finding
+            What came of it.
+        peak_bytes, wall_s, started, machine
+            As in `lightloom.bench.row.Row`.
+        """
         return Row(
             key=self.key,
             suite=self.suite,
@@ -91,7 +99,15 @@ class Job:
         )
 
     def lost(self, detail: str, wall_s: float, started: str) -> Row:
-        """Return the row of this job where no worker came back with one."""
+        """Return the row of this job where no worker came back with one.
+
+        Parameters
+        ----------
+        detail
+            What became of it.
+        wall_s, started
+            As in `lightloom.bench.row.Row`.
+        """
         finding = Finding(ending=Ending.LOST, detail=detail)
         return self.row(
             finding, peak_bytes=None, wall_s=wall_s, started=started, machine=None

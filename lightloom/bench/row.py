@@ -202,7 +202,13 @@ class Row(
 
 
 def label(solver: str, parameters: dict[str, Parameter]) -> str:
-    """Return a solver with its parameters as one text."""
+    """Return a solver with its parameters as one text.
+
+    Parameters
+    ----------
+    solver, parameters
+        As in a row.
+    """
     words = [
         f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
         for key, value in sorted(parameters.items())

@@ -31,6 +31,13 @@ def pending(jobs: Iterable[Job], rows: Iterable[Row]) -> tuple[Job, ...]:
     """Return the jobs that have no row yet.
 
     A run that was lost with its workers has none: nothing is known of it.
+
+    Parameters
+    ----------
+    jobs
+        Jobs of a suite.
+    rows
+        Rows of a results file.
     """
     done = {row.key for row in rows if row.machine is not None}
     return tuple(job for job in jobs if job.key not in done)

@@ -111,7 +111,13 @@ def not_reproducible(claim: str, paper: str, ours: str, why: str) -> Comparison:
 
 
 def percent_less(time: float, reference: float) -> float:
-    """Return by how many per cent a time is below a reference."""
+    """Return by how many per cent a time is below a reference.
+
+    Parameters
+    ----------
+    time, reference
+        Two times in one unit.
+    """
     return 100 * (reference - time) / reference
 
 

@@ -25,7 +25,15 @@ _COLUMNS = (
 
 
 def candidate_table(compared: Sequence[Candidate], *, shown: int) -> Table:
-    """Return the first `shown` candidates; the title says how many there were."""
+    """Return the first candidates; the title says how many there were.
+
+    Parameters
+    ----------
+    compared
+        Candidates, the fastest first.
+    shown
+        How many are shown.
+    """
     realised = sum(candidate.completion_time_ps is not None for candidate in compared)
     title = f"compared {len(compared)} candidates, {realised} of them by replay"
     if len(compared) > shown:

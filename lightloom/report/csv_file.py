@@ -18,6 +18,15 @@ def save_csv(
 ) -> None:
     """Write rows under a heading, ``None`` as an empty field, lines ended by LF.
 
+    Parameters
+    ----------
+    columns
+        The heading.
+    rows
+        A value for each column.
+    path
+        The file.
+
     Raises
     ------
     InputError

@@ -78,8 +78,18 @@ def fit(table: Table, width: int) -> int:
     """Set the widths of a table's columns for lines of `width`.
 
     The widest gives way first, and none below its ``min_width``; rich would cut words
-    of one while another has room. Returns the width of the table: more than `width`
-    where it does not fit.
+    of one while another has room.
+
+    Parameters
+    ----------
+    table
+        Its columns are given widths.
+    width
+        Characters of a line.
+
+    Returns
+    -------
+    The width of the table: more than `width` where it does not fit.
     """
     widths = []
     for column in table.columns:

@@ -55,6 +55,15 @@ FAMILIES: Catalogue[Family] = Catalogue(__name__, attribute="FAMILY", noun="fami
 def member(name: str, parameters: Mapping[str, object], where: str) -> Instance:
     """Return the instance of a family that has these parameters.
 
+    Parameters
+    ----------
+    name
+        Name of a family.
+    parameters
+        Of its function, by name.
+    where
+        For messages.
+
     Raises
     ------
     InputError

@@ -61,7 +61,15 @@ class LineOfCalls:
         return 0
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
-        """Return the time of an all-reduce over all GPUs."""
+        """Return the time of an all-reduce over all GPUs.
+
+        Parameters
+        ----------
+        op, devices
+            Not looked at: all GPUs take part in an all-reduce.
+        size_bytes
+            Buffer of a GPU.
+        """
         del op, devices
         if self.algorithm == FREE:
             return 0

@@ -56,7 +56,15 @@ def _timed(gpus: int, pattern: str, repeats: int) -> Row:
 
 
 def pattern_requests(pattern: str, gpus: int) -> list[Requests]:
-    """Return the distinct rounds of a pattern as requests."""
+    """Return the distinct rounds of a pattern as requests.
+
+    Parameters
+    ----------
+    pattern
+        One of `PATTERNS`.
+    gpus
+        GPUs of the rack.
+    """
     node = np.arange(gpus, dtype=np.int64)
     if pattern == "all-to-all":
         src, dst = np.repeat(node, gpus), np.tile(node, gpus)

@@ -106,7 +106,15 @@ def measure(
 
 
 def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
-    """Return into how many pieces a double binary tree best cuts its buffer."""
+    """Return into how many pieces a double binary tree best cuts its buffer.
+
+    Parameters
+    ----------
+    switch
+        The network; all nodes take part.
+    buffer_bytes
+        Buffer of a node.
+    """
     return DoubleBinaryTree.best_pieces(
         switch.node_count, buffer_bytes, switch.alpha_ps, switch.node_bits_per_s
     )

@@ -76,11 +76,27 @@ class FatTree:
         return self.switches_per_copy * copies
 
     def cost_usd(self, copies: int, transceivers: int) -> int:
-        """Return what switches and some transceivers cost."""
+        """Return what switches and some transceivers cost.
+
+        Parameters
+        ----------
+        copies
+            How often the tree is there.
+        transceivers
+            How many are paid for.
+        """
         return self.switches(copies) * self.switch_usd + transceivers * TRANSCEIVER_USD
 
     def power_w(self, copies: int, per_port: int) -> Fraction:
-        """Return the power of switches and `per_port` transceivers a port of a node."""
+        """Return the power of switches and `per_port` transceivers a port of a node.
+
+        Parameters
+        ----------
+        copies
+            How often the tree is there.
+        per_port
+            Transceivers that are counted for each port of a node.
+        """
         links = NODES * copies
         return self.switches(copies) * self.switch_w + links * self._per_port_w(
             per_port
@@ -162,5 +178,13 @@ class RampParts:
 
 
 def usd_per_gbit(cost_usd: Fraction | int, node_gbit_per_s: int) -> Fraction:
-    """Return the cost of a unit of rate, over the rates of all nodes together."""
+    """Return the cost of a unit of rate, over the rates of all nodes together.
+
+    Parameters
+    ----------
+    cost_usd
+        Of the whole network.
+    node_gbit_per_s
+        Rate of each of the 65,536 nodes.
+    """
     return Fraction(cost_usd) / (NODES * node_gbit_per_s)

@@ -75,6 +75,13 @@ class Box:
 def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
     """Yield the boxes of so many nodes that steps serve, fewest steps first.
 
+    Parameters
+    ----------
+    fabric
+        The network.
+    nodes
+        How many nodes take part.
+
     Raises
     ------
     InputError
@@ -103,6 +110,17 @@ def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Plan]:
     lasts as on the fabric without its reconfiguration, which goes on while data are
     on their way between memory and transceiver.
 
+    Parameters
+    ----------
+    fabric
+        The network.
+    box
+        Nodes that take part.
+    op
+        An operation, or ``barrier``.
+    size_bytes
+        The full buffer: see `lightloom.core.task.Collective`.
+
     Raises
     ------
     InputError
@@ -120,6 +138,13 @@ def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Plan]:
 
 def fastest(offered: Iterable[Plan], processor: Processor) -> tuple[Plan, Estimate]:
     """Return the plan that ends first, the first of equals, and its time.
+
+    Parameters
+    ----------
+    offered
+        Plans, at least one.
+    processor
+        What adds the buffers.
 
     Raises
     ------

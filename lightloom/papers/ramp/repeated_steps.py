@@ -43,6 +43,13 @@ class Processor:
 
         Roofline: all are read and one is written, and each element takes one addition
         less than there are sources; the slower of the two counts.
+
+        Parameters
+        ----------
+        sources
+            Buffers, 2 or more.
+        size_bytes
+            Of each.
         """
         moved = (sources + 1) * size_bytes / self.memory_bytes_per_s
         added = (sources - 1) * size_bytes / self.element_bytes / self.flops_per_s

@@ -102,7 +102,19 @@ def on_ramp(
     nodes: int = NODES,
     bits_per_s: int = RAMP_BITS_PER_S,
 ) -> Timed:
-    """Return an operation on so many nodes of RAMP, at the best of places."""
+    """Return an operation on so many nodes of RAMP, at the best of places.
+
+    Parameters
+    ----------
+    op
+        An operation.
+    size_bytes
+        The full buffer.
+    nodes
+        How many take part.
+    bits_per_s
+        Rate of a node.
+    """
     fabric = ramp(bits_per_s)
     offered = (
         plan
@@ -114,7 +126,17 @@ def on_ramp(
 
 
 def on_rings(network: Network, op: str, size_bytes: int) -> dict[str, Timed]:
-    """Return an operation on a network by each of its strategies, fastest sizes."""
+    """Return an operation on a network by each of its strategies, fastest sizes.
+
+    Parameters
+    ----------
+    network
+        The network; all nodes take part.
+    op
+        An operation.
+    size_bytes
+        The full buffer.
+    """
     offered = list(ring_plans(network, op, size_bytes))
     found = {}
     for strategy in STRATEGIES:
@@ -126,7 +148,17 @@ def on_rings(network: Network, op: str, size_bytes: int) -> dict[str, Timed]:
 
 
 def best_on(network: Network, op: str, size_bytes: int) -> Timed:
-    """Return an operation on a network by its fastest strategy."""
+    """Return an operation on a network by its fastest strategy.
+
+    Parameters
+    ----------
+    network
+        The network; all nodes take part.
+    op
+        An operation.
+    size_bytes
+        The full buffer.
+    """
     found = on_rings(network, op, size_bytes).values()
     return min(found, key=lambda timed: timed.time.total_ps)
 

@@ -95,7 +95,15 @@ def measure(
 
 
 def replayed_on(measured: MeasuredCollective, fabric: AnyFabric) -> MeasuredCollective:
-    """Return the same schedule replayed at other rates of the same cluster."""
+    """Return the same schedule replayed at other rates of the same cluster.
+
+    Parameters
+    ----------
+    measured
+        What was measured.
+    fabric
+        The same cluster at other rates.
+    """
     moved = replace(measured.schedule, fabric=fabric.table())
     time_ps = replay(moved).completion_time_ps
     return replace(measured, completion_time_ps=time_ps, schedule=moved)
@@ -108,6 +116,13 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
     torus, the hierarchical ring on servers. All-to-all and incast: one hop at a time on
     SiPAC, whose nodes forward, packets straight to their ends elsewhere. Broadcast:
     the fastest that `auto` finds.
+
+    Parameters
+    ----------
+    fabric
+        The cluster; all nodes take part.
+    op, buffer_bytes
+        The collective.
     """
     if op == "broadcast":
         return measure(fabric, op, buffer_bytes, "auto")

@@ -99,7 +99,17 @@ LATENCY = (
 def fabrics(
     gpus: int, gbit: int, *, latency_ps: int = LATENCY_PS
 ) -> dict[str, AnyFabric]:
-    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s."""
+    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s.
+
+    Parameters
+    ----------
+    gpus
+        GPUs of each fabric.
+    gbit
+        Rate of a GPU in Gb/s.
+    latency_ps
+        What a transfer pays.
+    """
     found = baselines(gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT)
     return {
         _NAMES.get(name, name.replace("electrical-cluster", "Elect-Cluster")): fabric
