@@ -199,16 +199,17 @@ def test_keys_tell_apart_what_decides_the_outcome(tmp_path: Path) -> None:
 
 
 def test_the_suite_of_the_documentation_is_one(tmp_path: Path) -> None:
-    """The page's suite is accepted as it stands."""
+    """The page's suite and the study added to it are accepted as they stand."""
     page = Path(__file__).parents[2] / "docs" / "how-to" / "benchmark.md"
-    (block,) = re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     shutil.copy(Path(__file__).parent / "mine.toml", tmp_path)
-    (tmp_path / "suite.toml").write_text(block, encoding="utf-8")
+    (tmp_path / "suite.toml").write_text("\n".join(blocks), encoding="utf-8")
     suite = load_suite(str(tmp_path / "suite.toml"))
     assert {job.solver for job in suite.jobs} == {
         "lightloom",
         "highs",
         "mymodule:route",
+        "schedule-file",
     }
 
 
