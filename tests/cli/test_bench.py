@@ -123,7 +123,7 @@ def test_suites_and_families_are_listed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "smokey"), "did you mean smoke?"),
+        (("run", "smok"), "did you mean smoke?"),
         (("smokey",), "no such command"),
         (("run", "smoke", "--problem", "rooting"), "no such problem"),
         (("run", "smoke", "--workers", "0"), "workers"),
