@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
 
 __all__ = ["Change", "Comparison", "Measure", "Speed", "compare"]
 

@@ -6,7 +6,7 @@ import importlib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.clock import Clock
+from lightloom.bench.event_clock import Clock
 from lightloom.bench.measured import run_measure
 from lightloom.bench.participants import (
     COMPLETION_TIME,
@@ -15,7 +15,7 @@ from lightloom.bench.participants import (
     is_callable,
     problem_named,
 )
-from lightloom.bench.row import Ending, Finding, Proof
+from lightloom.bench.result_row import Ending, Finding, Proof
 from lightloom.core.certificate import gap
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Limit, Outcome, Reason
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from lightloom.bench.clock import Event
+    from lightloom.bench.event_clock import Event
     from lightloom.bench.job import Job
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem

@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lightloom.bench.job import Job
-from lightloom.bench.watch import Watch
+from lightloom.bench.run_monitor import Watch
 from lightloom.isolation import process_tree
 from lightloom.isolation.forked_process import ForkedProcess
 

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lightloom.bench.machine import this_machine
-from lightloom.bench.row import Ending, Finding
-from lightloom.bench.watch import Report
+from lightloom.bench.result_row import Ending, Finding
+from lightloom.bench.run_monitor import Report
 from lightloom.core.errors import InputError
 from lightloom.isolation.child_process import ChildProcess, idle_processes
 
 if TYPE_CHECKING:
     from lightloom.bench.job import Job
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
 
 __all__ = ["end_runs", "run_isolated"]
 

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.bench.row import Ending, Finding, Row, label
+from lightloom.bench.result_row import Ending, Finding, Row, label
 from lightloom.bench.versions import code_version
 from lightloom.core.task import Collective, Demand, Workload
 
 if TYPE_CHECKING:
-    from lightloom.bench.row import Machine, Parameter
+    from lightloom.bench.result_row import Machine, Parameter
     from lightloom.instances.instance import Instance
 
 _KEY_LENGTH = 24
@@ -20,7 +20,7 @@ _KEY_LENGTH = 24
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A run that is to be made; see `lightloom.bench.row.Row` for the fields."""
+    """A run that is to be made; see `lightloom.bench.result_row.Row` for the fields."""
 
     suite: str
     problem: str
@@ -73,7 +73,7 @@ class Job:
         finding
             What came of it.
         peak_bytes, wall_s, started, machine
-            As in `lightloom.bench.row.Row`.
+            As in `lightloom.bench.result_row.Row`.
         """
         return Row(
             key=self.key,
@@ -106,7 +106,7 @@ class Job:
         detail
             What became of it.
         wall_s, started
-            As in `lightloom.bench.row.Row`.
+            As in `lightloom.bench.result_row.Row`.
         """
         finding = Finding(ending=Ending.LOST, detail=detail)
         return self.row(

@@ -8,7 +8,7 @@ import platform
 
 import numpy as np
 
-from lightloom.bench.row import Machine
+from lightloom.bench.result_row import Machine
 
 
 def this_machine() -> Machine:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.bench.clock import Clock
+from lightloom.bench.event_clock import Clock
 from lightloom.bench.measures import MEASURES, STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.bench.clock import Event
+    from lightloom.bench.event_clock import Event
     from lightloom.bench.job import Job
 
 

@@ -14,7 +14,7 @@ from lightloom.problems.problem import LIGHTLOOM, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.bench.row import Parameter
+    from lightloom.bench.result_row import Parameter
 
 __all__ = [
     "COMPLETION_TIME",

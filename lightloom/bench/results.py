@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Self
 import msgspec
 
 from lightloom import __version__
-from lightloom.bench.row import Row
+from lightloom.bench.result_row import Row
 from lightloom.core.errors import FormatError, InputError
 
 if TYPE_CHECKING:

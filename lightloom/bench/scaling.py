@@ -11,7 +11,7 @@ from lightloom.bench.summary import geometric_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
 
 __all__ = ["scaling"]
 

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from lightloom.bench.certified import certified_bounds, certified_gap
-from lightloom.bench.row import Ending
+from lightloom.bench.certified_gaps import certified_bounds, certified_gap
+from lightloom.bench.result_row import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
 
 __all__ = ["Summary", "geometric_mean", "summaries"]
 

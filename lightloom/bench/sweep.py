@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lightloom.bench.cluster import Workers
     from lightloom.bench.job import Job
+    from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
-    from lightloom.bench.row import Row
 
 __all__ = ["pending", "sweep"]
 

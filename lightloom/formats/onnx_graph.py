@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import FormatError
-from lightloom.core.layer import Layer, LayerCut, LayerGraph
+from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
 from lightloom.formats.onnx_shapes import read_shaped
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.core.computation import ComputationGraph
-    from lightloom.core.layer import LayerGraph
+    from lightloom.core.model_layer import LayerGraph
 
 __all__ = ["computation_graph", "read_computation"]
 

@@ -11,7 +11,7 @@ from lightloom.core.units import PS_PER_S
 from lightloom.instances.gpus import ELEMENT_BYTES
 
 if TYPE_CHECKING:
-    from lightloom.core.layer import Layer, LayerCut, LayerGraph
+    from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
     from lightloom.instances.gpus import Gpu
 
 __all__ = ["OPTIMISER_STATES", "RooflineGpu", "roofline"]

@@ -19,14 +19,14 @@ from lightloom.core.fluid_schedule import (
 )
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.models import ModelSize
-from lightloom.models.bottleneck import (
+from lightloom.models.linear_expression import total
+from lightloom.models.slowest_pair import (
     Statement,
     bottleneck,
     demand_of,
     maximise_slowest,
     put_in_order,
 )
-from lightloom.models.linear_expression import total
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
-    from lightloom.models.bottleneck import Pair
     from lightloom.models.linear_expression import Model, Variable
+    from lightloom.models.slowest_pair import Pair
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def build(
     - ``port[k, i]``, instead of both where the fabric's circuits are bidirectional: at
       most one circuit ends at a node on a switch; i < j in ``lit`` then, and the
       circuit serves both ways. What a switch holds is a matching.
-    - ``serve``, ``reach``: the objective, see `lightloom.models.bottleneck`.
+    - ``serve``, ``reach``: the objective, see `lightloom.models.slowest_pair`.
 
     Parameters
     ----------

@@ -19,14 +19,14 @@ from lightloom.core.fluid_schedule import (
 )
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.models import ModelSize
-from lightloom.models.bottleneck import (
+from lightloom.models.linear_expression import total
+from lightloom.models.slowest_pair import (
     Statement,
     bottleneck,
     demand_of,
     maximise_slowest,
     put_in_order,
 )
-from lightloom.models.linear_expression import total
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
-    from lightloom.models.bottleneck import Pair
     from lightloom.models.linear_expression import Model, Variable
+    from lightloom.models.slowest_pair import Pair
 
 Way: TypeAlias = tuple[int, int, int]
 """(source, destination, direction)."""
@@ -78,7 +78,7 @@ def build(
     - ``laser[i, w]``, ``photodiode[j, w]``: a wavelength leaves a node, and enters it,
       at most once (node constraint). Stated where one transceiver serves two
       directions; elsewhere the first and the last span of a way imply it.
-    - ``serve``, ``reach``: the objective, see `lightloom.models.bottleneck`.
+    - ``serve``, ``reach``: the objective, see `lightloom.models.slowest_pair`.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from lightloom.report.plots import Panel, Series
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lightloom.papers.data import Data, Value
+    from lightloom.papers.figure_data import Data, Value
     from lightloom.report.plots import Kind, LineStyle, Mark
 
 

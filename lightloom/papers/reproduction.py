@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lightloom.papers import PAPERS
-from lightloom.papers.data import Data
+from lightloom.papers.figure_data import Data
 from lightloom.report.csv_file import save_csv
 from lightloom.report.plots import save_plot
 from lightloom.report.tables import Column, terminal_table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Row, Tell, Value
+    from lightloom.papers.figure_data import Row, Tell, Value
     from lightloom.report.plots import Panel
 
 _CLAIM_COLUMNS = ("claim", "paper", "ours", "verdict", "why")

@@ -17,13 +17,13 @@ from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op, StepPart, Transfers
 from lightloom.core.task import Collective
+from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.form import place_of
 from lightloom.validate.programs.layout import OPERATIONS, Layout
-from lightloom.validate.programs.run import flatten, run
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Place
-    from lightloom.validate.programs.run import Flat
+    from lightloom.validate.programs.execution import Flat
 
 __all__ = ["Lifted", "lift"]
 

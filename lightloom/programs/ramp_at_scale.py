@@ -14,12 +14,11 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.programs.ramp_nic import program, tree_program
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.ramp.blocks import Blocks
-from lightloom.synth.ramp.items import SomeItems
-from lightloom.synth.ramp.stream import Job, stream
-from lightloom.synth.ramp.team import team_of
-from lightloom.synth.ramp.tree import grow
-from lightloom.synth.ramp.ways import (
+from lightloom.synth.ramp.all_to_all_items import SomeItems
+from lightloom.synth.ramp.broadcast_tree import grow
+from lightloom.synth.ramp.held_blocks import Blocks
+from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.schedules import (
     BARRIER,
     DIRECT,
     EXCHANGE,
@@ -30,6 +29,7 @@ from lightloom.synth.ramp.ways import (
     strategies,
     ways,
 )
+from lightloom.synth.ramp.segment_stream import Job, stream
 from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Operation:
     collective
         What is done, a chunk for each block.
     strategy
-        How: see `lightloom.synth.ramp.ways`.
+        How: see `lightloom.synth.ramp.schedules`.
     """
 
     fabric: Ramp
@@ -181,7 +181,7 @@ def node_program(
     name
         One of `OPERATIONS`; by default the task's own.
     strategy
-        One of `lightloom.synth.ramp.ways.strategies`; by default the first.
+        One of `lightloom.synth.ramp.schedules.strategies`; by default the first.
 
     Raises
     ------

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from lightloom.synth.ramp.blocks import Blocks
-from lightloom.synth.ramp.phases import DIRECT, Content
-from lightloom.synth.ramp.stream import circuits, rows_of
+from lightloom.synth.ramp.held_blocks import Blocks
+from lightloom.synth.ramp.segment_stream import circuits, rows_of
+from lightloom.synth.ramp.step_phases import DIRECT, Content
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.phases import Phase
-    from lightloom.synth.ramp.stream import Job
-    from lightloom.synth.ramp.tree import Tree
+    from lightloom.synth.ramp.broadcast_tree import Tree
+    from lightloom.synth.ramp.segment_stream import Job
+    from lightloom.synth.ramp.step_phases import Phase
 
 SEND, RECEIVE = "send", "receive"
 

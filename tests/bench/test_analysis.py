@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.bench.certified import certified_bounds, certified_gap, contradictions
+from lightloom.bench.certified_gaps import (
+    certified_bounds,
+    certified_gap,
+    contradictions,
+)
 from lightloom.bench.compare import compare
-from lightloom.bench.profiles import performance_profile
-from lightloom.bench.row import Ending, Proof
+from lightloom.bench.gap_traces import gap_against_time
+from lightloom.bench.performance_profiles import performance_profile
+from lightloom.bench.result_row import Ending, Proof
 from lightloom.bench.scaling import scaling
 from lightloom.bench.summary import geometric_mean, summaries
-from lightloom.bench.traces import gap_against_time
 from lightloom.core.errors import InputError
 from tests.bench.rows import row_of
 

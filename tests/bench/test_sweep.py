@@ -14,8 +14,8 @@ import pytest
 
 from lightloom.bench import cluster
 from lightloom.bench.cluster import connected, local_workers
+from lightloom.bench.result_row import Ending
 from lightloom.bench.results import ResultsFile, read_results
-from lightloom.bench.row import Ending
 from lightloom.bench.sweep import pending, sweep
 from lightloom.core.errors import InputError
 from lightloom.isolation.process_tree import descendants

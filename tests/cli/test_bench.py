@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.bench import cluster
+from lightloom.bench.result_row import Ending
 from lightloom.bench.results import ResultsFile, read_results
-from lightloom.bench.row import Ending
 from lightloom.bench.suite import load_suite
 from tests.bench.rows import row_of
 from tests.bench.suites import TEXT, forget_code_version, write_suite

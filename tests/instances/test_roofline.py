@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.core.layer import Layer, LayerCut, LayerGraph
+from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
 from lightloom.instances.gpus import gpu_named
 from lightloom.instances.roofline import RooflineGpu, roofline
 

@@ -9,7 +9,6 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models import rounds, routing
-from lightloom.models.colouring import build_colouring, decode_colouring
 from lightloom.models.rounds_answer import (
     copies,
     decode_rounds,
@@ -18,6 +17,7 @@ from lightloom.models.rounds_answer import (
     rounds_schedule,
     unlit_paths,
 )
+from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.solvers import run
 from tests.examples.collectives_on_grids import grid
 

@@ -35,7 +35,7 @@ from lightloom.papers.ramp.ramp_estimate import Box, boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
 from lightloom.papers.ramp.repeated_steps import Processor, Run, together, total
 from lightloom.replay import replay
-from lightloom.synth.ramp.ways import ways
+from lightloom.synth.ramp.schedules import ways
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.examples.ramp_networks import network

@@ -12,9 +12,9 @@ from lightloom.core.task import Collective
 from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
 from lightloom.papers.ramp.repeated_steps import Processor, total
 from lightloom.replay import replay
-from lightloom.synth.ramp.shape import Shape
-from lightloom.synth.ramp.tree import grow, tree_stream
-from lightloom.synth.ramp.ways import ways
+from lightloom.synth.ramp.broadcast_tree import grow, tree_stream
+from lightloom.synth.ramp.schedules import ways
+from lightloom.synth.ramp.subgroups import Shape
 from tests.examples.ramp_networks import network
 
 GBIT = 10**9

@@ -9,8 +9,8 @@ import pytest
 
 from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
+from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, size_text
 from lightloom.papers.ramp.fig7 import is_served
-from lightloom.papers.ramp.systems import GB, MB, on_ramp, size_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
-from lightloom.papers.data import Data
+from lightloom.papers.figure_data import Data
 from lightloom.papers.sipml.setup import (
     FLAT,
     TRANSFORMER,

@@ -12,7 +12,7 @@ from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.programs.ramp_at_scale import node_program
 from lightloom.programs.ramp_nic import RECEIVE, SEND
-from lightloom.synth.ramp.ways import OPS, ways
+from lightloom.synth.ramp.schedules import OPS, ways
 from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:

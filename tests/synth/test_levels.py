@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.plans.dimensions import Dimensions
+from lightloom.synth.plans.rank_box import Dimensions
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=3).filter(

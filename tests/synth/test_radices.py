@@ -15,7 +15,7 @@ from lightloom.core.task import Collective
 from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.algorithms.overlapping_subspaces import overlapping_bits
 from lightloom.synth.algorithms.radices import Radices
-from lightloom.synth.plans.factors import (
+from lightloom.synth.plans.rank_factors import (
     base_radices,
     fitting_radices,
     prime_factors,

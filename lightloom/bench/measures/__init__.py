@@ -16,7 +16,7 @@ from lightloom.core.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from lightloom.bench.row import Parameter
+    from lightloom.bench.result_row import Parameter
 
 __all__ = ["MEASURES", "Measure", "check_parameters"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lightloom.bench.gap_traces import gap_against_time
+from lightloom.bench.performance_profiles import performance_profile
 from lightloom.bench.plot_curve import by_problem
-from lightloom.bench.profiles import performance_profile
 from lightloom.bench.scaling import scaling
-from lightloom.bench.traces import gap_against_time
 from lightloom.report.csv_file import save_csv
 from lightloom.report.plots import Panel, Series, save_plot
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.bench.plot_curve import Curve
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
 
 _APART = 1.3
 """Factor between neighbouring sizes that are written at an axis."""

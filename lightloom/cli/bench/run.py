@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.bench.job import Job
+    from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
-    from lightloom.bench.row import Row
 
 
 @click.command(
@@ -70,9 +70,9 @@ def command(
     """Run, append, and say what the suite's rows show."""
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers are those of this machine, not --scheduler's")
-    from lightloom.bench.certified import contradictions
+    from lightloom.bench.certified_gaps import contradictions
+    from lightloom.bench.result_row import Ending
     from lightloom.bench.results import ResultsFile
-    from lightloom.bench.row import Ending
     from lightloom.bench.suite import load_suite
     from lightloom.bench.sweep import pending, tally
 

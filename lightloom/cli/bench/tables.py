@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lightloom.bench.certified import certified_bounds, certified_gap
+from lightloom.bench.certified_gaps import certified_bounds, certified_gap
 from lightloom.bench.summary import summaries
 from lightloom.core.units import MIB
 from lightloom.report.tables import Column, terminal_table
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lightloom.bench.compare import Comparison
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
     from lightloom.bench.summary import Summary
 
 _SUMMARY = (

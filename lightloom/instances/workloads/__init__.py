@@ -17,7 +17,7 @@ from lightloom.core.training import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lightloom.core.layer import LayerGraph
+    from lightloom.core.model_layer import LayerGraph
     from lightloom.instances.workloads.network import LayerNetwork
 
 __all__ = [

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from lightloom.core.errors import InputError
-from lightloom.core.layer import Layer, LayerCut, LayerGraph
+from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
 
 __all__ = ["LayerNetwork", "Tensor"]
 

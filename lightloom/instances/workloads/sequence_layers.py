@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.core.layer import LayerCut
+from lightloom.core.model_layer import LayerCut
 from lightloom.instances.workloads.vector_layers import add, dense
 
 if TYPE_CHECKING:

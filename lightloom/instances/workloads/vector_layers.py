@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.layer import LayerCut
+from lightloom.core.model_layer import LayerCut
 
 if TYPE_CHECKING:
     from lightloom.instances.workloads.network import LayerNetwork, Tensor

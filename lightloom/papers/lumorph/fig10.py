@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.lumorph.models import TrainedModel
 
 _TICKS = (256, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 128 * MIB)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.core.task import Demand
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.lumorph.models import TrainedModel
 
 RING, TWO, FOUR, FREE = "ring (switch)", "lumorph-2", "lumorph-4", "no communication"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.lumorph.rack import MeasuredAllReduce
     from lightloom.report.plots import LineStyle
 

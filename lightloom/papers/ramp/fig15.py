@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lightloom.papers.claims import holds
 from lightloom.papers.ramp.baseline_networks import fat_tree
 from lightloom.papers.ramp.baseline_strategies import STRATEGIES, plans
+from lightloom.papers.ramp.compared_systems import NODES, TERABIT, ramp, title_of
 from lightloom.papers.ramp.ramp_estimate import boxes
-from lightloom.papers.ramp.systems import NODES, TERABIT, ramp, title_of
 from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 OP = "reduce-scatter"
 _COLUMNS = {name: name.replace("-", "_") for name in (*STRATEGIES, "ramp")}

@@ -10,8 +10,7 @@ from lightloom.papers.claims import holds, near
 from lightloom.papers.plot import Plot
 from lightloom.papers.ramp.baseline_networks import as_published
 from lightloom.papers.ramp.collective_estimates import ramp_runs
-from lightloom.papers.ramp.repeated_steps import total
-from lightloom.papers.ramp.systems import (
+from lightloom.papers.ramp.compared_systems import (
     ESTIMATED,
     GB,
     NOT_PRINTED,
@@ -23,14 +22,15 @@ from lightloom.papers.ramp.systems import (
     rounded,
     title_of,
 )
+from lightloom.papers.ramp.repeated_steps import total
 from lightloom.papers.reproduction import Figure
-from lightloom.synth.ramp.shape import Shape
+from lightloom.synth.ramp.subgroups import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 LEAST, MOST = ("reduce-scatter", 7.6), ("all-to-all", 171.0)
 """Operations with the least and the greatest speed-up, as the paper has them."""

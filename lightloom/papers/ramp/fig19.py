@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.papers.claims import holds, near
 from lightloom.papers.plot import Plot
 from lightloom.papers.ramp.baseline_networks import matched
-from lightloom.papers.ramp.systems import (
+from lightloom.papers.ramp.compared_systems import (
     ESTIMATED,
     GB,
     NOT_PRINTED,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.report.plots import Panel
 
 FAT_TREE, TORUS, TOPOOPT = "fat-tree", "2d-torus", "topoopt"

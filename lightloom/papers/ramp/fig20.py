@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds, near
 from lightloom.papers.ramp.baseline_networks import as_published
-from lightloom.papers.ramp.systems import (
+from lightloom.papers.ramp.compared_systems import (
     ESTIMATED,
     GB,
     MB,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
-    from lightloom.papers.ramp.systems import Timed
+    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.ramp.compared_systems import Timed
 
 OP = "all-reduce"
 PARTS = {

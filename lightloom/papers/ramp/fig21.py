@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds
 from lightloom.papers.plot import Plot
+from lightloom.papers.ramp.all_reduce_sweep import (
+    BITS_PER_S,
+    BUFFERS,
+    SIZES,
+    SYSTEMS,
+    sweep,
+)
 from lightloom.papers.ramp.baseline_strategies import HIERARCHICAL, RING
-from lightloom.papers.ramp.sweep import BITS_PER_S, BUFFERS, SIZES, SYSTEMS, sweep
-from lightloom.papers.ramp.systems import ESTIMATED, size_text, title_of
+from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text, title_of
 from lightloom.papers.reproduction import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 
 def _compute(

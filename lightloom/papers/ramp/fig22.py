@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds
 from lightloom.papers.plot import Plot
+from lightloom.papers.ramp.all_reduce_sweep import BUFFERS, SIZES, SYSTEMS, sweep
 from lightloom.papers.ramp.baseline_strategies import HIERARCHICAL, RING
-from lightloom.papers.ramp.sweep import BUFFERS, SIZES, SYSTEMS, sweep
-from lightloom.papers.ramp.systems import ESTIMATED, size_text, title_of
+from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text, title_of
 from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Mark
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 NEGLIGIBLE = 10
 """Ratio above which the paper calls head-to-head time negligible."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import PS_PER_US
 from lightloom.papers.claims import holds, near
+from lightloom.papers.ramp.all_reduce_sweep import SIZES
 from lightloom.papers.ramp.baseline_networks import topoopt
 from lightloom.papers.ramp.baseline_strategies import plans
+from lightloom.papers.ramp.compared_systems import GB, PROCESSOR, ramp
 from lightloom.papers.ramp.ramp_estimate import boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
-from lightloom.papers.ramp.sweep import SIZES
-from lightloom.papers.ramp.systems import GB, PROCESSOR, ramp
 from lightloom.papers.reproduction import Figure
 from lightloom.report.plots import Panel, Series
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 OP = "reduce-scatter"
 

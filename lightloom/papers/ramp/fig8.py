@@ -11,7 +11,7 @@ from lightloom.papers.claims import holds
 from lightloom.papers.reproduction import Figure
 from lightloom.programs.ramp_at_scale import check_operation, operation
 from lightloom.report.plots import Panel, Series
-from lightloom.synth.ramp.shape import STEPS, Shape
+from lightloom.synth.ramp.subgroups import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 PRINTED = (18, 18, 18, 27)
 """Subgroups by step, from Table 5: Lambda J, Lambda J, Lambda x, J x^2."""

@@ -13,10 +13,10 @@ from lightloom.core.errors import InputError
 from lightloom.papers.ramp.baseline_strategies import Plan
 from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
 from lightloom.papers.ramp.repeated_steps import Estimate, Run, total
-from lightloom.synth.ramp.phases import DIRECT
-from lightloom.synth.ramp.shape import STEPS, Shape
+from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
+from lightloom.synth.ramp.step_phases import DIRECT
+from lightloom.synth.ramp.subgroups import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair
-from lightloom.synth.ramp.tree import best_pipeline, grow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

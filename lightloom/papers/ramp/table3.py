@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds, near
+from lightloom.papers.ramp.compared_systems import beside_the_paper
 from lightloom.papers.ramp.components import (
     COPIES,
     DCN,
@@ -14,14 +15,13 @@ from lightloom.papers.ramp.components import (
     RampParts,
     usd_per_gbit,
 )
-from lightloom.papers.ramp.systems import beside_the_paper
 from lightloom.papers.reproduction import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.ramp.components import FatTree
     from lightloom.report.plots import Panel
 

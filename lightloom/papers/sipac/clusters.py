@@ -9,7 +9,7 @@ from lightloom.core.units import PS_PER_US
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.fabrics.torus import Torus
-from lightloom.papers.verified import verified_schedule
+from lightloom.papers.verified_schedules import verified_schedule
 from lightloom.replay import replay
 
 if TYPE_CHECKING:

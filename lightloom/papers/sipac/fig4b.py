@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import AnyFabric
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
 
 BUFFER_BYTES = 10**8
 OPS = ("all-reduce", "all-to-all")

@@ -16,7 +16,7 @@ from lightloom.report.plots import Panel, Series
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.papers.data import Data
+    from lightloom.papers.figure_data import Data
     from lightloom.report.plots import LineStyle
 
 CLUSTERS = tuple(f"Elect-Cluster {rate}G" for rate in UPLINKS_GBIT)

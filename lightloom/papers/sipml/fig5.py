@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds, not_reproducible
-from lightloom.papers.data import Data
+from lightloom.papers.figure_data import Data
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.curve_styles import CLUSTERS, curve_panels
 from lightloom.papers.sipml.setup import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Row, Tell
+    from lightloom.papers.figure_data import Row, Tell
     from lightloom.papers.sipml.setup import Trained
     from lightloom.report.plots import Panel
 

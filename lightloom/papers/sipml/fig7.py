@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.data import Data, Row, Tell
+    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.sipml.setup import Trained
 
 _PORTS = 16

@@ -15,7 +15,7 @@ from lightloom.papers.sipml.setup import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lightloom.papers.data import Row, Tell
+    from lightloom.papers.figure_data import Row, Tell
     from lightloom.papers.sipml.setup import Trained
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingPlan

@@ -14,7 +14,6 @@ from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.schedule import Algorithm
 from lightloom.core.task import Collective
 from lightloom.models.candidate_routes import candidate_routes
-from lightloom.models.colouring import build_colouring, decode_colouring
 from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
 from lightloom.models.rounds import DEFAULT_PATHS, Objective, build
@@ -25,6 +24,7 @@ from lightloom.models.rounds_answer import (
     rounds_schedule,
 )
 from lightloom.models.rounds_circuits import Wavelengths
+from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.problems.fewest_rounds.reversed_rounds import (
     ALL_REDUCE,
     completed,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from lightloom.core.errors import InputError
 from lightloom.replay.workload.collective_flows import RingCollectives
 from lightloom.replay.workload.flow_network import FlowNetwork, flow_table
-from lightloom.replay.workload.lit_planes import LitPlanes
+from lightloom.replay.workload.plane_states import LitPlanes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.plans.dimensions import Dimensions
+    from lightloom.synth.plans.rank_box import Dimensions
 
 
 class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

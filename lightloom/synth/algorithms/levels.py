@@ -24,7 +24,7 @@ from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
-    from lightloom.synth.plans.dimensions import Dimensions
+    from lightloom.synth.plans.rank_box import Dimensions
 
 _IN_BLOCKS = ("all-gather", "all-to-all", "reduce-scatter")
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from lightloom.synth.algorithms import AlgorithmEntry, require_op
-from lightloom.synth.plans.factors import base_radices
 from lightloom.synth.plans.mixed_radix import (
     checked_radices,
     digits_of,
@@ -15,6 +14,7 @@ from lightloom.synth.plans.mixed_radix import (
 )
 from lightloom.synth.plans.parameters import FewestRounds, NearFirst, Radix
 from lightloom.synth.plans.plan import Plan
+from lightloom.synth.plans.rank_factors import base_radices
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

@@ -9,7 +9,6 @@ import msgspec
 
 from lightloom.core.errors import InputError
 from lightloom.synth.algorithms import AlgorithmEntry, require_op
-from lightloom.synth.plans.factors import fitting_radices
 from lightloom.synth.plans.mixed_radix import (
     digits_of,
     exchange_rounds,
@@ -17,6 +16,7 @@ from lightloom.synth.plans.mixed_radix import (
 )
 from lightloom.synth.plans.parameters import Radix
 from lightloom.synth.plans.plan import Plan
+from lightloom.synth.plans.rank_factors import fitting_radices
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

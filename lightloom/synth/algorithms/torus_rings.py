@@ -15,10 +15,10 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.synth.algorithms import AlgorithmEntry, require_op
-from lightloom.synth.plans.dimensions import Dimensions, Pieces
 from lightloom.synth.plans.parameters import Count
 from lightloom.synth.plans.partition import Partition
 from lightloom.synth.plans.plan import Plan, Round, merged
+from lightloom.synth.plans.rank_box import Dimensions, Pieces
 from lightloom.synth.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:

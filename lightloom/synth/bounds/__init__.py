@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.bounds.search import Search
+    from lightloom.synth.bounds.witness_search import Search
 
 _NOTHING: Witness = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.synth.bounds.search import Search
+from lightloom.synth.bounds.witness_search import Search
 from lightloom.validate.certificates.completion_time.requirements import (
     obligations,
     spread_on,

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.distinct import distinct
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.bounds.search import Search
+from lightloom.synth.bounds.witness_search import Search
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     DemandNeeds,

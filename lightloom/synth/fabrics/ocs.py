@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.fabrics.own_demands import demand_of
+from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, TrainingLayout
 from lightloom.synth.ocs.switch_circuits import (
     ALGORITHM,

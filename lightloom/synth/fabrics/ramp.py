@@ -13,7 +13,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
-from lightloom.synth.ramp.ways import NAME, ways
+from lightloom.synth.ramp.schedules import NAME, ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.synth.fabrics.own_demands import demand_of
+from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, TrainingLayout
 from lightloom.synth.ring.training_circuits import CIRCUITS
 from lightloom.synth.ring.wavelengths import (

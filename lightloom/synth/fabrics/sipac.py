@@ -20,7 +20,7 @@ from lightloom.synth.fabrics.plug import (
     TrainingLayout,
 )
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.sipac.box import box_of
+from lightloom.synth.sipac.node_box import box_of
 from lightloom.synth.sipac.realisation import realise_sipac
 from lightloom.synth.sipac.training_circuits import CIRCUITS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ratios import circuits_for, least_ratio
+from lightloom.synth.circuit_ratios import circuits_for, least_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ratios import order_by_ratio
+from lightloom.synth.circuit_ratios import order_by_ratio
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -14,8 +14,8 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.synth.plans.factors import fitting_radices
 from lightloom.synth.plans.partition import Partition
+from lightloom.synth.plans.rank_factors import fitting_radices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ramp.phases import DIRECT
+from lightloom.synth.ramp.step_phases import DIRECT
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ramp.shape import Places, Shape
+    from lightloom.synth.ramp.subgroups import Places, Shape
 
 
 def per_pair(transceivers: int, shape: Shape, step: int) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import NoAnswerError
-from lightloom.synth.ratios import least_ratio
+from lightloom.synth.circuit_ratios import least_ratio
 from lightloom.synth.ring.arcs import crossings, ring_ways
 from lightloom.synth.ring.direction_split import split_circuits
 from lightloom.synth.ring.flow_steps import mean_flows

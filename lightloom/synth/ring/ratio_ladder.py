@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ratios import least_ratio, order_by_ratio
+from lightloom.synth.circuit_ratios import least_ratio, order_by_ratio
 from lightloom.synth.ring.arc_colouring import arc_colours
 from lightloom.synth.ring.direction_split import split_circuits
 from lightloom.synth.ring.wavelength_occupancy import LitRing

@@ -17,7 +17,7 @@ from lightloom.core.certificate import Certificate, gap
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
-from lightloom.synth.ratios import least_ratio
+from lightloom.synth.circuit_ratios import least_ratio
 from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.column_generation import PriceSearch

@@ -8,8 +8,8 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import NoAnswerError
-from lightloom.models.colouring import build_colouring, decode_colouring
 from lightloom.models.rounds_answer import light_paths, unlit_paths
+from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.solvers import SolveOptions, run
 from lightloom.synth.edge_colouring import edge_colours
 from lightloom.synth.routing.congestion import capacity_by_id

@@ -10,7 +10,7 @@ import numpy as np
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.synth.realisation import Realisation
 from lightloom.synth.shared_configurations import best_configurations
-from lightloom.synth.sipac.pairs import pairs_of
+from lightloom.synth.sipac.segment_pairs import pairs_of
 from lightloom.synth.sipac.wavelengths import best_circuits
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lightloom.synth.lightpath.wavelength_allocation import divide_lasers
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.sipac import Sipac
-    from lightloom.synth.sipac.pairs import Pairs
+    from lightloom.synth.sipac.segment_pairs import Pairs
 
 
 def best_circuits(fabric: Sipac, pairs: Pairs) -> tuple[int, Circuits]:

@@ -12,9 +12,9 @@ from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
 from lightloom.validate.data import all_to_all, postcondition
-from lightloom.validate.data.cells import DenseCells, SparseCells
-from lightloom.validate.data.excerpt import Excerpt
+from lightloom.validate.data.atom_ranges import Excerpt
 from lightloom.validate.data.moves import Moves, Ranges, expand, moves_of
+from lightloom.validate.data.stored_values import DenseCells, SparseCells
 from lightloom.validate.data.values import NOTHING, Values
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.validate.data.cells import DenseCells, SparseCells
     from lightloom.validate.data.moves import Moves
+    from lightloom.validate.data.stored_values import DenseCells, SparseCells
     from lightloom.validate.data.values import Values
 
 _SHOWN = 4

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import KIB, MIB
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.run import NONE
+from lightloom.validate.programs.execution import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.chunk_program import ChunkProgram
     from lightloom.formats.msccl_runtimes import MscclRuntime
-    from lightloom.validate.programs.run import Connection, Flat
+    from lightloom.validate.programs.execution import Connection, Flat
 
 __all__ = ["SLOTS", "Slots", "check_fifos", "hangs_from_bytes"]
 

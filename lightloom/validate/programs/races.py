@@ -13,7 +13,7 @@ import numpy as np
 
 from lightloom.core.chunk_program import COPY, READS_SRC, WRITES_DST
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.run import NONE
+from lightloom.validate.programs.execution import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lightloom.core.chunk_program import Place
+    from lightloom.validate.programs.execution import Flat, Run
     from lightloom.validate.programs.layout import Layout
-    from lightloom.validate.programs.run import Flat, Run
 
 __all__ = ["check_races"]
 

@@ -24,9 +24,15 @@ PROGRAM_RULES: dict[str, tuple[str, str]] = {
     ),
     "program-awaited": ("What is waited for is marked with hasdep.", "form"),
     "program-limit": ("The limits of the runtime are kept.", "limits"),
-    "program-deadlock": ("Every step runs, if messages never have to wait.", "run"),
-    "program-message": ("A message is received with the count it was sent.", "run"),
-    "program-unread": ("Every message is received.", "run"),
+    "program-deadlock": (
+        "Every step runs, if messages never have to wait.",
+        "execution",
+    ),
+    "program-message": (
+        "A message is received with the count it was sent.",
+        "execution",
+    ),
+    "program-unread": ("Every message is received.", "execution"),
     "program-value": (
         "Nothing is read before it is written, or added twice.",
         "values",

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.chunk_program import ChunkProgram, Place
+    from lightloom.validate.programs.execution import Flat, Run
     from lightloom.validate.programs.layout import Layout
-    from lightloom.validate.programs.run import Flat, Run
 
 __all__ = ["check_values"]
 

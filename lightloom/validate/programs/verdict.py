@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.formats.msccl_runtimes import RUNTIMES
+from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.fifos import SLOTS, check_fifos, hangs_from_bytes
 from lightloom.validate.programs.form import check_form
 from lightloom.validate.programs.layout import OPERATIONS, Layout
 from lightloom.validate.programs.limits import check_limits
 from lightloom.validate.programs.races import check_races
-from lightloom.validate.programs.run import flatten, run
 from lightloom.validate.programs.values import check_values
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from lightloom.instances.roofline import RooflineGpu, roofline
 from lightloom.instances.workloads import MODELS, layer_graph, model_named
 
 if TYPE_CHECKING:
-    from lightloom.core.layer import LayerGraph
+    from lightloom.core.model_layer import LayerGraph
 
 PRODUCTS = ("attention", "convolution", "dense")
 

@@ -16,7 +16,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.instance import Instance
 from lightloom.programs.ramp_at_scale import OPERATIONS, check_operation, operation
 from lightloom.replay import replay
-from lightloom.synth.ramp.ways import OPS, ways
+from lightloom.synth.ramp.schedules import OPS, ways
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.examples.ramp_networks import SHAPES, network

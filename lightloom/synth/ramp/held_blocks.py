@@ -14,7 +14,7 @@ from lightloom.synth.plans.partition import Partition
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.ramp.team import Team
+    from lightloom.synth.ramp.participants import Team
 
 
 @dataclass(frozen=True, eq=False)

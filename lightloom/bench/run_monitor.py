@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from lightloom.bench.clock import Phase
+from lightloom.bench.event_clock import Phase
 from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
-from lightloom.bench.row import Ending, Finding
+from lightloom.bench.result_row import Ending, Finding
 from lightloom.isolation import process_tree
 
 if TYPE_CHECKING:
-    from lightloom.bench.clock import Event
+    from lightloom.bench.event_clock import Event
     from lightloom.bench.job import Job
-    from lightloom.bench.row import Point
+    from lightloom.bench.result_row import Point
     from lightloom.isolation.forked_process import ForkedProcess
     from lightloom.isolation.parent_channel import ParentChannel
 

@@ -9,9 +9,9 @@ from lightloom.core.errors import InputError, nearest
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.instances.fabrics.ramp import ROUTE_AND_SWITCH
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.ramp.stream import Job, stream
-from lightloom.synth.ramp.team import team_of
-from lightloom.synth.ramp.tree import best_pipeline, grow, tree_stream
+from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
+from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.segment_stream import Job, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.team import Team
+    from lightloom.synth.ramp.participants import Team
 
 NAME = "ramp"
 STEPS, EXCHANGE, DIRECT, TREE = "steps", "exchange", "direct", "tree"

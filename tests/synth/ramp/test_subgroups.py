@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from lightloom.synth.ramp.phases import phases
-from lightloom.synth.ramp.shape import STEPS, Shape
-from lightloom.synth.ramp.stream import circuits
-from lightloom.synth.ramp.team import team_of
+from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.segment_stream import circuits
+from lightloom.synth.ramp.step_phases import phases
+from lightloom.synth.ramp.subgroups import STEPS, Shape
 from tests.examples.ramp_networks import SHAPES, contentions, network, shapes
 
 

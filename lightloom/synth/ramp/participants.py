@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.synth.ramp.shape import STEPS, Shape
+from lightloom.synth.ramp.subgroups import STEPS, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.shape import Places
+    from lightloom.synth.ramp.subgroups import Places
 
 _MOST_NAMED = 16
 """Most nodes that an error lists."""

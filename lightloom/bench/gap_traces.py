@@ -10,7 +10,7 @@ from lightloom.core.certificate import gap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.row import Row
+    from lightloom.bench.result_row import Row
 
 __all__ = ["gap_against_time"]
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ramp.blocks import Blocks
-    from lightloom.synth.ramp.phases import Phase
+    from lightloom.synth.ramp.held_blocks import Blocks
+    from lightloom.synth.ramp.step_phases import Phase
 
 Rows = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
 """Source member, destination member, first chunk, end."""

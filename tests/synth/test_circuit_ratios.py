@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.synth.ratios import circuits_for, least_ratio, order_by_ratio
+from lightloom.synth.circuit_ratios import circuits_for, least_ratio, order_by_ratio
 
 MOST = 2**16
 COUNTS = st.integers(0, MOST)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from lightloom.papers.ramp.baseline_networks import fat_tree
 from lightloom.papers.ramp.baseline_strategies import STRATEGIES
-from lightloom.papers.ramp.systems import GB, MB, on_ramp, on_rings
+from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, on_rings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lightloom.papers.data import Tell
-    from lightloom.papers.ramp.systems import Timed
+    from lightloom.papers.figure_data import Tell
+    from lightloom.papers.ramp.compared_systems import Timed
 
 BITS_PER_S = 2_400_000_000_000
 SIZES = tuple(2**k for k in range(4, 17))

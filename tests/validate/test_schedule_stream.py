@@ -13,7 +13,7 @@ from lightloom.core.schedule import Op, Schedule, Segment, StepPart, Transfers
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.synth.ramp.ways import ways
+from lightloom.synth.ramp.schedules import ways
 from lightloom.validate import verify
 from lightloom.validate.schedule_stream import MOST_VIOLATIONS, check_stream
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Segment, StepPart, Transfers
-from lightloom.synth.ramp.blocks import Blocks
-from lightloom.synth.ramp.items import AllItems
-from lightloom.synth.ramp.phases import Content, direct_phases, phases
+from lightloom.synth.ramp.all_to_all_items import AllItems
+from lightloom.synth.ramp.held_blocks import Blocks
+from lightloom.synth.ramp.step_phases import Content, direct_phases, phases
 from lightloom.synth.ramp.transceivers import per_pair, transceivers_of
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.ramp.items import Rows, SomeItems
-    from lightloom.synth.ramp.phases import Phase
-    from lightloom.synth.ramp.team import Team
+    from lightloom.synth.ramp.all_to_all_items import Rows, SomeItems
+    from lightloom.synth.ramp.participants import Team
+    from lightloom.synth.ramp.step_phases import Phase
 
 Event: TypeAlias = Segment | StepPart
 
@@ -39,7 +39,7 @@ class Job:
     collective
         What, its chunk count chosen.
     exchange
-        See `lightloom.synth.ramp.phases.phases`.
+        See `lightloom.synth.ramp.step_phases.phases`.
     direct
         Of an all-to-all: whether nothing is forwarded.
     """

@@ -17,7 +17,7 @@ from lightloom.report.plots import Panel, Series
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.papers.data import Data
+    from lightloom.papers.figure_data import Data
     from lightloom.papers.ramp.baseline_networks import Network
     from lightloom.papers.ramp.repeated_steps import Estimate
 

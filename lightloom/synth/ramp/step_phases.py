@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ramp.team import Team
+    from lightloom.synth.ramp.participants import Team
 
 
 DIRECT = 0
