@@ -231,7 +231,7 @@ def plot(schedule: ScheduleLike, path: str | Path) -> Path:
     from lightloom.report.plots import save_panels
     from lightloom.report.schedule_panels import schedule_panels
 
-    return save_panels(schedule_panels(read_schedule(schedule)), Path(path))
+    return save_panels(schedule_panels(read_schedule(schedule)), Path(path), columns=2)
 
 
 def solve(

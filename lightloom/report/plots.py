@@ -180,17 +180,21 @@ def save_plot(
     return paths
 
 
-def save_panels(panels: Sequence[Panel], path: Path, *, title: str = "") -> Path:
-    """Draw panels side by side into one file, and return its path.
+def save_panels(
+    panels: Sequence[Panel], path: Path, *, title: str = "", columns: int | None = None
+) -> Path:
+    """Draw panels into one file, and return its path.
 
     Parameters
     ----------
     panels
-        From left to right.
+        From left to right, row by row.
     path
         Its suffix says the kind of file.
     title
         Above all panels.
+    columns
+        Panels of a row; ``None`` for all in one row.
 
     Raises
     ------
@@ -204,7 +208,7 @@ def save_panels(panels: Sequence[Panel], path: Path, *, title: str = "") -> Path
         what = "unknown kind of picture"
         raise InputError(what, where=str(path), found=path.suffix, allowed=allowed)
     with mpl.rc_context(_RC):
-        _save(draw(panels, title=title), path)
+        _save(draw(panels, title=title, columns=columns), path)
     return path
 
 
@@ -218,25 +222,36 @@ def _save(figure: Figure, path: Path) -> None:
         file.write(drawn.getvalue())
 
 
-def draw(panels: Sequence[Panel], *, title: str = "") -> Figure:
-    """Return the panels side by side as a matplotlib figure, one legend below.
+def draw(
+    panels: Sequence[Panel], *, title: str = "", columns: int | None = None
+) -> Figure:
+    """Return panels as a matplotlib figure, one legend below.
 
     Parameters
     ----------
     panels
-        From left to right.
+        From left to right, row by row.
     title
         Above all panels.
+    columns
+        Panels of a row; ``None`` for all in one row.
     """
     from matplotlib.figure import Figure
 
-    widths = [_panel_inches(panel) for panel in panels]
-    figure = Figure(figsize=(max(5.2, sum(widths)), 4.4), layout="constrained")
+    columns = len(panels) if columns is None else min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    inches = [_panel_inches(panel) for panel in panels]
+    widths = [max(inches[column::columns]) for column in range(columns)]
+    size = (max(5.2, sum(widths)), 4.4 if rows == 1 else 0.6 + 3.2 * rows)
+    figure = Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr,call-arg]
     if title:
         lines = textwrap.wrap(title, int(_CHARACTERS_AN_INCH * figure.get_figwidth()))
         figure.suptitle("\n".join(lines), fontsize=11)
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    grid = figure.subplots(rows, columns, squeeze=False, width_ratios=widths).ravel()
+    axes = grid[: len(panels)]
+    for unused in grid[len(panels) :]:
+        unused.set_axis_off()
     labels: dict[str, Artist] = {}
     for panel, pair in zip(panels, axes, strict=True):
         {
@@ -251,12 +266,12 @@ def draw(panels: Sequence[Panel], *, title: str = "") -> Figure:
         for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
     entry_inches = 0.5 + 0.075 * max(map(len, labels), default=1)
-    columns = int(figure.get_figwidth() / entry_inches)
+    entries = int(figure.get_figwidth() / entry_inches)
     figure.legend(
         list(labels.values()),
         list(labels),
         loc="outside lower center",
-        ncols=max(1, min(columns, len(labels))),
+        ncols=max(1, min(entries, len(labels))),
     )
     return figure
 

@@ -62,7 +62,7 @@ def _time_line(timeline: Timeline) -> Panel:
         for made in timeline.reconfigurations
     ]
     return Panel(
-        title=f"{timeline.completion_time_ps / PS_PER_US:,.1f} us",
+        title=f"time line: {timeline.completion_time_ps / PS_PER_US:,.1f} us",
         x_label="time, us",
         y_label="plane",
         series=[_spans("step", steps), _spans("reconfiguration", set_up)],
