@@ -18,6 +18,7 @@ SUMMARIES = {
     "formats": "List the formats that are read and written, with versions.",
     "conform": "Check a synthesiser of your own on generated tasks.",
     "replay": "Execute a schedule in time and say how long it takes.",
+    "plot": "Draw a schedule: time line, steps, and who sends to whom.",
     "bound": "Print the lower bounds on the completion time of an instance.",
     "solve": "Solve an optimisation problem, by our algorithm or a solver.",
     "model": "Write an optimisation problem as a file that any solver reads.",

@@ -35,7 +35,7 @@ KNOWN_FORMATS = (
         "lightloom schedule",
         ".jsonl",
         "2 (reads 1)",
-        "verify, replay, export",
+        "verify, replay, plot, export",
         "synth, solve, import",
     ),
     KnownFormat(
@@ -60,6 +60,7 @@ KNOWN_FORMATS = (
     ),
     KnownFormat("traffic matrix, pairs", ".csv", "1", "[demand] of an instance", ""),
     KnownFormat("trace events", ".json", "Perfetto, Chrome", "", "replay --trace"),
+    KnownFormat("picture", ".png, .svg, .pdf", "", "", "plot, reproduce, bench report"),
     KnownFormat("model", ".mps, .lp", "MPS, CPLEX LP", "", "model --write"),
     KnownFormat("ONNX", ".onnx", "onnx >= 1.17", "[computation] of an instance", ""),
     KnownFormat(

@@ -1,0 +1,47 @@
+"""``lightloom plot``: a picture, or one line that says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import run
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ("--algorithm", "ring", "-o", "a.jsonl")
+    assert run("synth", "lightpath-8/all-reduce-1MiB", *arguments).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")],
+)
+def test_each_kind_of_picture(name: str, begins: bytes) -> None:
+    """Same schedule, same bytes."""
+    pictures = []
+    for _ in range(2):
+        result = run("plot", "a.jsonl", "-o", name)
+        assert result.exit_code == 0, result.stderr
+        pictures.append(Path(name).read_bytes())
+    assert pictures[0].startswith(begins)
+    assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("a.jsonl", "-o", "a.bmp"), "unknown kind of picture"),
+        (("no.jsonl", "-o", "a.png"), "no.jsonl"),
+        (("a.jsonl", "-o", "no/a.png"), "no such folder"),
+    ],
+)
+def test_what_cannot_be_drawn(arguments: tuple[str, ...], says: str) -> None:
+    """One line, exit code 2, no file."""
+    result = run("plot", *arguments)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert not Path("a.png").exists()
