@@ -61,7 +61,15 @@ class Clock:
         self.build_s = self.elapsed_s()
 
     def progress(self, objective: float | None, bound: float | None) -> None:
-        """Note an objective and a bound; what was told before is not told again."""
+        """Note an objective and a bound; what was told before is not told again.
+
+        Parameters
+        ----------
+        objective
+            Objective of the best answer so far; ``None`` before the first one.
+        bound
+            Best proven bound so far; ``None`` before the first one.
+        """
         if self.points and self.points[-1][1:] == (objective, bound):
             return
         self.points.append((self.elapsed_s(), objective, bound))

@@ -42,6 +42,20 @@ def check_routes(
 ) -> dict[Pair, tuple[Route, ...]]:
     """Return the given candidate routes of some pairs.
 
+    Parameters
+    ----------
+    routes
+        Candidate routes of each (source, destination); those of other pairs are
+        left out.
+    pairs
+        The pairs that need routes; repeated ones count once.
+    edges
+        Directed edges with a waveguide, as (tail, head).
+
+    Returns
+    -------
+    The routes by pair, sorted by pair; those of a pair in the order given.
+
     Raises
     ------
     InputError

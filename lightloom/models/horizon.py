@@ -23,6 +23,15 @@ def rounds_that_suffice(
     Round by round, every delivery that a sender, a wavelength and a route are free
     for takes the first of them. At least one delivery fits an empty fabric, so this
     ends; deterministic, O(rounds * deliveries * senders * routes * wavelengths).
+
+    Parameters
+    ----------
+    fabric
+        The grid: its lasers and waveguides.
+    deliveries
+        Who has what and who lacks it, in nodes.
+    routes
+        Candidate routes of each pair that may send something, preferred ones first.
     """
     has = {chunk: set(nodes) for chunk, nodes in deliveries.holders.items()}
     open_ = [(c, dst) for c, nodes in deliveries.lacking.items() for dst in nodes]

@@ -138,6 +138,13 @@ def rounds_schedule(instance: Instance, answer: RoundsAnswer) -> Schedule:
     A round that keeps the circuits of the one before keeps its segment too, as
     nothing has to be reconfigured.
 
+    Parameters
+    ----------
+    instance
+        The instance; only its fabric is read.
+    answer
+        Rounds with their transfers, and circuits with wavelengths.
+
     Raises
     ------
     InputError

@@ -53,7 +53,18 @@ class RoundsInput:
 
 
 def state_circuits(model: Model, question: RoundsInput) -> None:
-    """State the circuits of every round, and what they compete for."""
+    """State the circuits of every round, and what they compete for.
+
+    Parameters
+    ----------
+    model
+        Has the variables ``send[round, src, dst, chunk]``; gets ``lit[round, src,
+        dst, route, wavelength]``, without wavelength where that is aggregated, and
+        the constraints of equations (4) to (6).
+    question
+        Fabric, candidate routes of every pair that may send, and how wavelengths
+        are stated.
+    """
     fabric, routes = question.fabric, question.routes
     explicit = question.wavelengths is Wavelengths.EXPLICIT
     lasers = fabric.lasers
@@ -101,6 +112,17 @@ def break_symmetry(model: Model, question: RoundsInput, horizon: int) -> None:
 
     Where nothing is passed on, (round, wavelength) slots can be permuted at will, so
     its k-th reception takes slot k. Elsewhere wavelengths can, within a round.
+
+    Parameters
+    ----------
+    model
+        Has the variables ``send[round, src, dst, chunk]`` and, from
+        `state_circuits` with explicit wavelengths, ``lit[round, src, dst, route,
+        wavelength]``; variables are fixed, or constraints added, here.
+    question
+        What the model is about; at least one node lacks something.
+    horizon
+        Number of rounds of the model.
     """
     deliveries, lasers = question.deliveries, question.fabric.lasers
     node = min(min(nodes) for nodes in deliveries.lacking.values())

@@ -62,7 +62,15 @@ def demand_of(instance: Instance) -> Demand:
 
 
 def bottleneck(circuits: Mapping[Pair, int], sizes: Mapping[Pair, int]) -> Fraction:
-    """Return the least circuits a byte of all pairs, exactly; 0 where there is none."""
+    """Return the least circuits a byte of all pairs, exactly; 0 where there is none.
+
+    Parameters
+    ----------
+    circuits
+        Number of circuits by (source, destination); 0 where a pair is missing.
+    sizes
+        Bytes by (source, destination), at least 1, of the pairs that count.
+    """
     ratios = (Fraction(circuits.get(pair, 0), size) for pair, size in sizes.items())
     return min(ratios, default=Fraction(0))
 

@@ -155,7 +155,29 @@ def run_adapter(
 ) -> Outcome[FloatArray]:
     """Solve a Pyomo model with an adapter that need not be in the catalogue.
 
-    See `run`.
+    Parameters
+    ----------
+    model
+        A linear Pyomo model with one objective or none (feasibility: 0).
+    adapter
+        The solver.
+    options
+        Limits, seed, threads, and options of the solver's own.
+    progress
+        Told of better points and bounds while the solver runs.
+
+    Returns
+    -------
+    As for `run`, which takes the name of a solver instead.
+
+    Raises
+    ------
+    SolverUnavailableError
+        If the solver cannot take this model.
+    InputError
+        An option that the solver does not know; a model that is not linear.
+    UnknownStatusError
+        The solver reports a status without a meaning: a defect.
     """
     return _run(model, _Stamp.now(adapter, options), progress)
 

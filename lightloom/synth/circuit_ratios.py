@@ -48,9 +48,18 @@ def circuits_for(size_bytes: IntArray, ratio: Fraction, most: int) -> IntArray:
 def least_ratio(
     counts: IntArray, size_bytes: IntArray
 ) -> tuple[Fraction, npt.NDArray[np.bool_]]:
-    """Return the least ``counts / size_bytes``, and which pairs have it.
+    """Return the least ``counts / size_bytes``, and which pairs have it, in O(pairs).
 
-    Both columns have shape (pairs,), pairs > 0; O(pairs).
+    Parameters
+    ----------
+    counts
+        Circuits of each pair, at least 0; shape (pairs,), pairs > 0.
+    size_bytes
+        Bytes of each pair, at least 1, in the same order.
+
+    Returns
+    -------
+    The exact ratio, and a mask of shape (pairs,).
     """
     ratio = counts / size_bytes
     near = np.flatnonzero(ratio <= ratio.min() * (1 + _CLOSE))

@@ -20,6 +20,17 @@ def demand_columns(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return source, destination and bytes of the pairs of a demand.
 
+    Parameters
+    ----------
+    demand
+        Rows of source, destination and bytes; it may be empty.
+    node_count
+        Number of nodes of the fabric; nodes are 0 to node_count - 1.
+
+    Returns
+    -------
+    Three columns of 64-bit integers of shape (rows,), in the order of the demand.
+
     Raises
     ------
     InputError

@@ -58,13 +58,39 @@ class MeasuredAllReduce:
 
 
 def lightpath(gpus: int, **changes: object) -> Lightpath:
-    """Return the paper's rack with some keys changed."""
+    """Return the paper's rack with some keys changed.
+
+    Parameters
+    ----------
+    gpus
+        Number of GPUs; the catalogue has ``lightpath-<gpus>``.
+    **changes
+        New values by field of the record.
+
+    Raises
+    ------
+    KeyError
+        If the catalogue has no such rack.
+    """
     rack = cast("Lightpath", fabrics()[f"lightpath-{gpus}"])
     return msgspec.structs.replace(rack, **changes)
 
 
 def ideal_switch(gpus: int, **changes: object) -> IdealSwitch:
-    """Return the paper's electrical baseline with some keys changed."""
+    """Return the paper's electrical baseline with some keys changed.
+
+    Parameters
+    ----------
+    gpus
+        Number of GPUs; the catalogue has ``ideal-switch-<gpus>``.
+    **changes
+        New values by field of the record.
+
+    Raises
+    ------
+    KeyError
+        If the catalogue has no such switch.
+    """
     switch = cast("IdealSwitch", fabrics()[f"ideal-switch-{gpus}"])
     return msgspec.structs.replace(switch, **changes)
 

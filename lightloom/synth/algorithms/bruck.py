@@ -40,7 +40,15 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block of a rank's buffer."""
+        """Return one chunk per block of a rank's buffer.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
@@ -71,7 +79,22 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.radices
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return one round per radix; O(n^2) rows in all."""
+        """Return one round per radix; O(n^2) rows in all.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1: the radices are at most
+            ports + 1 where none are given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the radices is
+            less than the number of ranks.
+        """
         require_op(self, collective)
         ranks, chunks = collective.rank_count, collective.chunk_count
         rounds: list[Round] = []

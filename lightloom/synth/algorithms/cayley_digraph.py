@@ -47,12 +47,36 @@ class CayleyDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to n^2 rows in each."""
+        """Return the rounds; up to n^2 rows in each.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: as many steps as that
+            where none are given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the group has another order, or
+            the steps do not generate it.
+        """
         require_op(self, collective)
         ranks = collective.rank_count
         if ranks == 1:

@@ -35,12 +35,35 @@ class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the one round."""
+        """Return the one round.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once; has no influence: the round has n - 1
+            ports.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         del ports
         require_op(self, collective)
         ranks, chunks = collective.rank_count, collective.chunk_count

@@ -71,14 +71,38 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return several chunks per piece: where uneven, pieces are nearly equal."""
+        """Return several chunks per piece: where uneven, pieces are nearly equal.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: the number of trees where
+            `ports` of the record is not given.
+        """
         if ranks == 1:
             return 1
         arcs = self._arcs(ranks, ports)
         return _FINER * int(self._pieces(arcs).sum())
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast."""
+        """Return the rounds; reduce is the reversal of broadcast.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: the number of trees where
+            `ports` of the record is not given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         ranks, root = collective.rank_count, collective.root_rank
         if ranks == 1:

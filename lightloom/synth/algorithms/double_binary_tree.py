@@ -46,7 +46,14 @@ class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per piece of either half."""
+        """Return one chunk per piece of either half.
+
+        Parameters
+        ----------
+        ranks, ports
+            Number of ranks, and of peers that a rank drives at once; neither has
+            influence.
+        """
         del ranks, ports
         return 2 * self.pieces
 
@@ -76,7 +83,22 @@ class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return min(near, key=lambda q: -(-(q + levels) * (alpha_ps * q + data_ps) // q))
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the pipeline."""
+        """Return the rounds of the pipeline.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once; has no influence: a rank has at most
+            four.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         del ports
         require_op(self, collective)
         if collective.rank_count == 1:

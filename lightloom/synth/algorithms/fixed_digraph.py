@@ -34,12 +34,35 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     degree: Degree = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to n^2 rows in each."""
+        """Return the rounds; up to n^2 rows in each.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: the degree of the digraph
+            where none is given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         ranks = collective.rank_count
         if ranks == 1:

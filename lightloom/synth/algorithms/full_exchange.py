@@ -32,12 +32,40 @@ class FullExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     near_first: NearFirst = False
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk: nothing is cut."""
+        """Return one chunk: nothing is cut.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: radices that are not given
+            are those of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of the radices is not the number of ranks.
+        """
         checked_radices(self.radices, ranks, ports)
         return 1
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return a round for each radix."""
+        """Return a round for each radix.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the radices is
+            not the number of ranks.
+        """
         require_op(self, collective)
         ranks = collective.rank_count
         radices = checked_radices(self.radices, ranks, ports)

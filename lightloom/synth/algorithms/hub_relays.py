@@ -54,11 +54,39 @@ class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     degree: DeBruijnDegree = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per part."""
+        """Return one chunk per part.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: the degree of the digraph,
+            then at least 2, where none is given.
+
+        Raises
+        ------
+        InputError
+            If there are no relays on the digraph of so many ranks and ports.
+        """
         return 1 if ranks == 1 else len(relay_parts(self._graph(ranks, ports)))
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the four rounds: some 3 n rows for each of a few hundred parts."""
+        """Return the four rounds: some 3 n rows for each of a few hundred parts.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or there are no relays on the
+            digraph.
+        """
         require_op(self, collective)
         if collective.rank_count == 1:
             return Plan(collective, ())

@@ -46,12 +46,34 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     degree: DeBruijnDegree = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per group and turn."""
+        """Return one chunk per group and turn.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: the degree of the digraph,
+            then at least 2, where none is given.
+        """
         graph = self._graph(ranks, ports)
         return graph.groups * _turns(graph)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to 3 n rows for each of n / d groups and its turns."""
+        """Return the rounds; up to 3 n rows for each of n / d groups and its turns.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         ranks = collective.rank_count
         if ranks == 1:

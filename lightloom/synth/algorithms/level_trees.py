@@ -58,11 +58,40 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each piece of each part."""
+        """Return a chunk for each piece of each part.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: a shape that is not given
+            is that of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of the shape is not the number of ranks.
+        """
         return max(1, len(box_of_shape(self.shape, ranks, ports).sizes)) * self.pieces
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast."""
+        """Return the rounds; reduce is the reversal of broadcast.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the shape is not
+            the number of ranks.
+        """
         require_op(self, collective)
         box = box_of_shape(self.shape, collective.rank_count, ports)
         rounds = list(self._broadcast(box, collective))

@@ -63,11 +63,41 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _IN_BLOCKS if self.whole_blocks else self.all_ops
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each rank's piece of each part."""
+        """Return a chunk for each rank's piece of each part.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: a shape that is not given
+            is that of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of the shape is not the number of ranks, there are more
+            parts than dimensions, or there is more than one with `whole_blocks`.
+        """
         return ranks * self._parts(box_of_shape(self.shape, ranks, ports))
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the collective."""
+        """Return the rounds of the collective.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or shape or parts are invalid, as
+            for `granularity`.
+        """
         require_op(self, collective)
         box = box_of_shape(self.shape, collective.rank_count, ports)
         if not box.sizes:

@@ -51,12 +51,34 @@ class Multiport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return k chunks per block, or one where every peer is a neighbour."""
+        """Return k chunks per block, or one where every peer is a neighbour.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: peers of a round where
+            `ports` of the record is not given.
+        """
         ports = ports if self.ports is None else self.ports
         return ranks if ranks <= ports + 1 else ranks * ports
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of reduce-scatter, of all-gather, or of both."""
+        """Return the rounds of reduce-scatter, of all-gather, or of both.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         gather = Circulant(
             collective.rank_count,

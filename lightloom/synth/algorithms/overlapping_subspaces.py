@@ -33,12 +33,39 @@ class OverlappingSubspaces(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per part."""
+        """Return one chunk per part.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If the number of ranks is not 1 or 2^(2 a - 1), a at least 2.
+        """
         del ports
         return 1 if ranks == 1 else len(subspace_parts(_bits(ranks)))
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the two rounds, of some 2^a rows for each rank and part."""
+        """Return the two rounds, of some 2^a rows for each rank and part.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the number of ranks is not 1 or
+            2^(2 a - 1), a at least 2.
+        """
         del ports
         require_op(self, collective)
         if collective.rank_count == 1:

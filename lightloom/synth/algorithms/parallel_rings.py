@@ -40,12 +40,40 @@ class ParallelRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each part of each block."""
+        """Return a chunk for each part of each block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If a stride has a factor in common with the number of ranks, or two are
+            equal modulo it.
+        """
         del ports
         return ranks * len(self._rings(ranks))
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return n - 1 rounds for each of reduce-scatter and all-gather."""
+        """Return n - 1 rounds for each of reduce-scatter and all-gather.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the strides are invalid, as for
+            `granularity`.
+        """
         del ports
         require_op(self, collective)
         rings = self._rings(collective.rank_count)

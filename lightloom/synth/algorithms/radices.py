@@ -45,12 +45,40 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ("all-reduce",) if self.near_first else _OPS
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: radices that are not given
+            are those of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of the radices is not the number of ranks.
+        """
         checked_radices(self.radices, ranks, ports)
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the collective."""
+        """Return the rounds of the collective.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the radices is
+            not the number of ranks.
+        """
         require_op(self, collective)
         radices = checked_radices(self.radices, collective.rank_count, ports)
         return _plan(collective, radices, near_first=self.near_first)
@@ -74,12 +102,34 @@ class Lumorph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ("all-reduce",) if self.near_first else _OPS
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the collective."""
+        """Return the rounds of the collective.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence: rounds have base - 1
+            peers.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         del ports
         require_op(self, collective)
         radices = base_radices(collective.rank_count, self.base)

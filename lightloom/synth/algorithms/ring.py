@@ -28,12 +28,33 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return n - 1 rounds for each of reduce-scatter and all-gather."""
+        """Return n - 1 rounds for each of reduce-scatter and all-gather.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence: a rank sends to one.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         del ports
         require_op(self, collective)
         ranks, chunks = collective.rank_count, collective.chunk_count

@@ -49,11 +49,39 @@ class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per part that is exchanged."""
+        """Return one chunk per part that is exchanged.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: radices that are not given
+            are those of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of all radices is not the number of ranks.
+        """
         return prod(self._radices(ranks, ports)[0])
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the all-reduce."""
+        """Return the rounds of the all-reduce.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of all radices is
+            not the number of ranks.
+        """
         require_op(self, collective)
         ranks = collective.rank_count
         scatter, exchange = self._radices(ranks, ports)

@@ -31,11 +31,34 @@ class ScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ports: Ports = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return what the all-gather would like."""
+        """Return what the all-gather would like.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: peers of a round where
+            `ports` of the record is not given.
+        """
         return Multiport(ports=self.ports).granularity(ranks, ports)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast."""
+        """Return the rounds; reduce is the reversal of broadcast.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         ports = ports if self.ports is None else self.ports
         ranks, chunks = collective.rank_count, collective.chunk_count

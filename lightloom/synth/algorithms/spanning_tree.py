@@ -46,12 +46,35 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block, and one per piece."""
+        """Return one chunk per block, and one per piece.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks if self.pieces == 1 else self.pieces
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; those towards the root mirror those away from it."""
+        """Return the rounds; those towards the root mirror those away from it.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: children of a rank where
+            `ports` of the record is not given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         ranks = collective.rank_count
         if ranks == 1:

@@ -67,13 +67,41 @@ class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each rank's piece of each part."""
+        """Return a chunk for each rank's piece of each part.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If the product of the shape is not the number of ranks, or there are
+            more parts than dimensions.
+        """
         del ports
         self._box(ranks)
         return ranks * self._streams
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of reduce-scatter, of all-gather, or of both."""
+        """Return the rounds of reduce-scatter, of all-gather, or of both.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the shape is not
+            the number of ranks, or there are more parts than dimensions.
+        """
         del ports
         require_op(self, collective)
         box = self._box(collective.rank_count)

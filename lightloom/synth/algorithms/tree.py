@@ -32,12 +32,35 @@ class NomialTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ports: Ports = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block."""
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
         del ports
         return ranks
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; those towards the root mirror those away from it."""
+        """Return the rounds; those towards the root mirror those away from it.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: peers of a holder in a
+            round where `ports` of the record is not given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
         require_op(self, collective)
         rounds = tree_rounds(
             collective,

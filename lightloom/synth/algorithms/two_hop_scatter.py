@@ -34,12 +34,41 @@ class TwoHopScatter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ports: Ports = None
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each piece of a block."""
+        """Return a chunk for each piece of a block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: children of the root where
+            `ports` of the record is not given.
+
+        Raises
+        ------
+        InputError
+            If there are more than 1 + k + k^2 ranks, with k such children.
+        """
         ports = ports if self.ports is None else self.ports
         return 1 if ranks == 1 else ranks * _block_pieces(ranks, ports)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the two rounds; gather is the reversal of scatter."""
+        """Return the two rounds; gather is the reversal of scatter.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or there are more than 1 + k + k^2
+            ranks.
+        """
         require_op(self, collective)
         if collective.rank_count == 1:
             return Plan(collective, ())

@@ -50,7 +50,16 @@ class LightpathRealiser(Realiser[Lightpath]):
         return Arrangement(mappings(self.fabric, task.nodes))
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return a lower bound, by rectangle cuts of lanes with `cuts`."""
+        """Return a lower bound, by rectangle cuts of lanes with `cuts`.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between tiles.
+        cuts
+            Whether to bound the lanes of a round by rectangle cuts of the grid too;
+            without, only what tiles send and receive counts.
+        """
         light_paths = self._light_paths if cuts else None
         return least_ps(self.fabric, rounds, light_paths)
 

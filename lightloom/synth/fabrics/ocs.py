@@ -30,6 +30,17 @@ def schedules(
 ) -> Iterator[MadeSchedule]:
     """Yield the schedule of a demand, with its most crowded port: see `FabricPlug`.
 
+    Parameters
+    ----------
+    instance
+        A demand on parallel optical switches.
+    algorithm
+        ``auto`` or the name of the only algorithm.
+    parameters
+        Must be empty.
+    seed
+        Not used: nothing is random.
+
     Raises
     ------
     InputError

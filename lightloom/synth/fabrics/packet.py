@@ -90,6 +90,14 @@ class PacketRealiser(Realiser[PacketT]):
         """Yield the algorithms whose peers are neighbours, then those of all fabrics.
 
         Algorithms that save reconfigurations are left out.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes: `shape` is the box of the fabric, or
+            empty.
         """
         yield from self._neighbours(task, arrangement.shape)
         for proposal in super().proposals(task, arrangement):
@@ -119,7 +127,16 @@ class PacketRealiser(Realiser[PacketT]):
                 yield "level-scatter-gather", {**box}
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return the time by what nodes send and receive; with `cuts` the exact one."""
+        """Return the time by what nodes send and receive; with `cuts` the exact one.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        cuts
+            Whether to count the load of every link, which gives the exact time;
+            without, only what nodes send and receive counts.
+        """
         each_ps = _links_step_ps if cuts else _nodes_step_ps
         return sum(each_ps(self.fabric, round_) for round_ in rounds)
 

@@ -127,6 +127,18 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """Yield the algorithms that ``auto`` compares, best guesses first.
 
         By default those of `lightloom.synth.auto.search_space`.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes; not used here, but by realisers that
+            propose shapes.
+
+        Returns
+        -------
+        Pairs of an algorithm's name and its parameters.
         """
         del arrangement
         in_rounds = self._in_rounds(task.buffer_bytes)

@@ -40,7 +40,25 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[MadeSchedule]:
-    """Yield a schedule for each way to do a collective: see `FabricPlug`."""
+    """Yield a schedule for each way to do a collective: see `FabricPlug`.
+
+    Parameters
+    ----------
+    instance
+        A collective on a RAMP network.
+    algorithm
+        ``auto`` or the name of the only algorithm.
+    parameters
+        Those of `Parameters` by name; empty for ``auto``.
+    seed
+        Only written into the schedules: nothing is random.
+
+    Raises
+    ------
+    InputError
+        Another algorithm, invalid parameters, a demand, or a collective that is too
+        large, or that RAMP cannot do on these nodes.
+    """
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)
     if algorithm not in (AUTO, NAME):

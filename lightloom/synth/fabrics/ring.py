@@ -30,6 +30,17 @@ def schedules(
 ) -> Iterator[MadeSchedule]:
     """Yield the schedule of a demand, with the bound of its ratio: see `FabricPlug`.
 
+    Parameters
+    ----------
+    instance
+        A demand on a ring.
+    algorithm
+        ``auto`` or the name of the only algorithm.
+    parameters
+        Must be empty.
+    seed
+        Seed of the search for wavelengths, 0 or more.
+
     Raises
     ------
     InputError

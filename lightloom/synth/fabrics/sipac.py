@@ -63,7 +63,16 @@ class SipacRealiser(Realiser[Sipac]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield algorithms with their parameters, the shape left out."""
+        """Yield algorithms with their parameters, the shape left out.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes: `shape` has a size for each dimension
+            of their box.
+        """
         fabric = self.fabric
         dimensions = sum(size > 1 for size in arrangement.shape)
         parts = sorted({1, max(1, dimensions)})
@@ -91,7 +100,22 @@ class SipacRealiser(Realiser[Sipac]):
     def check(
         self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement
     ) -> None:
-        """Raise if some transfer is between nodes that share no switch."""
+        """Raise if some transfer is between nodes that share no switch.
+
+        Parameters
+        ----------
+        rounds
+            Traffic of the algorithm, between nodes.
+        algorithm
+            Its name, for the message.
+        arrangement
+            What `arrange` said; its shape is suggested as radices.
+
+        Raises
+        ------
+        InputError
+            If two nodes of a transfer share no switch, naming them.
+        """
         far = self._far(rounds)
         if far is not None:
             raise InputError(

@@ -121,7 +121,15 @@ def segment(
 
 
 def predicted_ps(configurations: Sequence[Configuration], costs: Costs) -> int:
-    """Return the completion time of one plane that walks the configurations."""
+    """Return the completion time of one plane that walks the configurations.
+
+    Parameters
+    ----------
+    configurations
+        What the plane holds, in order; it may be empty.
+    costs
+        Time of a reconfiguration, and whether the first one is charged.
+    """
     charged = len(configurations)
     if configurations and not costs.initial_configuration_charged:
         charged -= 1
