@@ -24,6 +24,8 @@ PROTOCOLS = {
     ("whole", "fabric", "rng"): "lightloom.testing.strategies.mutation.Mutation"
 }
 """Parameters of functions that are all called alike -> where they are described."""
+CONTRACTS = {"lightloom.core.fabric.": "lightloom.instances.fabrics."}
+"""Where protocols are -> where their methods need not be described again."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -99,12 +101,28 @@ LISTED = [
 ]
 
 
+def implements(name: str) -> bool:
+    """Return whether a method is one of a protocol that describes its parameters."""
+    method, parameters = name.rpartition(".")[2], ALL[name][0]
+    return any(
+        one.startswith(protocols)
+        and one.rpartition(".")[2] == method
+        and described(text) == parameters
+        for protocols, methods in CONTRACTS.items()
+        if name.startswith(methods)
+        for one, (_, text) in ALL.items()
+    )
+
+
 def missing() -> list[str]:
     """Return the functions of two or more parameters that do not describe them."""
     return [
         name
         for name, (names, text) in ALL.items()
-        if len(names) > 1 and described(text) is None and tuple(names) not in PROTOCOLS
+        if len(names) > 1
+        and described(text) is None
+        and tuple(names) not in PROTOCOLS
+        and not implements(name)
     ]
 
 

@@ -80,6 +80,7 @@ def test_results_print_well() -> None:
         ll.verify(made.schedule),
         ll.replay(made.schedule),
         ll.bound(NAME),
+        ll.solve("ocs-8/neighbours-8MB"),
         ll.load_instance(NAME),
     )
     for result in results:

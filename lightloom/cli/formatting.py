@@ -13,7 +13,15 @@ _PICOSECONDS = "ps"
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count and its noun, which takes an s where it is not one."""
+    """Return a count and its noun, which takes an s where it is not one.
+
+    Parameters
+    ----------
+    count
+        How many, from 0.
+    noun
+        What is counted, in the singular; its plural ends in s.
+    """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -33,7 +41,15 @@ def value_text(value: float | Fraction | str, unit: str) -> str:
 
 
 def answer_text(value: float | Fraction | str, unit: str) -> str:
-    """Return a value with its unit, for example ``1 round`` or ``11.000 us``."""
+    """Return a value with its unit, for example ``1 round`` or ``11.000 us``.
+
+    Parameters
+    ----------
+    value
+        A number, or the text of an exact one.
+    unit
+        The problem's unit, in the plural, for example ``rounds``; ``ps`` for times.
+    """
     text = value_text(value, unit)
     if unit == _PICOSECONDS:
         return text

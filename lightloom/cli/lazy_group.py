@@ -48,7 +48,15 @@ class LazyGroup(click.Group):
         return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command, or ``None`` if there is no such command."""
+        """Import and return a command; ``None`` for an unknown one.
+
+        Parameters
+        ----------
+        ctx
+            Click's context, not used.
+        cmd_name
+            Name of the command; its module in `package` has the same.
+        """
         del ctx
         if cmd_name not in self.summaries:
             return None
@@ -59,7 +67,20 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the arguments, or say which one might be meant."""
+        """Return the command of the arguments, or say which one might be meant.
+
+        Parameters
+        ----------
+        ctx
+            Click's context.
+        args
+            Arguments of the command line, the name of the command first.
+
+        Raises
+        ------
+        click.UsageError
+            If the command is unknown, with the most similar name.
+        """
         name = args[0]
         if name in self.summaries or name.startswith("-"):
             return super().resolve_command(ctx, args)
@@ -70,7 +91,15 @@ class LazyGroup(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Write the list of commands without importing any of them."""
+        """Write the list of commands without importing any of them.
+
+        Parameters
+        ----------
+        ctx
+            Click's context, not used.
+        formatter
+            Takes the text.
+        """
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
@@ -108,7 +137,19 @@ class LazyGroup(click.Group):
         return answer
 
     def main(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (click's)
-        """Run the program and exit: every failure is one line and an exit code."""
+        """Run the program and exit: every failure is one line and an exit code.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of `click.Command.main`; ``args`` is the command line without the
+            program.
+
+        Raises
+        ------
+        SystemExit
+            Always, with the exit code.
+        """
         kwargs["standalone_mode"] = False
         kwargs["prog_name"] = self.name
         try:
@@ -137,5 +178,18 @@ class LazyGroup(click.Group):
 
 
 def run(group: LazyGroup, arguments: Sequence[str] | None = None) -> None:
-    """Run `group` on the arguments (default: the process's) and exit."""
+    """Run a group of commands on a command line, and exit.
+
+    Parameters
+    ----------
+    group
+        The commands.
+    arguments
+        The command line without the program; by default that of the process.
+
+    Raises
+    ------
+    SystemExit
+        Always, with the exit code.
+    """
     group.main(args=None if arguments is None else list(arguments))

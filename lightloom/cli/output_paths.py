@@ -13,6 +13,15 @@ STDOUT = "-"
 def check_output(path: str, option: str, *inputs: str) -> None:
     """Raise if a file can plainly not be written, or is one that is read.
 
+    Parameters
+    ----------
+    path
+        File to write; ``-`` stands for stdout.
+    option
+        Option that gave it, for messages.
+    *inputs
+        Files that are read, which must not be overwritten.
+
     Raises
     ------
     InputError
@@ -35,6 +44,13 @@ def check_output(path: str, option: str, *inputs: str) -> None:
 
 def output_folder(path: str, option: str) -> Path:
     """Return a folder for output, which need not be there yet.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    option
+        Option that gave it, for messages.
 
     Raises
     ------

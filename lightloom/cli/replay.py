@@ -68,7 +68,15 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
 
 
 def timeline_record(file: str, timeline: Timeline) -> dict[str, object]:
-    """Return a timeline as its documented JSON object."""
+    """Return a timeline as its documented JSON object.
+
+    Parameters
+    ----------
+    file
+        Path of the schedule, as it was given.
+    timeline
+        Its replay.
+    """
     return {
         "file": file,
         "completion_time_ps": timeline.completion_time_ps,

@@ -32,7 +32,22 @@ class Seconds(click.FloatRange):
         param: Parameter | None,
         ctx: Context | None,
     ) -> float:
-        """Return the number, or raise as click does."""
+        """Return the number of seconds.
+
+        Parameters
+        ----------
+        value
+            What the command line, or a default, gives.
+        param
+            The option, for messages.
+        ctx
+            Click's context, for messages.
+
+        Raises
+        ------
+        click.BadParameter
+            If it is no number, or out of range.
+        """
         seconds: float = super().convert(value, param, ctx)
         if math.isnan(seconds):
             self.fail(f"{value!r} is not a valid number", param, ctx)

@@ -67,7 +67,15 @@ def command(
 
 
 def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
-    """Return a verdict as its documented JSON object."""
+    """Return a verdict as its documented JSON object.
+
+    Parameters
+    ----------
+    file
+        Path of the schedule, as it was given.
+    verdict
+        What was found.
+    """
     return {
         "file": file,
         "valid": verdict.valid,
@@ -87,7 +95,15 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
 
 
 def verdict_text(file: str, verdict: Verdict) -> str:
-    """Return a verdict for people, one line a violation, the first of each rule."""
+    """Return a verdict for people, one line a violation, the first of each rule.
+
+    Parameters
+    ----------
+    file
+        Path of the schedule, as it was given.
+    verdict
+        What was found.
+    """
     proven = certificates_text(verdict)
     if verdict.valid:
         return f"{file}: valid; {proven}"

@@ -56,7 +56,15 @@ class Ragged:
 
     @classmethod
     def from_lengths(cls, lengths: IntArray, values: IntArray) -> Ragged:
-        """Pack `values`, already laid end to end, in rows of the given lengths."""
+        """Pack values that are already laid end to end.
+
+        Parameters
+        ----------
+        lengths
+            Number of values of each row, from 0; of shape (rows,).
+        values
+            All rows laid end to end; of shape (sum of `lengths`,).
+        """
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(offsets, values)

@@ -37,9 +37,16 @@ def distinct(*columns: IntArray) -> IntArray:
 
 
 def number_among(known: IntArray, values: IntArray) -> IntArray:
-    """Return the row of each value among known ones, sorted and distinct.
+    """Return the row of each value among known ones.
 
     What ``np.searchsorted`` returns; without a search where values count from 0.
+
+    Parameters
+    ----------
+    known
+        Known values, ascending and distinct; of shape (known,).
+    values
+        Values, each among `known`; of shape (rows,).
     """
     if len(known) and known[0] == 0 and known[-1] == len(known) - 1:
         return values

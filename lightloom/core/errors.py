@@ -110,6 +110,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     Capitals and small letters are alike. Among very many or very long names none is
     looked for: it takes too long.
+
+    Parameters
+    ----------
+    name
+        The unknown name.
+    known
+        The names that are allowed.
     """
     names = sorted(known)
     if len(names) > _MOST_COMPARED or len(name) > _LONGEST_SHOWN:

@@ -130,7 +130,18 @@ class PacketFabric(Fabric, Protocol):
         """What a step pays for switches, beside alpha, in picoseconds."""
 
     def link_usage(self, src: IntArray, dst: IntArray) -> Usage:
-        """Return the links each (src, dst) row crosses; `amount` is all ones."""
+        """Return the links that each row crosses on its way from src to dst.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+
+        Returns
+        -------
+        Usage whose `Usage.circuit` is the row, `Usage.resource` the link, and
+        `Usage.amount` all ones.
+        """
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of each link in bits per second."""

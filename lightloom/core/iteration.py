@@ -74,7 +74,15 @@ class Dependencies:
 
     @classmethod
     def plain(cls, src: IntArray, dst: IntArray, size_bytes: IntArray) -> Dependencies:
-        """Return dependencies whose transfers are each a call by itself."""
+        """Return dependencies whose transfers are each a call by itself.
+
+        Parameters
+        ----------
+        src, dst
+            Operations that each dependency starts and ends at; of shape (rows,).
+        size_bytes
+            What it carries, from 0; of shape (rows,).
+        """
         return cls(src, dst, size_bytes, np.full(len(src), NO_CALL, dtype=np.int64))
 
     def __len__(self) -> int:

@@ -45,6 +45,13 @@ def transmission_ps_columns(size_bytes: IntArray, bits_per_s: IntArray) -> IntAr
     Both columns have shape (rows,); the result too. Distinct (size, rate) pairs
     are few in any schedule, so each is computed once in unbounded integers.
 
+    Parameters
+    ----------
+    size_bytes
+        Bytes of each transfer, from 0; of shape (rows,).
+    bits_per_s
+        Rate of each transfer, at least 1; of shape (rows,).
+
     Raises
     ------
     InputError

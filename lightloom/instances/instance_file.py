@@ -74,7 +74,24 @@ def read_instance(path: Path) -> Instance:
 def parse_instance(
     tables: dict[str, object], *, name: str, folder: Path | None = None
 ) -> Instance:
-    """Return the instance of decoded tables; `folder` is where its files are."""
+    """Return the instance that decoded tables describe.
+
+    Parameters
+    ----------
+    tables
+        Tables of the file by name: ``fabric`` and one task.
+    name
+        Name of the instance, for messages and schedules.
+    folder
+        Folder that relative paths in the tables start from; by default the working
+        directory.
+
+    Raises
+    ------
+    InputError
+        Unknown table or key, a value out of its domain, not exactly one task, or a
+        file of the task that cannot be read.
+    """
     for key in tables:
         if key not in _TABLES:
             what = f"unknown table {key!r}"

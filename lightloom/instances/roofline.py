@@ -76,6 +76,14 @@ def roofline(graph: LayerGraph, machine: RooflineGpu) -> ComputationGraph:
     The memory of a part is its output and scratch, its parameters with gradients and
     optimiser state, and its input where parts read the whole of it.
 
+    Parameters
+    ----------
+    graph
+        Layers with their FLOPs and elements, of the whole batch.
+    machine
+        The GPU with its peak rate, bandwidth and shortest time, bytes of an element,
+        and the optimiser.
+
     References
     ----------
     Williams, Waterman, Patterson, "Roofline: an insightful visual performance model

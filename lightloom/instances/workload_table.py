@@ -108,6 +108,14 @@ def _graph_columns(path: Path) -> dict[str, tuple[object, ...]]:
 def check_workload(workload: Workload, where: str) -> None:
     """Raise unless a workload is sound: columns, devices, edges and names.
 
+    Parameters
+    ----------
+    workload
+        The workload: columns of its operations, and columns of its edges, whose ends
+        are rows of operations.
+    where
+        What a message calls the place of the workload.
+
     Raises
     ------
     InputError

@@ -12,6 +12,7 @@ from lightloom.core.certificate import gap
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.core.schedule import SealedSchedule
+from lightloom.core.summary import Summarised
 from lightloom.problems.problem import LIGHTLOOM, Problem, ProblemAnswer
 from lightloom.problems.registry import problem_for
 from lightloom.problems.solver_model import model_that_fits, solver_answer
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Solution", "solve"]
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Summarised):
     """What came out of solving a problem.
 
     Attributes
@@ -47,6 +48,19 @@ class Solution:
     instance: Instance
     problem: Problem
     outcome: Outcome[ProblemAnswer]
+
+    def facts(self) -> Mapping[str, object]:
+        """Return what was solved by whom, why it ended, and what it found."""
+        by = self.outcome.provenance
+        return {
+            "instance": self.instance.name,
+            "problem": self.problem.name,
+            "solver": None if by is None else by.solver,
+            "status": self.status.value,
+            "value": self.value,
+            "bound": self.bound,
+            "unit": self.problem.unit,
+        }
 
     @property
     def status(self) -> Reason:

@@ -31,6 +31,17 @@ _LEFT_OUT = ("trace",)
 def save_report(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Draw each problem into ``PROBLEM.png`` and ``.svg``, and write ``rows.csv``.
 
+    Parameters
+    ----------
+    rows
+        Results, of any problems.
+    folder
+        Existing folder for the files.
+
+    Returns
+    -------
+    Paths of the files, ``rows.csv`` first.
+
     Raises
     ------
     InputError

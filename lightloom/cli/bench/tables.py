@@ -125,7 +125,15 @@ def speed_table(comparison: Comparison) -> Table:
 
 
 def change_table(comparison: Comparison, shown: int) -> Table:
-    """Return the answers, bounds and endings that changed, the first `shown`."""
+    """Return the answers, bounds and endings that changed, the first `shown`.
+
+    Parameters
+    ----------
+    comparison
+        The comparison of two sets of results.
+    shown
+        Most changes in the table; the title says how many there are.
+    """
     changes = comparison.changes
     title = f"{len(changes)} changes of endings, answers and bounds"
     if len(changes) > shown:

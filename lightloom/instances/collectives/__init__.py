@@ -73,7 +73,15 @@ COLLECTIVES: Catalogue[CollectiveOp] = Catalogue(
 
 
 def op_of(collective: Collective, where: str = "collective") -> CollectiveOp:
-    """Return the operation of a collective; `where` it stands is for messages.
+    """Return the operation of a collective.
+
+    Parameters
+    ----------
+    collective
+        The collective, checked or not.
+    where
+        What a message calls the place of the collective; its key is added, as in
+        ``collective.op``.
 
     Raises
     ------
@@ -87,6 +95,16 @@ def check_collective(
     collective: Collective, node_count: int, where: str = "collective"
 ) -> None:
     """Raise if a collective makes no sense on a fabric of `node_count` nodes.
+
+    Parameters
+    ----------
+    collective
+        The collective; `Collective.nodes` lists the nodes that take part, rank 0 first.
+    node_count
+        Nodes of the fabric; those of the collective are 0 to ``node_count - 1``.
+    where
+        What a message calls the place of the collective; its key is added, as in
+        ``collective.op``.
 
     Raises
     ------

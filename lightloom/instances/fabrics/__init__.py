@@ -44,6 +44,13 @@ def load_fabric(
 ) -> CircuitFabric | PacketFabric:
     """Return the fabric that an instance table describes.
 
+    Parameters
+    ----------
+    table
+        Keys and values of ``[fabric]``; ``kind`` says which others there are.
+    where
+        What a message calls the place of the table.
+
     Raises
     ------
     InputError

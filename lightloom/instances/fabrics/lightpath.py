@@ -123,6 +123,12 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
 
         Edge ids are ``4 * tail + direction`` with direction 0 to 3 for up, left,
         right, down; ids of edges that would leave the grid are never returned.
+
+        Parameters
+        ----------
+        tail, head
+            Tiles that each edge leaves and enters, of shape (rows,), row by row of the
+            rack: tile ``r * cols + c`` is at row r, column c.
         """
         down = head // self.cols - tail // self.cols
         right = head % self.cols - tail % self.cols
@@ -148,7 +154,14 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
         return np.concatenate(tails)[order], np.concatenate(heads)[order]
 
     def edge_waveguides(self, tail: IntArray, head: IntArray) -> IntArray:
-        """Return the waveguides, or fibres, of each directed edge."""
+        """Return the number of waveguides, or fibres, of each directed edge.
+
+        Parameters
+        ----------
+        tail, head
+            Tiles that each edge leaves and enters, of shape (rows,), row by row of the
+            rack: tile ``r * cols + c`` is at row r, column c. Neighbours.
+        """
         across = (tail // self.cols // self.wafer_rows) != (
             head // self.cols // self.wafer_rows
         )

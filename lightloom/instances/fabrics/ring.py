@@ -106,12 +106,28 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     # -- ways round ------------------------------------------------------------
 
     def hops(self, src: IntArray, dst: IntArray, direction: IntArray) -> IntArray:
-        """Return how many spans lie between nodes, going in a direction."""
+        """Return the number of spans from one node to another in a direction.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        direction
+            0 from node i to node i + 1, 1 from node i to node i - 1; of shape (rows,).
+        """
         forward = (dst - src) % self.nodes
         return np.where(direction == 0, forward, (-forward) % self.nodes)
 
     def spans(self, src: int, dst: int, direction: int) -> tuple[int, ...]:
-        """Return the spans from a node to another one, in the order of the light."""
+        """Return the spans from a node to another one, in the order of the light.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, from 0 to ``nodes - 1``. Span i joins nodes i and i + 1.
+        direction
+            0 from node i to node i + 1, 1 from node i to node i - 1.
+        """
         if direction == 0:
             hops = (dst - src) % self.nodes
             return tuple((src + hop) % self.nodes for hop in range(hops))

@@ -136,6 +136,13 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
         """Return the row (axis 0) or the column (axis 1) of each node.
 
         Its place on that ring is its line on the other axis.
+
+        Parameters
+        ----------
+        nodes
+            Nodes, of any shape; node ``r * cols + c`` is at row r, column c.
+        axis
+            0 for rows, 1 for columns.
         """
         return nodes % self.cols if axis else nodes // self.cols
 

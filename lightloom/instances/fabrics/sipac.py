@@ -147,7 +147,13 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
     # -- switches ------------------------------------------------------------
 
     def level_of(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return the level on whose switch both nodes are; -1 if there is none."""
+        """Return the level on whose switch both nodes are; -1 if there is none.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        """
         level = np.full(len(src), _NOT_ONE_SWITCH, dtype=np.int64)
         differ = np.zeros(len(src), dtype=np.int64)
         for number in range(self.levels):
@@ -158,7 +164,16 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         return level
 
     def port(self, node: IntArray, level: IntArray | int) -> IntArray:
-        """Return the ports of nodes on their switch of some level."""
+        """Return the ports of nodes on their switch of some level.
+
+        Parameters
+        ----------
+        node
+            Nodes, of any shape.
+        level
+            Level of the switch, from 0 to ``levels - 1``: one for all, or one for each
+            node. The port is digit `level` of the node written in base `radix`.
+        """
         port: IntArray = node // self.radix ** np.asarray(level) % self.radix
         return port
 
@@ -168,6 +183,13 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         Groups are interleaved, as rings drop every so many wavelengths: w belongs to
         group ``w mod groups``, and goes that many ports further round, one more where
         no wavelength is led back.
+
+        Parameters
+        ----------
+        port
+            Input ports of a switch, from 0 to ``radix - 1``.
+        wavelength
+            Wavelengths, from 0 to ``wavelengths - 1``, of the shape of `port`.
         """
         group = wavelength % self.groups
         bus: IntArray = (port + group + (not self.loopback)) % self.radix
@@ -175,6 +197,11 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
 
     def shuffled(self, src: int, dst: int) -> list[int]:
         """Return the wavelengths by which the shuffle joins two nodes of a switch.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes that differ in one digit in base `radix`.
 
         Raises
         ------

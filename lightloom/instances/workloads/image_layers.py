@@ -27,8 +27,25 @@ def convolution(
 ) -> Tensor:
     """Add a convolution without bias.
 
-    LayerCut along the rows of the image, parts would also read a few rows of their
+    Cut along the rows of the image, parts would also read a few rows of their
     neighbours, which are not counted.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        Images, of shape (channels, height, width).
+    channels
+        Channels that it makes, at least 1.
+    window
+        Height and width of the window, in pixels.
+    stride
+        Pixels from one window to the next, in both directions, at least 1.
+    padding
+        Pixels added above and below, and left and right.
     """
     fan_in, *size = source.shape
     height, width = _slid(tuple(size), window, stride, padding)
@@ -52,6 +69,15 @@ def normalised(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     """Add a batch normalisation, with the rectifier that follows fused into it.
 
     A part of the samples normalises by its own mean and variance.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        Images, of shape (channels, height, width).
     """
     channels = source.shape[0]
     return network.add(
@@ -74,7 +100,23 @@ def pool(
     stride: int,
     padding: Window = (0, 0),
 ) -> Tensor:
-    """Add a pooling over windows, of the maximum or the mean."""
+    """Add a pooling over windows, of the maximum or the mean.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        Images, of shape (channels, height, width).
+    window
+        Height and width of the window, in pixels.
+    stride
+        Pixels from one window to the next, in both directions, at least 1.
+    padding
+        Pixels added above and below, and left and right.
+    """
     channels, *size = source.shape
     height, width = _slid(tuple(size), window, stride, padding)
     return network.add(
@@ -90,7 +132,17 @@ def pool(
 
 
 def pool_all(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
-    """Add the mean over the whole image: a vector of the channels."""
+    """Add the mean over the whole image: a vector of the channels.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        Images, of shape (channels, height, width).
+    """
     channels, height, width = source.shape
     return network.add(
         name,

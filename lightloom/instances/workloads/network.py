@@ -75,9 +75,26 @@ class LayerNetwork:
     ) -> Tensor:
         """Add a layer, and return what it makes.
 
-        `shape`, `flops`, `scratch_elements`, and the `touched_parameters` of a lookup
-        are those of one sample. Every layer can be cut along the samples; `cuts` are
-        the other ways, of which those into one part are none.
+        Parameters
+        ----------
+        name
+            Name of the layer, distinct in its network.
+        kind
+            What it does, for example ``convolution``.
+        inputs
+            Tensors that it reads; one that it reads twice stands here twice.
+        shape
+            Shape of what it makes, for one sample; see `Tensor`.
+        cuts
+            Ways to cut it beside that along the samples, which every layer has. Those
+            into one part are left out.
+        flops, scratch_elements
+            As in `Layer`, but for one sample.
+        parameters, lookup, sparse, backward, profile
+            As in `Layer`.
+        touched_parameters
+            As in `Layer`, but those of one sample where `lookup` is set; by default
+            `parameters`.
         """
         row, batch = len(self._layers), self.batch_size
         made = Tensor(row, shape)
@@ -109,7 +126,15 @@ class LayerNetwork:
         return made
 
     def graph(self, name: str, provenance: str) -> LayerGraph:
-        """Return the layers so far as a graph."""
+        """Return the layers so far as a graph.
+
+        Parameters
+        ----------
+        name
+            Name of the graph.
+        provenance
+            Where its numbers come from, for people.
+        """
         edges = sorted(self._edges)
         return LayerGraph(
             name=name,

@@ -22,7 +22,17 @@ def _refuse_heads(name: str, heads: int, channels: int) -> None:
 
 
 def layer_norm(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
-    """Add a normalisation over the channels of each position."""
+    """Add a normalisation over the channels of each position.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        A sequence, of shape (positions, channels).
+    """
     positions, channels = source.shape
     return network.add(
         name,
@@ -41,6 +51,17 @@ def attention(network: LayerNetwork, name: str, source: Tensor, heads: int) -> T
     `source` has three times the channels of the output. FLOPs are those of the two
     products, of all positions with all, and the scores are kept for the backward
     pass; the softmax between is memory traffic alone.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        Queries, keys and values, of shape (positions, 3 * channels).
+    heads
+        Heads, at least 1; a divisor of the channels.
 
     Raises
     ------
@@ -69,6 +90,19 @@ def joint_attention(
     Queries come from `source`, keys and values from `memory`, which are as long. This
     is the operator of FlexFlow, which reads three tensors.
 
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        What queries come from, of shape (positions, channels).
+    memory
+        What keys and values come from, of the same shape.
+    heads
+        Heads, at least 1; a divisor of the channels.
+
     Raises
     ------
     InputError
@@ -95,8 +129,24 @@ def block(
 ) -> Tensor:
     """Add a block of the transformer: attention, then two dense layers, 4 times wide.
 
-    `norm_first` places the normalisations as GPT-2 and Megatron do, before the layers
-    and not after their sums; both have the same parameters and FLOPs.
+    Parameters
+    ----------
+    network
+        The network that grows by these layers.
+    name
+        Start of the names of its layers, distinct in its network.
+    source
+        A sequence, of shape (positions, channels).
+    heads
+        Heads, at least 1; a divisor of the channels.
+    norm_first
+        Whether the normalisations stand before the layers, as in GPT-2 and Megatron,
+        and not after their sums. Both have the same parameters and FLOPs.
+
+    Raises
+    ------
+    InputError
+        If the heads cannot share the channels equally.
     """
     channels = source.shape[-1]
 
@@ -128,6 +178,19 @@ def tied_head(
 
     Its matrix is the table's: it counts once, there, and has to be sent here where
     the two are apart, which no edge says.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        A sequence, of shape (positions, channels).
+    vocabulary
+        Words, the rows of the table.
+    bias
+        Whether it has a bias of its own for each word.
     """
     positions, channels = source.shape
     own = vocabulary if bias else 0

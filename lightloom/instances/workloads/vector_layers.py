@@ -19,6 +19,19 @@ def dense(
 
     On a sequence it is the same product at every position. An activation function is
     fused with it and not counted.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    source
+        A vector of shape (channels,), or a sequence of shape (positions, channels).
+    width
+        Channels that it makes, at least 1.
+    bias
+        Whether a bias is added to each of them.
     """
     *positions, fan_in = source.shape
     count = source.elements // fan_in
@@ -48,7 +61,22 @@ def embedding(
 ) -> Tensor:
     """Add a table of `rows` vectors, looked up once per sample, or per position.
 
-    LayerCut along the channels, each part has some columns of all rows.
+    Cut along the channels, each part has some columns of all rows.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    rows
+        Vectors of the table.
+    width
+        Elements of a vector.
+    positions
+        Look-ups for one sample; ``None`` for one, which makes a vector and no sequence.
+    sparse
+        Whether only the gradients of looked-up vectors exist; see `Layer`.
     """
     shape = (width,) if positions is None else (positions, width)
     return network.add(
@@ -66,12 +94,32 @@ def embedding(
 
 
 def add(network: LayerNetwork, name: str, first: Tensor, second: Tensor) -> Tensor:
-    """Add a sum, element by element."""
+    """Add a sum, element by element.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    first, second
+        Tensors of one shape.
+    """
     return _element_by_element(network, name, "add", (first, second), "31")
 
 
 def multiply(network: LayerNetwork, name: str, first: Tensor, second: Tensor) -> Tensor:
-    """Add a product, element by element."""
+    """Add a product, element by element.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    first, second
+        Tensors of one shape.
+    """
     return _element_by_element(network, name, "multiply", (first, second), "32")
 
 
@@ -100,7 +148,17 @@ def _element_by_element(
 
 
 def concatenate(network: LayerNetwork, name: str, inputs: tuple[Tensor, ...]) -> Tensor:
-    """Add a concatenation along the channels: the last axis, of images the first."""
+    """Add a concatenation along the channels: the last axis, of images the first.
+
+    Parameters
+    ----------
+    network
+        The network that grows by this layer.
+    name
+        Name of the layer, distinct in its network.
+    inputs
+        Tensors, at least one, whose shapes differ in the channels only.
+    """
     first = inputs[0].shape
     axis = 0 if len(first) == 3 else -1
     width = sum(tensor.shape[axis] for tensor in inputs)
