@@ -33,7 +33,7 @@ Event: TypeAlias = Phase | Point | Finding
 """What a run tells: a phase, progress of objective or bound, at last what it found."""
 
 
-class Clock:
+class EventClock:
     """Measures a run from here on, and tells how objective and bound go on.
 
     Parameters

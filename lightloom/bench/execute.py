@@ -6,7 +6,7 @@ import importlib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.event_clock import Clock
+from lightloom.bench.event_clock import EventClock
 from lightloom.bench.measured import run_measure
 from lightloom.bench.participants import (
     COMPLETION_TIME,
@@ -72,7 +72,7 @@ def _asked(job: Job, tell: Callable[[Event], None]) -> Finding:
     if job.solver == OWN or is_callable(job.solver):
         ask = _callable(job.solver) if is_callable(job.solver) else problem.solve
         assert ask is not None
-        clock = Clock(tell)
+        clock = EventClock(tell)
         answer = ask(job.instance, job.seed)
         clock.progress(float(answer.value), _float(answer.bound))
         clock.stop()
@@ -99,7 +99,7 @@ def _synthesised(job: Job, tell: Callable[[Event], None]) -> Finding:
     """Return what an algorithm for schedules finds."""
     from lightloom.synth.synthesise import synthesise
 
-    clock = Clock(tell)
+    clock = EventClock(tell)
     outcome = synthesise(job.instance, job.solver, job.parameters, seed=job.seed)
     clock.progress(outcome.objective, outcome.bound)
     clock.stop()
@@ -118,7 +118,7 @@ def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Findin
 
     adapter = usable(job.solver)
     solve_in_child(adapter, smallest_model(adapter), SolveOptions())
-    clock = Clock(tell)
+    clock = EventClock(tell)
     if problem.search is not None and not job.parameters:
         options = SolveOptions(time_limit_s=job.time_limit_s, seed=job.seed)
         outcome = problem.search(job.instance, job.solver, options, lambda _: None)
@@ -133,7 +133,7 @@ def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Findin
     return _finding(job, answer, clock, ending, trusted=trusted)
 
 
-def _by_model(problem: Problem, job: Job, clock: Clock) -> Outcome[ProblemAnswer]:
+def _by_model(problem: Problem, job: Job, clock: EventClock) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that is given the model; decoding is not timed."""
     from lightloom.problems.solver_model import model_that_fits, solver_answer
     from lightloom.solvers import SolveOptions, run
@@ -157,7 +157,7 @@ def _by_model(problem: Problem, job: Job, clock: Clock) -> Outcome[ProblemAnswer
     return outcome.standing_for(answer)
 
 
-def _without_answer(outcome: Outcome[Any], clock: Clock) -> Finding:
+def _without_answer(outcome: Outcome[Any], clock: EventClock) -> Finding:
     ending = _ENDINGS[outcome.reason]
     if outcome.limit is Limit.MEMORY:
         ending = Ending.OUT_OF_MEMORY
@@ -177,7 +177,7 @@ def _without_answer(outcome: Outcome[Any], clock: Clock) -> Finding:
 def _finding(
     job: Job,
     answer: ProblemAnswer,
-    clock: Clock,
+    clock: EventClock,
     ending: Ending | None = None,
     *,
     trusted: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.bench.event_clock import Clock
+from lightloom.bench.event_clock import EventClock
 from lightloom.bench.measures import MEASURES, STAGE
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lightloom.bench.job import Job
 
 
-def run_measure(job: Job, tell: Callable[[Event], None]) -> tuple[int, Clock]:
+def run_measure(job: Job, tell: Callable[[Event], None]) -> tuple[int, EventClock]:
     """Return the number that the timed stage comes to, and its clock.
 
     Parameters
@@ -32,7 +32,7 @@ def run_measure(job: Job, tell: Callable[[Event], None]) -> tuple[int, Clock]:
         if name == stage:
             break
         next(stages)
-    clock = Clock(tell)
+    clock = EventClock(tell)
     value = next(stages)
     clock.progress(float(value), None)
     clock.stop()
