@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _CPU_CLOCK = 2
 
 
-class Phase(StrEnum):
+class RunPhase(StrEnum):
     """What a run is at; told when it begins."""
 
     START_UP = "start-up"
@@ -29,7 +29,7 @@ class Phase(StrEnum):
     """The answer is there."""
 
 
-Event: TypeAlias = Phase | Point | Finding
+Event: TypeAlias = RunPhase | Point | Finding
 """What a run tells: a phase, progress of objective or bound, at last what it found."""
 
 
@@ -44,7 +44,7 @@ class EventClock:
 
     def __init__(self, tell: Callable[[Event], None]) -> None:
         self._tell = tell
-        tell(Phase.SEARCH)
+        tell(RunPhase.SEARCH)
         self._start = time.perf_counter()
         self._cpu_start = _cpu_seconds()
         self.points: list[Point] = []
@@ -79,7 +79,7 @@ class EventClock:
         """Note that the answer is there; verification is not timed."""
         self.solve_s = self.elapsed_s()
         self.cpu_s = _cpu_seconds() - self._cpu_start
-        self._tell(Phase.VERIFICATION)
+        self._tell(RunPhase.VERIFICATION)
 
     def since_stop_s(self) -> float:
         """Return the seconds since the answer was there."""

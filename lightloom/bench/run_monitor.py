@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from lightloom.bench.event_clock import Phase
+from lightloom.bench.event_clock import RunPhase
 from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.result_row import Ending, Finding
 from lightloom.isolation import process_tree
@@ -80,7 +80,7 @@ class Watch:
     _trace: list[Point] = field(default_factory=list)
     _peak_bytes: int = 0
     _due: float = 0.0
-    _phase: Phase = Phase.START_UP
+    _phase: RunPhase = RunPhase.START_UP
 
     def report(self) -> Report:
         """Return what became of the run, when all its processes are gone."""
@@ -133,12 +133,12 @@ class Watch:
     def _take(self, event: Event) -> None:
         if isinstance(event, Finding):
             self._finding = event
-        elif not isinstance(event, Phase):
+        elif not isinstance(event, RunPhase):
             self._trace.append(event)
         else:
             self._phase = event
             limit_s = _VERIFY_S
-            if event is Phase.SEARCH:
+            if event is RunPhase.SEARCH:
                 told = self.job.solver != OWN and not is_callable(self.job.solver)
                 told = told and self.job.problem != COMPLETION_TIME
                 limit_s = self.job.time_limit_s + (_GRACE_S if told else 0.0)
