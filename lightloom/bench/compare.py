@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Row
 
-__all__ = ["Change", "Comparison", "Measure", "Speed", "compare"]
+__all__ = ["Change", "Measure", "ResultsComparison", "Speed", "compare"]
 
 Measure: TypeAlias = Literal["cpu", "wall"]
 _Pair: TypeAlias = tuple[str, ...]
@@ -78,7 +78,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ResultsComparison:
     """Two results files beside each other.
 
     Attributes
@@ -101,7 +101,7 @@ def compare(
     *,
     measure: Measure = "cpu",
     confidence: float = 0.95,
-) -> Comparison:
+) -> ResultsComparison:
     """Return how the second set of rows differs from the first.
 
     Rows are paired by problem, instance, solver, parameters, limits and seed; versions
@@ -141,7 +141,7 @@ def compare(
         if start is not None and end is not None:
             row = first[pair][0]
             logs[row.problem, row.label].append(end - start)
-    return Comparison(
+    return ResultsComparison(
         tuple(_speed(*who, found, confidence) for who, found in logs.items()),
         tuple(changes),
         len(first) - len(both),

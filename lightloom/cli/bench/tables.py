@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.bench.compare import Comparison
+    from lightloom.bench.compare import ResultsComparison
     from lightloom.bench.result_row import Row
     from lightloom.bench.summary import Summary
 
@@ -108,7 +108,7 @@ def _run_cells(rows: Sequence[Row]) -> list[tuple[object, ...]]:
     return cells
 
 
-def speed_table(comparison: Comparison) -> Table:
+def speed_table(comparison: ResultsComparison) -> Table:
     """Return how much faster or slower each solver became."""
     cells = [
         (
@@ -124,7 +124,7 @@ def speed_table(comparison: Comparison) -> Table:
     return terminal_table(_SPEED, cells)
 
 
-def change_table(comparison: Comparison, shown: int) -> Table:
+def change_table(comparison: ResultsComparison, shown: int) -> Table:
     """Return the answers, bounds and endings that changed, the first `shown`.
 
     Parameters
