@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import PacketFabric
 from lightloom.replay.workload import (
-    Configuration,
     ControlledCircuits,
     HeldCircuits,
+    PlaneConfiguration,
     SharedLinks,
 )
 from lightloom.synth.fabrics import PLUGS, plug_of
@@ -108,7 +108,7 @@ def network_for(
         return HeldCircuits(fabric, (), collectives)
     if circuits == "one-shot":
         held = sorted(kept.lasting(fabric, demand).items())
-        configurations = tuple(Configuration(*each) for each in held)
+        configurations = tuple(PlaneConfiguration(*each) for each in held)
         return HeldCircuits(fabric, configurations, collectives, "refuse")
     controller = TrafficController(lambda asked: kept.following(fabric, asked), demand)
     if period_ps is None:

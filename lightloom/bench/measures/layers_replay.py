@@ -21,8 +21,8 @@ from lightloom.core.iteration import Collectives, Dependencies, Iteration, Opera
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import (
-    Configuration,
     HeldCircuits,
+    PlaneConfiguration,
     SharedLinks,
     replay_iteration,
 )
@@ -115,7 +115,7 @@ def _network(fabric: AnyFabric, *, scattered: bool) -> SharedLinks | HeldCircuit
     within = [here - here % _GROUP + (here + step) % _GROUP for step in (1, 2)]
     across = (here + _GROUP) % fabric.nodes
     peers = [within[0]] * 8 + [within[1]] * 4 + [across] * 4
-    held = [Configuration(k, Circuits(here, dst)) for k, dst in enumerate(peers)]
+    held = [PlaneConfiguration(k, Circuits(here, dst)) for k, dst in enumerate(peers)]
     return HeldCircuits(fabric, tuple(held))
 
 

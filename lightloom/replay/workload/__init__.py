@@ -16,7 +16,7 @@ from lightloom.replay.workload.controlled_circuits import (
 )
 from lightloom.replay.workload.devices import Launch
 from lightloom.replay.workload.execute import replay_iteration
-from lightloom.replay.workload.planned_circuits import Configuration, HeldCircuits
+from lightloom.replay.workload.planned_circuits import HeldCircuits, PlaneConfiguration
 from lightloom.replay.workload.shared_links import SharedLinks
 from lightloom.replay.workload.timeline import IterationTimeline
 
@@ -24,12 +24,12 @@ __all__ = [
     "RING_PERIOD_PS",
     "CallQueue",
     "ClosedFormCalls",
-    "Configuration",
     "ControlledCircuits",
     "Controller",
     "HeldCircuits",
     "IterationTimeline",
     "Launch",
+    "PlaneConfiguration",
     "ReplayedCalls",
     "ReplayedCollectives",
     "RingCollectives",

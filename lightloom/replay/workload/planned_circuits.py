@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Configuration:
+class PlaneConfiguration:
     """Circuits that a plane holds until its next configuration.
 
     Attributes
@@ -60,7 +60,7 @@ class HeldCircuits:
     """
 
     fabric: CircuitFabric
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[PlaneConfiguration, ...]
     collectives: CollectiveModel | None = None
     missing: Missing = "wait"
 

@@ -19,10 +19,10 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay.timeline import Reconfiguration
 from lightloom.replay.workload import (
-    Configuration,
     ControlledCircuits,
     HeldCircuits,
     Launch,
+    PlaneConfiguration,
     ocs_period_ps,
     replay_iteration,
 )
@@ -67,7 +67,9 @@ def held(fabric: Ocs, *rows: tuple[int, Sequence[Pair], int | None]) -> HeldCirc
     """Return planes that hold circuits from when they begin to be set."""
     return HeldCircuits(
         fabric,
-        tuple(Configuration(plane, pairs(each), begin) for plane, each, begin in rows),
+        tuple(
+            PlaneConfiguration(plane, pairs(each), begin) for plane, each, begin in rows
+        ),
     )
 
 
@@ -84,7 +86,7 @@ def test_the_fluid_case_on_sixteen_switches() -> None:
 def test_the_fluid_case_on_a_ring() -> None:
     """Two wavelengths of 25 Gb/s for each pair: 27,840 us after 599 us."""
     fabric, circuits = ring_of_the_fluid_case()
-    network = HeldCircuits(fabric, (Configuration(0, circuits),))
+    network = HeldCircuits(fabric, (PlaneConfiguration(0, circuits),))
     timeline = replay_iteration(fluid_case(), network, FREE)
     assert timeline.iteration_ps == 599_000_000 + 27_840_000_000
 
@@ -161,7 +163,7 @@ def test_circuits_agree_with_plain_stepping(
     shown = [{pair: data.draw(st.integers(0, 2)) for pair in _ALL} for _ in begins]
     sets = [*shown, dict.fromkeys(_ALL, 1)]
     rows = [
-        Configuration(0, _lit(counts), begin)
+        PlaneConfiguration(0, _lit(counts), begin)
         for counts, begin in zip(sets, [None, *begins], strict=True)
     ]
 
@@ -339,7 +341,7 @@ def test_circuits_that_cannot_be_are_refused() -> None:
     _refused(held(ocs(), (0, [(0, 4)], None)), "node outside the fabric")
     far = ring_circuits([(0, 3, 0, [0])])
     ring = Ring(nodes=4, wavelengths=1, reach=2)
-    network = HeldCircuits(ring, (Configuration(0, far),))
+    network = HeldCircuits(ring, (PlaneConfiguration(0, far),))
     _refused(network, "circuit 0 -> 3 breaks reach")
 
 

@@ -15,9 +15,9 @@ from lightloom.formats.perfetto import write_trace
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import (
-    Configuration,
     HeldCircuits,
     Launch,
+    PlaneConfiguration,
     SharedLinks,
     replay_iteration,
 )
@@ -42,7 +42,7 @@ def test_the_trace_of_a_small_iteration(tmp_path: Path) -> None:
         reconfiguration_ps=10,
     )
     both = Circuits(column([0, 1]), column([1, 0]))
-    network = HeldCircuits(fabric, (Configuration(0, both, 4),))
+    network = HeldCircuits(fabric, (PlaneConfiguration(0, both, 4),))
     made = iteration(2, [(0, 3), (1, 2), (1, 0)], [(0, 1, 5), (1, 3, 0)], [(8, [1, 0])])
     path = tmp_path / "trace.json"
     write_trace(iteration_trace(made, replay_iteration(made, network, FREE)), path)
