@@ -18,7 +18,7 @@ LEVELS = 3
 
 
 @dataclass(frozen=True)
-class FatTree:
+class FatTreeComponents:
     """A fat tree of three tiers of like switches, as often as is needed.
 
     Attributes
@@ -120,8 +120,10 @@ class FatTree:
 TRANSCEIVER_USD = 200
 """Printed for both networks, though those of the second have 100 Gb/s."""
 
-HPC = FatTree("HPC SuperPod", 40, 200, 23_700, 404, Fraction("4.35"), None, 5)
-DCN = FatTree("DCN fat tree", 64, 100, 44_000, 320, Fraction("3.5"), Fraction("0.5"), 4)
+HPC = FatTreeComponents("HPC SuperPod", 40, 200, 23_700, 404, Fraction("4.35"), None, 5)
+DCN = FatTreeComponents(
+    "DCN fat tree", 64, 100, 44_000, 320, Fraction("3.5"), Fraction("0.5"), 4
+)
 COPIES = {"1:1": (64, 128), "10:1": (6, 12), "64:1": (1, 2)}
 """Oversubscription, and copies of HPC and of DCN."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.papers.ramp.components import FatTree
+    from lightloom.papers.ramp.components import FatTreeComponents
     from lightloom.report.plots import Panel
 
 RAMP = RampParts()
@@ -62,7 +62,7 @@ def _compute(tell: Tell) -> Iterator[Row]:
         )
 
 
-def _electrical(tree: FatTree, ratio: str, copies: int) -> Row:
+def _electrical(tree: FatTreeComponents, ratio: str, copies: int) -> Row:
     """Return the row of an electrical network."""
     items, paid = tree.transceivers(copies), tree.paid_transceivers(copies)
     cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
