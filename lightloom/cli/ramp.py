@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.instances.instance import Instance
-    from lightloom.programs.ramp_nic import Instruction, Program
+    from lightloom.programs.ramp_nic import NicInstruction, Program
     from lightloom.validate.schedule_stream import StreamReport
 
 _OPERATION = (
@@ -242,7 +242,7 @@ def _steps(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _peers(line: Instruction) -> str:
+def _peers(line: NicInstruction) -> str:
     first = ",".join(map(str, line.peers[0]))
     more = len(line.peers) - 1
     return f"{first} and {more} more" if more else first

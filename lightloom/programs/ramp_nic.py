@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SEND, RECEIVE = "send", "receive"
 
 
-class Instruction(msgspec.Struct, frozen=True):
+class NicInstruction(msgspec.Struct, frozen=True):
     """One transceiver for one step, or for some steps in a row.
 
     Attributes
@@ -72,7 +72,7 @@ class Stage(msgspec.Struct, frozen=True):
     Attributes
     ----------
     first_step, last_step, ramp_step
-        As in `Instruction`.
+        As in `NicInstruction`.
     buffer_op
         Before sending: ``reshape`` cuts the buffer into a portion for each member of
         the subgroup, ``copy`` makes room for theirs, ``identity`` leaves it.
@@ -99,7 +99,7 @@ class Program:
     """All that one node does: stages, and the instructions in them."""
 
     stages: tuple[Stage, ...]
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[NicInstruction, ...]
 
 
 _BUFFER_OP = {
@@ -124,7 +124,7 @@ def program(job: Job, node: int) -> Program:
     team = job.team
     member = int(np.flatnonzero(team.nodes == node)[0])
     stages: list[Stage] = []
-    instructions: list[Instruction] = []
+    instructions: list[NicInstruction] = []
     place = team.at(np.array([member], dtype=np.int64))
     for index, phase in enumerate(job.phases(member)):
         direct = phase.step == DIRECT
@@ -160,7 +160,7 @@ def tree_program(tree: Tree, task: Collective, pieces: int, node: int) -> Progra
         Node of the network whose program it is.
     """
     size = -(-task.buffer_bytes // pieces)
-    instructions: list[Instruction] = []
+    instructions: list[NicInstruction] = []
     for number in np.flatnonzero(tree.feeder == node).tolist():
         members = tree.node[tree.of_class == number]
         instructions += _of_class(tree, number, size, pieces, SEND, members)
@@ -174,7 +174,7 @@ def tree_program(tree: Tree, task: Collective, pieces: int, node: int) -> Progra
 
 def _of_class(
     tree: Tree, number: int, size: int, pieces: int, direction: str, ends: IntArray
-) -> Iterator[Instruction]:
+) -> Iterator[NicInstruction]:
     """Yield what a node does for a class that it feeds or is in."""
     fabric = tree.fabric
     first = int(tree.level[number]) - 1
@@ -183,7 +183,7 @@ def _of_class(
     each = -(-size // tree.transceivers)
     groups = tuple(sorted(set(fabric.coordinates(ends)[0].tolist())))
     for used in range(tree.transceivers):
-        yield Instruction(
+        yield NicInstruction(
             first_step=first,
             last_step=first + pieces - 1,
             ramp_step=0,
@@ -199,7 +199,7 @@ def _of_class(
 
 def _instructions(
     job: Job, phase: Phase, index: int, node: int
-) -> Iterator[Instruction]:
+) -> Iterator[NicInstruction]:
     """Yield the instructions of a node's pairs in one phase."""
     fabric, team = job.team.fabric, job.team
     count = per_pair(fabric.groups, team.shape, phase.step)
@@ -214,7 +214,7 @@ def _instructions(
         sizes.tolist(),
     )
     for sent, used, wavelength, peer, size in zip(*columns, strict=True):
-        yield Instruction(
+        yield NicInstruction(
             first_step=index,
             last_step=index,
             ramp_step=phase.step,
