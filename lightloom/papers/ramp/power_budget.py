@@ -16,7 +16,7 @@ LEAST_AT_RECEIVER_DBM = -15.0
 
 
 @dataclass(frozen=True)
-class Stage:
+class LinkComponent:
     """A component, and the power behind it.
 
     Attributes
@@ -77,7 +77,7 @@ class Budget:
         received = behind_coupler + first - self.edge_loss_db
         return first, max(0.0, LEAST_AT_RECEIVER_DBM - received)
 
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[LinkComponent, ...]:
         """Return the components in the order in which light passes them."""
         first, second = self.gains_db
         changes = (
@@ -87,8 +87,11 @@ class Budget:
             ("gate 2", second),
             ("combiner", -self.edge_loss_db),
         )
-        power, found = self.launch_dbm, [Stage("transmitter", 0.0, self.launch_dbm)]
+        power, found = (
+            self.launch_dbm,
+            [LinkComponent("transmitter", 0.0, self.launch_dbm)],
+        )
         for name, change in changes:
             power += change
-            found.append(Stage(name, change, power))
+            found.append(LinkComponent(name, change, power))
         return tuple(found)
