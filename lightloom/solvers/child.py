@@ -24,7 +24,7 @@ from lightloom.isolation.child_process import (
 )
 from lightloom.solvers.adapter import Answer, SolverClaim
 from lightloom.solvers.progress import Incumbent, Progress
-from lightloom.solvers.worker import Job, Raised, Started, Stop
+from lightloom.solvers.worker import Raised, SolverJob, Started, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +90,7 @@ def solve_in_child(
     watch = _Watch(process, options, progress)
     try:
         with process.interrupts_as_messages():
-            process.send(Job(adapter, form, options))
+            process.send(SolverJob(adapter, form, options))
             return watch.answer()
     finally:
         if watch.orderly and reusable and form.nonzeros < _MOST_NONZEROS_KEPT:

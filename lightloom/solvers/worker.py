@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class SolverJob:
     """A model for a solver."""
 
     adapter: Adapter
@@ -54,11 +54,11 @@ def serve(parent: ParentChannel) -> None:
     Parameters
     ----------
     parent
-        Sends `Job` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and then
+        Sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and then
         an `Answer` or `Raised`.
     """
     die_first()
-    jobs: queue.SimpleQueue[tuple[Job, Reporter]] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(jobs, parent), daemon=True).start()
     while True:
         job, reporter = jobs.get()
@@ -73,7 +73,9 @@ def serve(parent: ParentChannel) -> None:
             parent.send(Raised(problem))
 
 
-def _read(jobs: queue.SimpleQueue[tuple[Job, Reporter]], parent: ParentChannel) -> None:
+def _read(
+    jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]], parent: ParentChannel
+) -> None:
     """Take messages from the parent until it goes away, and the process with it."""
     reporter: Reporter | None = None
     while True:
@@ -84,14 +86,14 @@ def _read(jobs: queue.SimpleQueue[tuple[Job, Reporter]], parent: ParentChannel) 
         except Exception as problem:  # noqa: BLE001  (an adapter we cannot import)
             parent.send(Raised(problem))
             continue
-        if isinstance(message, Job):
+        if isinstance(message, SolverJob):
             reporter = Reporter(parent.send, maximise=message.form.maximise)
             jobs.put((message, reporter))
         elif reporter is not None:
             reporter.stop()
 
 
-def _warm_up(job: Job) -> None:
+def _warm_up(job: SolverJob) -> None:
     """Have the solver's libraries loaded."""
     options = replace(job.options, memory_limit_bytes=None, log=False)
     reporter = Reporter(lambda _: None, maximise=False)
