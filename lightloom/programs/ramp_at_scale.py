@@ -29,7 +29,7 @@ from lightloom.synth.ramp.schedules import (
     strategies,
     ways,
 )
-from lightloom.synth.ramp.segment_stream import Job, stream
+from lightloom.synth.ramp.segment_stream import TeamCollective, stream
 from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Operation:
             yield from way.events()
         else:
             team = team_of(self.fabric, self.collective.nodes)
-            job = Job(team, self.collective, self.strategy == EXCHANGE)
+            job = TeamCollective(team, self.collective, self.strategy == EXCHANGE)
             yield from stream(job, items=items, most_rows=_MOST_ROWS)
 
 
@@ -219,4 +219,4 @@ def node_program(
     if how == DIRECT:
         require_full_shape(team)
     chunked = choose_chunks(sized, 1 if how == EXCHANGE else len(team))
-    return program(Job(team, chunked, how == EXCHANGE, how == DIRECT), node)
+    return program(TeamCollective(team, chunked, how == EXCHANGE, how == DIRECT), node)

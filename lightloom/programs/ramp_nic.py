@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.ramp.broadcast_tree import Tree
-    from lightloom.synth.ramp.segment_stream import Job
+    from lightloom.synth.ramp.segment_stream import TeamCollective
     from lightloom.synth.ramp.step_phases import Phase
 
 SEND, RECEIVE = "send", "receive"
@@ -111,7 +111,7 @@ _BUFFER_OP = {
 }
 
 
-def program(job: Job, node: int) -> Program:
+def program(job: TeamCollective, node: int) -> Program:
     """Return the program of a node of the team.
 
     Parameters
@@ -198,7 +198,7 @@ def _of_class(
 
 
 def _instructions(
-    job: Job, phase: Phase, index: int, node: int
+    job: TeamCollective, phase: Phase, index: int, node: int
 ) -> Iterator[NicInstruction]:
     """Yield the instructions of a node's pairs in one phase."""
     fabric, team = job.team.fabric, job.team
@@ -228,7 +228,7 @@ def _instructions(
         )
 
 
-def _pair_bytes(job: Job, phase: Phase) -> IntArray:
+def _pair_bytes(job: TeamCollective, phase: Phase) -> IntArray:
     """Return what each pair of a phase sends."""
     task, team = job.collective, job.team
     if phase.content is Content.ITEMS:

@@ -11,7 +11,7 @@ from lightloom.instances.fabrics.ramp import ROUTE_AND_SWITCH
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
 from lightloom.synth.ramp.participants import team_of
-from lightloom.synth.ramp.segment_stream import Job, stream
+from lightloom.synth.ramp.segment_stream import TeamCollective, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ class Way:
         else:
             team = team_of(self.fabric, task.nodes)
             strategy = self.parameters["strategy"]
-            job = Job(team, task, strategy == EXCHANGE, strategy == DIRECT)
+            job = TeamCollective(team, task, strategy == EXCHANGE, strategy == DIRECT)
             yield from stream(job)
 
     def schedule(self, seed: int) -> Schedule:

@@ -29,7 +29,7 @@ NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class TeamCollective:
     """A collective for a team.
 
     Attributes
@@ -65,7 +65,7 @@ class Job:
 
 
 def stream(
-    job: Job, *, items: SomeItems | None = None, most_rows: int = NO_LIMIT
+    job: TeamCollective, *, items: SomeItems | None = None, most_rows: int = NO_LIMIT
 ) -> Iterator[Event]:
     """Yield the segments, and the steps in them, in the order of a file.
 

@@ -12,7 +12,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
 from lightloom.synth.ramp.participants import team_in, team_of
-from lightloom.synth.ramp.segment_stream import Job, circuits, stream
+from lightloom.synth.ramp.segment_stream import TeamCollective, circuits, stream
 from lightloom.synth.ramp.step_phases import phases
 from lightloom.synth.ramp.subgroups import Shape
 from lightloom.validate.schedule_stream import check_stream
@@ -84,7 +84,7 @@ def test_table_7_fails_the_checks_of_the_product() -> None:
     assert printed is not None
     for team, valid in ((printed, False), (team_of(fabric, range(54)), True)):
         task = Collective("reduce-scatter", tuple(team.nodes.tolist()), 54, 54)
-        report = check_stream(fabric, task, stream(Job(team, task)))
+        report = check_stream(fabric, task, stream(TeamCollective(team, task)))
         assert report.valid == valid
     assert {found.rule for found in report.violations} == set()
 
