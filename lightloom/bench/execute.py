@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
 
@@ -39,7 +39,7 @@ _ENDINGS = {
 }
 
 
-def execute(job: Job, tell: Callable[[Event], None]) -> Finding:
+def execute(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     """Return what a job finds; whatever it raises is a finding too.
 
     Parameters
@@ -64,7 +64,7 @@ def execute(job: Job, tell: Callable[[Event], None]) -> Finding:
         return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
-def _asked(job: Job, tell: Callable[[Event], None]) -> Finding:
+def _asked(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     problem = problem_named(job.problem)
     if job.problem == MEASURE:
         value, clock = run_measure(job, tell)
@@ -95,7 +95,7 @@ def _callable(solver: str) -> Callable[[Instance, int], ProblemAnswer]:
     return found
 
 
-def _synthesised(job: Job, tell: Callable[[Event], None]) -> Finding:
+def _synthesised(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     """Return what an algorithm for schedules finds."""
     from lightloom.synth.synthesise import synthesise
 
@@ -110,7 +110,7 @@ def _synthesised(job: Job, tell: Callable[[Event], None]) -> Finding:
     return _finding(job, answer, clock)
 
 
-def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Finding:
+def _solved(problem: Problem, job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.solvers import SolveOptions, usable
     from lightloom.solvers.child import solve_in_child
@@ -133,7 +133,9 @@ def _solved(problem: Problem, job: Job, tell: Callable[[Event], None]) -> Findin
     return _finding(job, answer, clock, ending, trusted=trusted)
 
 
-def _by_model(problem: Problem, job: Job, clock: EventClock) -> Outcome[ProblemAnswer]:
+def _by_model(
+    problem: Problem, job: BenchJob, clock: EventClock
+) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that is given the model; decoding is not timed."""
     from lightloom.problems.solver_model import model_that_fits, solver_answer
     from lightloom.solvers import SolveOptions, run
@@ -175,7 +177,7 @@ def _without_answer(outcome: Outcome[Any], clock: EventClock) -> Finding:
 
 
 def _finding(
-    job: Job,
+    job: BenchJob,
     answer: ProblemAnswer,
     clock: EventClock,
     ending: Ending | None = None,

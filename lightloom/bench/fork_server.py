@@ -18,7 +18,7 @@ import tempfile
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lightloom.bench.job import Job
+from lightloom.bench.job import BenchJob
 from lightloom.bench.run_monitor import Watch
 from lightloom.isolation import process_tree
 from lightloom.isolation.forked_process import ForkedProcess
@@ -45,7 +45,7 @@ def serve(parent: ParentChannel) -> None:
     Parameters
     ----------
     parent
-        Sends a `Job` at a time, and is sent its `Report`.
+        Sends a `BenchJob` at a time, and is sent its `Report`.
     """
     sys.path.insert(0, os.getcwd())  # noqa: PTH109  (sys.path has strings)
     process_tree.adopt_orphans()
@@ -55,13 +55,13 @@ def serve(parent: ParentChannel) -> None:
             job = parent.receive()
         except EOFError:
             return
-        assert isinstance(job, Job)
+        assert isinstance(job, BenchJob)
         with tempfile.TemporaryFile() as words:
             run = ForkedProcess(partial(_live, job), words.fileno())
             parent.send(Watch(job, run, words, parent).report())
 
 
-def _live(job: Job, told: Connection) -> None:
+def _live(job: BenchJob, told: Connection) -> None:
     """Be the run."""
     process_tree.end_with_parent()
     process_tree.die_first()

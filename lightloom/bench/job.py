@@ -19,7 +19,7 @@ _KEY_LENGTH = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class BenchJob:
     """A run that is to be made; see `lightloom.bench.result_row.Row` for the fields."""
 
     suite: str

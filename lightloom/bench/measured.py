@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
 
 
-def run_measure(job: Job, tell: Callable[[Event], None]) -> tuple[int, EventClock]:
+def run_measure(job: BenchJob, tell: Callable[[Event], None]) -> tuple[int, EventClock]:
     """Return the number that the timed stage comes to, and its clock.
 
     Parameters

@@ -20,7 +20,7 @@ from lightloom.isolation import process_tree
 
 if TYPE_CHECKING:
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
     from lightloom.bench.result_row import Point
     from lightloom.isolation.forked_process import ForkedProcess
     from lightloom.isolation.parent_channel import ParentChannel
@@ -72,7 +72,7 @@ class Watch:
         process with it.
     """
 
-    job: Job
+    job: BenchJob
     run: ForkedProcess
     words: BinaryIO
     parent: ParentChannel

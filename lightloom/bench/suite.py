@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.bench import families
-from lightloom.bench.job import Job, instance_hash
+from lightloom.bench.job import BenchJob, instance_hash
 from lightloom.bench.participants import entrant
 from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.core.record_conversion import convert
@@ -76,7 +76,7 @@ class Suite:
 
     name: str
     summary: str
-    jobs: tuple[Job, ...]
+    jobs: tuple[BenchJob, ...]
 
 
 def built_in_suites() -> dict[str, str]:
@@ -121,7 +121,7 @@ def _suite(name: str, tables: dict[str, object], folder: Path) -> Suite:
             what, where=f"{name}: version", found=version, allowed=allowed
         )
     suite = convert(tables, _SuiteTable, where=name)
-    jobs: dict[str, Job] = {}
+    jobs: dict[str, BenchJob] = {}
     for place, table in enumerate(suite.study):
         where = f"{name}: study[{place}]"
         study = convert(table, _StudyTable, where=where)
@@ -132,7 +132,7 @@ def _suite(name: str, tables: dict[str, object], folder: Path) -> Suite:
 
 def _jobs(
     name: str, suite: _SuiteTable, study: _StudyTable, where: str, folder: Path
-) -> Iterator[Job]:
+) -> Iterator[BenchJob]:
     """Yield the jobs of a study: instances, then solvers, then seeds."""
     entrants = [
         entrant(study.problem, by, f"{where}.by[{place}]")
@@ -143,7 +143,7 @@ def _jobs(
         for instance in _instances(table, f"{where}.instances[{place}]", folder):
             digest = instance_hash(instance)
             for one, seed in itertools.product(entrants, study.seeds or suite.seeds):
-                yield Job(
+                yield BenchJob(
                     suite=name,
                     problem=study.problem,
                     sense=one.sense,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from lightloom.bench.cluster import Workers
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
     from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
 
@@ -27,7 +27,7 @@ _AHEAD = 4
 """Jobs that wait at the workers for each that runs: no worker is idle."""
 
 
-def pending(jobs: Iterable[Job], rows: Iterable[Row]) -> tuple[Job, ...]:
+def pending(jobs: Iterable[BenchJob], rows: Iterable[Row]) -> tuple[BenchJob, ...]:
     """Return the jobs that have no row yet.
 
     A run that was lost with its workers has none: nothing is known of it.
@@ -44,7 +44,7 @@ def pending(jobs: Iterable[Job], rows: Iterable[Row]) -> tuple[Job, ...]:
 
 
 def sweep(
-    jobs: Sequence[Job],
+    jobs: Sequence[BenchJob],
     results: ResultsFile,
     workers: Workers,
     tell: Callable[[Row], None] | None = None,
@@ -75,7 +75,7 @@ def sweep(
         The scheduler went away. The rows so far are kept.
     """
     queue = iter(jobs)
-    waiting: dict[Future[Row], tuple[Job, float, str]] = {}
+    waiting: dict[Future[Row], tuple[BenchJob, float, str]] = {}
     rows: list[Row] = []
 
     def submit(count: int) -> None:
@@ -105,7 +105,7 @@ def sweep(
     return tuple(rows)
 
 
-def _row(future: Future[Row], job: Job, start: float, started: str) -> Row:
+def _row(future: Future[Row], job: BenchJob, start: float, started: str) -> Row:
     """Return the row of a run that is over, also of one that was lost."""
     try:
         return future.result()

@@ -14,7 +14,7 @@ from tests.hang_guard import HUNG_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
     from lightloom.bench.suite import Suite
 
 TEXT = f"""
@@ -51,7 +51,7 @@ def suite_of(folder: Path, **study: object) -> Suite:
     return load_suite(write_suite(folder, **study))
 
 
-def job_of(folder: Path, solver: str, **study: object) -> Job:
+def job_of(folder: Path, solver: str, **study: object) -> BenchJob:
     """Return the one job of a suite for a faulty or honest solver."""
     name = f"tests.bench.faulty:{solver}"
     (job,) = suite_of(folder, by=[name], **study).jobs

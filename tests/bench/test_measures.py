@@ -15,7 +15,7 @@ from tests.bench.suites import suite_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
 
 GRID = {"family": "permutations", "rows": 4, "cols": 4}
 SWITCH = {"family": "network", "kind": "ideal-switch", "nodes": 16}
@@ -41,7 +41,7 @@ SMALL = (
 )
 
 
-def measure_job(folder: Path, by: dict[str, object], instance: object) -> Job:
+def measure_job(folder: Path, by: dict[str, object], instance: object) -> BenchJob:
     """Return the only job of a suite that asks one measure."""
     suite = suite_of(folder, problem="measure", by=[by], instances=[instance])
     (job,) = suite.jobs

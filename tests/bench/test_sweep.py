@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from lightloom.bench.cluster import Workers
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
 
 # A worker that is killed leaves its sockets to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -75,7 +75,7 @@ def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
             yield found
 
 
-def tiny_jobs(folder: Path, count: int, solver: str = "tiny") -> tuple[Job, ...]:
+def tiny_jobs(folder: Path, count: int, solver: str = "tiny") -> tuple[BenchJob, ...]:
     """Return jobs that take no time."""
     by = [f"tests.bench.faulty:{solver}"]
     return suite_of(folder, by=by, seeds=list(range(count))).jobs
@@ -136,7 +136,7 @@ def test_a_thousand_runs_survive_a_killed_worker(
 
 
 def kill_in_the_middle(
-    client: Client, jobs: tuple[Job, ...], path: Path, after: int
+    client: Client, jobs: tuple[BenchJob, ...], path: Path, after: int
 ) -> None:
     """Sweep, and kill a worker after some rows and again after twice as many."""
     done = threading.Semaphore(0)

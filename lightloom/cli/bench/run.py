@@ -17,7 +17,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.job import Job
+    from lightloom.bench.job import BenchJob
     from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
 
@@ -117,7 +117,9 @@ def command(
         ctx.exit(INVALID)
 
 
-def _chosen(jobs: Sequence[Job], problems: tuple[str, ...]) -> tuple[Job, ...]:
+def _chosen(
+    jobs: Sequence[BenchJob], problems: tuple[str, ...]
+) -> tuple[BenchJob, ...]:
     """Return the jobs of some problems, or all."""
     known = sorted({job.problem for job in jobs})
     for problem in problems:
@@ -128,7 +130,7 @@ def _chosen(jobs: Sequence[Job], problems: tuple[str, ...]) -> tuple[Job, ...]:
 
 
 def _run(
-    jobs: Sequence[Job],
+    jobs: Sequence[BenchJob],
     file: ResultsFile,
     scheduler: str | None,
     workers: int | None,
