@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
-    from lightloom.training.node_layout import Layout
+    from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
 
 __all__ = ["LinkLoads", "ReplicaProfile", "replica_profile"]
@@ -56,7 +56,7 @@ class ReplicaProfile:
     gradient_bytes: IntArray
     copied: tuple[tuple[tuple[int, ...], int], ...]
 
-    def sums(self, laid: Layout) -> tuple[IntArray, IntArray, IntArray]:
+    def sums(self, laid: NodeLayout) -> tuple[IntArray, IntArray, IntArray]:
         """Return who sends how much to whom to sum gradients."""
         nodes = np.array(laid.nodes, dtype=np.int64)
         model = laid.collectives()
@@ -80,7 +80,7 @@ class ReplicaProfile:
             np.concatenate([none, *(flow.bytes for flow in flows)]),
         )
 
-    def demand(self, laid: Layout) -> Demand:
+    def demand(self, laid: NodeLayout) -> Demand:
         """Return the traffic of all replicas."""
         src, dst, size = ([column] for column in self.sums(laid))
         for row in laid.nodes:
@@ -154,7 +154,7 @@ class LinkLoads:
         np.maximum.at(most, on, load)
         return float(most.sum()) * _BITS_PER_BYTE * PS_PER_S
 
-    def iteration_ps(self, profile: ReplicaProfile, laid: Layout) -> float:
+    def iteration_ps(self, profile: ReplicaProfile, laid: NodeLayout) -> float:
         """Return about how long an iteration takes.
 
         Levels wait for each other. Sums of gradients go on beside the backward pass,

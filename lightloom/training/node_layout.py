@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.strategy import Strategy
 
-__all__ = ["AlikeReplicas", "Layout", "layout"]
+__all__ = ["AlikeReplicas", "NodeLayout", "layout"]
 
 
 @dataclass(frozen=True)
-class Layout:
+class NodeLayout:
     """Where the replicas are that are replayed.
 
     Attributes
@@ -118,7 +118,7 @@ def layout(
     nodes: Sequence[int] | None = None,
     *,
     whole: bool = False,
-) -> Layout:
+) -> NodeLayout:
     """Return where the replicas of a strategy are.
 
     Parameters
@@ -154,13 +154,13 @@ def layout(
         small = placed.alike(fabric, k)
         if small is not None and small.node_count < fabric.node_count:
             blocks = _blocks(range(small.node_count), k)
-            return Layout(small, blocks, (replicas,))
+            return NodeLayout(small, blocks, (replicas,))
     if placed.rows is not None:
-        return Layout(fabric, *replica_grid(placed.rows(fabric), strategy, taken))
+        return NodeLayout(fabric, *replica_grid(placed.rows(fabric), strategy, taken))
     blocks = _blocks(taken[: strategy.devices], k)
     if placed.ring and strategy.devices < fabric.node_count:
         blocks = there_and_back(blocks)
-    return Layout(fabric, blocks, (replicas,))
+    return NodeLayout(fabric, blocks, (replicas,))
 
 
 def _blocks(nodes: Sequence[int], k: int) -> tuple[tuple[int, ...], ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.replay.workload import IterationTimeline, Launch
     from lightloom.training.fabric_networks import CircuitMode
-    from lightloom.training.node_layout import Layout
+    from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
     from lightloom.training.strategy import Strategy
 
@@ -116,7 +116,7 @@ class TrainingPlan(Summarised):
 
     strategy: Strategy
     replica: Replica
-    layout: Layout
+    layout: NodeLayout
     iteration: Iteration
     timeline: IterationTimeline
     demand: Demand
