@@ -19,7 +19,7 @@ from lightloom.core.schedule import Op, StepPart, Transfers
 from lightloom.core.task import Collective
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.form import place_of
-from lightloom.validate.programs.layout import OPERATIONS, Layout
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Place
@@ -166,7 +166,7 @@ def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
             found=program.collective,
             allowed=", ".join(OPERATIONS),
         )
-    layout = Layout.of(program)
+    layout = BufferLayout.of(program)
     flat = flatten(program)
     done = run(flat)
     if done.stuck:
@@ -201,7 +201,7 @@ def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
     return Lifted(collective, _parts(used), len(ledger.messages) - len(used))
 
 
-def _chunk_of(layout: Layout, rank: int, chunk: int) -> int:
+def _chunk_of(layout: BufferLayout, rank: int, chunk: int) -> int:
     """Return the number that a schedule gives to an input chunk of a rank."""
     if layout.operation == "all-gather":
         return rank * layout.block + chunk
@@ -209,7 +209,7 @@ def _chunk_of(layout: Layout, rank: int, chunk: int) -> int:
 
 
 def _follow(
-    layout: Layout,
+    layout: BufferLayout,
     flat: Flat,
     number: int,
     memory: dict[tuple[int, Place], _Value],

@@ -12,7 +12,7 @@ from lightloom.core.chunk_program import (
     WRITES_DST,
 )
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.layout import OPERATIONS, Layout
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
 
 def _check_chunks(program: ChunkProgram) -> Iterator[Violation]:
     """Yield buffers that are not of the size of the operation; no chunks is allowed."""
-    layout = Layout.of(program)
+    layout = BufferLayout.of(program)
     blocks = layout.operation in ("all-gather", "reduce-scatter", "all-to-all")
     if blocks and program.chunks_per_loop % max(layout.ranks, 1):
         message = (

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import ChunkProgram, Place
 
-__all__ = ["OPERATIONS", "Layout"]
+__all__ = ["OPERATIONS", "BufferLayout"]
 
 OPERATIONS = {
     "allreduce": "all-reduce",
@@ -25,7 +25,7 @@ OPERATIONS = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class BufferLayout:
     """The buffers of one operation.
 
     Attributes
@@ -46,7 +46,7 @@ class Layout:
     root: int
 
     @classmethod
-    def of(cls, program: ChunkProgram) -> Layout:
+    def of(cls, program: ChunkProgram) -> BufferLayout:
         """Return the layout of a program whose operation is known.
 
         Parameters

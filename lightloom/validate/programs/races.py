@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import Place
     from lightloom.validate.programs.execution import Flat, Run
-    from lightloom.validate.programs.layout import Layout
+    from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["check_races"]
 
@@ -31,7 +31,7 @@ _MOST_CELLS = 2**28
 
 
 def check_races(
-    layout: Layout, flat: Flat, run: Run, *, in_place: bool
+    layout: BufferLayout, flat: Flat, run: Run, *, in_place: bool
 ) -> Iterator[Violation]:
     """Yield pairs of accesses to a chunk, one of them a write, in no order.
 
@@ -82,7 +82,7 @@ def _clocks(flat: Flat, run: Run, first: int, last: int) -> NDArray[np.int32]:
 
 
 def _races(
-    layout: Layout,
+    layout: BufferLayout,
     flat: Flat,
     run: Run,
     clocks: NDArray[np.int32],
@@ -114,7 +114,7 @@ def _races(
 
 
 def _accesses(
-    layout: Layout,
+    layout: BufferLayout,
     flat: Flat,
     number: int,
     in_place: bool,  # noqa: FBT001  (private)

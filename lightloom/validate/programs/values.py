@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import ChunkProgram, Place
     from lightloom.validate.programs.execution import Flat, Run
-    from lightloom.validate.programs.layout import Layout
+    from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["check_values"]
 
@@ -23,7 +23,7 @@ _MOST_SHOWN = 3
 
 
 def check_values(
-    program: ChunkProgram, layout: Layout, flat: Flat, run: Run, *, in_place: bool
+    program: ChunkProgram, layout: BufferLayout, flat: Flat, run: Run, *, in_place: bool
 ) -> Iterator[Violation]:
     """Yield reads of nothing, sums that count twice, and results that are wrong.
 
@@ -65,7 +65,7 @@ class _Memory:
     """What every place of every GPU holds while a program runs."""
 
     def __init__(
-        self, program: ChunkProgram, layout: Layout, flat: Flat, *, in_place: bool
+        self, program: ChunkProgram, layout: BufferLayout, flat: Flat, *, in_place: bool
     ) -> None:
         self._layout, self._flat, self._in_place = layout, flat, in_place
         self._held: dict[tuple[int, Place], tuple[int, int]] = {}

@@ -9,7 +9,7 @@ from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.fifos import SLOTS, check_fifos, hangs_from_bytes
 from lightloom.validate.programs.form import check_form
-from lightloom.validate.programs.layout import OPERATIONS, Layout
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 from lightloom.validate.programs.limits import check_limits
 from lightloom.validate.programs.races import check_races
 from lightloom.validate.programs.values import check_values
@@ -123,7 +123,7 @@ def verify_program(
     elif faults:
         unchecked = "messages do not match"
     else:
-        layout = Layout.of(program)
+        layout = BufferLayout.of(program)
         for in_place in (True, False):
             if program.in_place if in_place else program.out_of_place:
                 way = {"in_place": in_place}
