@@ -16,8 +16,8 @@ from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
 from lightloom.papers.ramp.baseline_networks import (
-    Network,
     Tier,
+    TieredNetwork,
     as_published,
     fat_tree,
     matched,
@@ -69,7 +69,7 @@ def replayed_ps(
     return replay(found.schedule).completion_time_ps
 
 
-def one(network: Network, strategy: str, op: str) -> Plan:
+def one(network: TieredNetwork, strategy: str, op: str) -> Plan:
     """Return the only plan of a strategy."""
     (plan,) = (p for p in plans(network, op, BUFFER) if p.strategy == strategy)
     return plan
@@ -88,7 +88,7 @@ def test_rings_on_a_superpod_agree_with_replay(op: str) -> None:
     assert fabric.network_bits_per_s * 8 == fabric.nvlink_bits_per_s == RATE
     inner = Tier(4, fabric.nvlink_bits_per_s, ALPHA_PS)
     outer = Tier(4, fabric.network_bits_per_s, ALPHA_PS)
-    net = Network("superpod", (inner, outer, outer))
+    net = TieredNetwork("superpod", (inner, outer, outer))
     assert replayed_ps(fabric, op, "ring") == moving_ps(one(net, RING, op))
     in_turn = replayed_ps(fabric, op, "torus-rings", shape=[4, 4, 4])
     assert in_turn == moving_ps(one(net, HIERARCHICAL, op))
@@ -103,7 +103,7 @@ def test_rings_on_a_superpod_agree_with_replay(op: str) -> None:
 def test_rings_on_a_torus_agree_with_replay(op: str) -> None:
     """Halves that begin with one dimension each, and one dimension after the other."""
     fabric = Torus(rows=8, cols=4, bits_per_second_per_node=RATE)
-    net = Network(
+    net = TieredNetwork(
         "torus",
         (Tier(4, RATE // 2, ALPHA_PS), Tier(8, RATE // 2, ALPHA_PS)),
         forwarding="both-ways",
@@ -121,7 +121,7 @@ def test_rings_on_a_torus_agree_with_replay(op: str) -> None:
 def test_the_ring_of_topoopt_agrees_with_replay(op: str) -> None:
     """All links of a node in one ring, and no other strategy."""
     fabric = TopoOpt(nodes=16, degree=1, bits_per_second_per_node=RATE)
-    net = Network("topoopt", (Tier(16, RATE, ALPHA_PS),), forwarding="one-way")
+    net = TieredNetwork("topoopt", (Tier(16, RATE, ALPHA_PS),), forwarding="one-way")
     (plan,) = plans(net, op, BUFFER)
     assert replayed_ps(fabric, op, "ring") == moving_ps(plan)
 
@@ -148,7 +148,7 @@ def test_all_to_all_loads_links_as_counted(members: int, way: str) -> None:
     if way == "none":
         load = Counter({(src, False): members - 1 for src in range(members)})
     most = max(load.values()) * (2 if way == "both-ways" else 1)
-    net = Network("ring", (Tier(members, 8 * 10**12, 0),), way)  # type: ignore[arg-type]
+    net = TieredNetwork("ring", (Tier(members, 8 * 10**12, 0),), way)  # type: ignore[arg-type]
     plan = one(net, RING, "all-to-all")
     # A byte takes a picosecond, so time is the load of all links of a node.
     assert moving_ps(plan) == Fraction(BUFFER, members) * most

@@ -40,7 +40,7 @@ class Tier:
 
 
 @dataclass(frozen=True)
-class Network:
+class TieredNetwork:
     """Tiers of nodes, the innermost first.
 
     Attributes
@@ -69,7 +69,7 @@ class Network:
             count *= tier.members
         return count
 
-    def part(self, nodes: int) -> Network:
+    def part(self, nodes: int) -> TieredNetwork:
         """Return the network of the first nodes: inner tiers are filled before outer.
 
         Raises
@@ -89,10 +89,10 @@ class Network:
             what, allowed = "more nodes than there are", f"1 to {self.nodes}"
             raise InputError(what, where="nodes", found=nodes, allowed=allowed)
         used = tuple(tier for tier in tiers if tier.members > 1)
-        return Network(self.name, used, self.forwarding, self.apart)
+        return TieredNetwork(self.name, used, self.forwarding, self.apart)
 
 
-def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> Network:
+def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> TieredNetwork:
     """Return 65,536 GPUs of a SuperPod scaled to four tiers.
 
     Servers of 8, then 16 servers, 16 of these units and 32 of those pods: the powers
@@ -109,7 +109,7 @@ def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> Network:
     leaf = 2 * IO_PS + (350 + 10) * _NS
     spine = 2 * IO_PS + (3 * 350 + 60) * _NS
     core = 2 * IO_PS + (5 * 350 + 1310) * _NS
-    return Network(
+    return TieredNetwork(
         "fat-tree",
         (
             Tier(8, inside_bits_per_s, inner),
@@ -120,14 +120,14 @@ def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> Network:
     )
 
 
-def torus(bits_per_s: int) -> Network:
+def torus(bits_per_s: int) -> TieredNetwork:
     """Return a torus of 128 x 512 nodes, a quarter of `bits_per_s` for each link.
 
     The rate of a tier is that of its two links. Propagation is the printed worst case
     of each dimension, and nodes have no switch.
     """
     both_ways = bits_per_s // 2
-    return Network(
+    return TieredNetwork(
         "2d-torus",
         (
             Tier(128, both_ways, 2 * IO_PS + 156 * _NS),
@@ -138,21 +138,21 @@ def torus(bits_per_s: int) -> Network:
     )
 
 
-def topoopt(bits_per_s: int) -> Network:
+def topoopt(bits_per_s: int) -> TieredNetwork:
     """Return 65,536 nodes in one ring of patched circuits, all links of a node in it.
 
     The circuits are there before the collective, and never change.
     """
     tier = Tier(2**16, bits_per_s, 2 * IO_PS + 260 * _NS)
-    return Network("topoopt", (tier,), forwarding="one-way")
+    return TieredNetwork("topoopt", (tier,), forwarding="one-way")
 
 
-def matched(bits_per_s: int) -> tuple[Network, ...]:
+def matched(bits_per_s: int) -> tuple[TieredNetwork, ...]:
     """Return the three at one rate of a node, without oversubscription."""
     return fat_tree(bits_per_s, bits_per_s), torus(bits_per_s), topoopt(bits_per_s)
 
 
-def as_published() -> tuple[Network, ...]:
+def as_published() -> tuple[TieredNetwork, ...]:
     """Return the three at the rates of their papers.
 
     2.4 Tb/s in a server and 200 Gb/s out of it; 2.4 Tb/s; 1.6 Tb/s.

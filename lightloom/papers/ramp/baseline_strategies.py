@@ -19,7 +19,7 @@ from lightloom.papers.ramp.repeated_steps import Run, together
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lightloom.papers.ramp.baseline_networks import Forwarding, Network
+    from lightloom.papers.ramp.baseline_networks import Forwarding, TieredNetwork
 
 RING = "ring"
 HIERARCHICAL = "hierarchical"
@@ -57,7 +57,7 @@ class Plan:
     runs: tuple[Run, ...]
 
 
-def plans(network: Network, op: str, size_bytes: int) -> Iterator[Plan]:
+def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Plan]:
     """Yield what every strategy does for an operation on all nodes of a network.
 
     ``ring`` is one ring, as slow as its slowest link. ``hierarchical`` has a ring for
@@ -100,7 +100,7 @@ def plans(network: Network, op: str, size_bytes: int) -> Iterator[Plan]:
 
 
 def _plan(
-    network: Network, strategy: str, rings: Rings, ways: Sequence[Sequence[Run]]
+    network: TieredNetwork, strategy: str, rings: Rings, ways: Sequence[Sequence[Run]]
 ) -> Plan:
     """Return the plan of the shortest of several ways."""
     sizes = tuple(ring.members for ring in rings)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.papers.figure_data import Data
-    from lightloom.papers.ramp.baseline_networks import Network
+    from lightloom.papers.ramp.baseline_networks import TieredNetwork
     from lightloom.papers.ramp.repeated_steps import Estimate
 
 NODES = 65_536
@@ -125,7 +125,7 @@ def on_ramp(
     return Timed(plan.network, plan.strategy, plan.rings, time)
 
 
-def on_rings(network: Network, op: str, size_bytes: int) -> dict[str, Timed]:
+def on_rings(network: TieredNetwork, op: str, size_bytes: int) -> dict[str, Timed]:
     """Return an operation on a network by each of its strategies, fastest sizes.
 
     Parameters
@@ -147,7 +147,7 @@ def on_rings(network: Network, op: str, size_bytes: int) -> dict[str, Timed]:
     return found
 
 
-def best_on(network: Network, op: str, size_bytes: int) -> Timed:
+def best_on(network: TieredNetwork, op: str, size_bytes: int) -> Timed:
     """Return an operation on a network by its fastest strategy.
 
     Parameters
