@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 DEFAULT_PATHS = 2
 
 
-class Objective(StrEnum):
+class RoundsObjective(StrEnum):
     """What is asked of the rounds."""
 
     ROUNDS = "rounds"
@@ -57,7 +57,7 @@ def build(
     *,
     horizon: int | None = None,
     least: int = 0,
-    objective: str = Objective.ROUNDS,
+    objective: str = RoundsObjective.ROUNDS,
     wavelengths: str = Wavelengths.EXPLICIT,
     paths: int | Routes = DEFAULT_PATHS,
     pinned: bool = False,
@@ -93,7 +93,7 @@ def build(
     least
         Rounds there are at least (``R_min``), of an objective that counts them.
     objective
-        `Objective`.
+        `RoundsObjective`.
     wavelengths
         `Wavelengths`.
     paths
@@ -131,7 +131,7 @@ def build(
     model = pyo.ConcreteModel("rounds")
     model.question = RoundsInput(fabric, deliveries, routes, stated)
     with PauseGC():
-        if goal is Objective.ROUNDS:
+        if goal is RoundsObjective.ROUNDS:
             _state_use(model, horizon, least)
         else:
             model.objective = pyo.Objective(expr=0)
@@ -205,10 +205,10 @@ def _state_sends(model: Model, deliveries: Deliveries, horizon: int) -> None:
     )
 
 
-def _variant(objective: str, wavelengths: str) -> tuple[Objective, Wavelengths]:
+def _variant(objective: str, wavelengths: str) -> tuple[RoundsObjective, Wavelengths]:
     """Return the variant, or raise `InputError`."""
     for where, found, kind in (
-        ("objective", objective, Objective),
+        ("objective", objective, RoundsObjective),
         ("wavelengths", wavelengths, Wavelengths),
     ):
         if found not in list(kind):
@@ -216,7 +216,7 @@ def _variant(objective: str, wavelengths: str) -> tuple[Objective, Wavelengths]:
             raise InputError(
                 "unknown variant", where=where, found=found, allowed=allowed
             )
-    return Objective(objective), Wavelengths(wavelengths)
+    return RoundsObjective(objective), Wavelengths(wavelengths)
 
 
 def _routes(fabric: Lightpath, pairs: list[Pair], paths: int | Routes) -> Routes:

@@ -16,7 +16,7 @@ from lightloom.core.task import Collective
 from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
 from lightloom.models.horizon import rounds_that_suffice
-from lightloom.models.rounds import DEFAULT_PATHS, Objective, build
+from lightloom.models.rounds import DEFAULT_PATHS, RoundsObjective, build
 from lightloom.models.rounds_answer import (
     RoundAnswer,
     RoundsAnswer,
@@ -275,7 +275,7 @@ class _Search:
             lambda: build(
                 self.copying,
                 horizon=horizon,
-                objective=Objective.FEASIBILITY,
+                objective=RoundsObjective.FEASIBILITY,
                 wavelengths=wavelengths,
                 paths=self.routes,
                 pinned=pinned,
