@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import NoAnswerError
 
 if TYPE_CHECKING:
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
 
 _ANYWHERE = 2**60
 
@@ -46,7 +46,7 @@ class Windows:
     """
 
     def __init__(
-        self, graph: OpGraph, *, widest: int | None, visits: int, band: bool
+        self, graph: WorkloadGraph, *, widest: int | None, visits: int, band: bool
     ) -> None:
         ops = len(graph.parents)
         self._graph = graph

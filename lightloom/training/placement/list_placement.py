@@ -15,7 +15,7 @@ from lightloom.training.placement.device_windows import DeadEndError, Windows
 if TYPE_CHECKING:
     import random
 
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
 
 
 Urgency: TypeAlias = Literal["tail", "ready", "row", "sweep"]
@@ -87,7 +87,7 @@ class WorkLimit:
 
 
 def list_placement(
-    graph: OpGraph, rule: ListRule, rng: random.Random, limit: WorkLimit
+    graph: WorkloadGraph, rule: ListRule, rng: random.Random, limit: WorkLimit
 ) -> Listed:
     """Return a device for each operation, and the operations in order of placement.
 
@@ -125,7 +125,7 @@ def list_placement(
         limit.left -= windows.visited + run.placed * compared
 
 
-def _firsts(graph: OpGraph, rule: ListRule, rng: random.Random) -> list[int]:
+def _firsts(graph: WorkloadGraph, rule: ListRule, rng: random.Random) -> list[int]:
     """Return what decides between operations that could start: less comes first."""
     ops, firsts = range(len(graph.order)), [0] * len(graph.order)
     if rule.urgency == "sweep":
@@ -146,7 +146,7 @@ def _firsts(graph: OpGraph, rule: ListRule, rng: random.Random) -> list[int]:
     return [time * (100 + rng.randint(-most, most)) // 100 for time in exact]
 
 
-def _nearness(graph: OpGraph) -> list[int]:
+def _nearness(graph: WorkloadGraph) -> list[int]:
     """Return a rank of each operation in which neighbours are near each other."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -165,7 +165,7 @@ class _ListPlacement:
     """One run: what is placed so far, and what each device has done and holds."""
 
     def __init__(
-        self, graph: OpGraph, rule: ListRule, windows: Windows, first: list[int]
+        self, graph: WorkloadGraph, rule: ListRule, windows: Windows, first: list[int]
     ) -> None:
         workload = graph.workload
         self._graph, self._rule, self._windows = graph, rule, windows

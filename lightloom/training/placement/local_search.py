@@ -11,7 +11,7 @@ from lightloom.training.placement.operation_times import ends_ps
 if TYPE_CHECKING:
     import random
 
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
 
 _HISTORY = 200
 _WEIGHT = 64
@@ -51,7 +51,7 @@ class LocalSearch:
     """
 
     def __init__(
-        self, graph: OpGraph, listed: Listed, rng: random.Random, bound_ps: int
+        self, graph: WorkloadGraph, listed: Listed, rng: random.Random, bound_ps: int
     ) -> None:
         self._graph, self._rng, self._bound_ps = graph, rng, bound_ps
         self._windows = RingWindows(graph)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
     from lightloom.validate.certificates.proofs.makespan import PlacementWitness
 
 _CENTRES = 48
@@ -30,7 +30,7 @@ _TAILS = 64
 _VISITS = 60_000_000
 
 
-def best_witness(graph: OpGraph) -> tuple[int, PlacementWitness]:
+def best_witness(graph: WorkloadGraph) -> tuple[int, PlacementWitness]:
     """Return the largest lower bound found on the makespan, with its witness.
 
     A longest path, the work that lies between some head and some tail on all devices,
@@ -64,7 +64,7 @@ def best_witness(graph: OpGraph) -> tuple[int, PlacementWitness]:
     return check_placement_witness(graph.workload, best), best
 
 
-def refuse_unplaceable(graph: OpGraph) -> None:
+def refuse_unplaceable(graph: WorkloadGraph) -> None:
     """Raise if memory plainly suffices for no placement, naming what does not fit.
 
     Raises
@@ -98,7 +98,7 @@ def refuse_unplaceable(graph: OpGraph) -> None:
             )
 
 
-def _longest_path(graph: OpGraph) -> tuple[int, ...]:
+def _longest_path(graph: WorkloadGraph) -> tuple[int, ...]:
     """Return the first of the longest paths."""
     lasts, tail = graph.workload.duration_ps, graph.tail_ps
     op = max(range(len(tail)), key=lambda row: (lasts[row] + tail[row], -row))
@@ -109,7 +109,7 @@ def _longest_path(graph: OpGraph) -> tuple[int, ...]:
     return tuple(path)
 
 
-def _devices(graph: OpGraph, crowd: CrowdedOps) -> int:
+def _devices(graph: WorkloadGraph, crowd: CrowdedOps) -> int:
     """Return the most devices that the operations of a crowd can be on."""
     if crowd.centre is None:
         return graph.workload.devices
@@ -117,7 +117,7 @@ def _devices(graph: OpGraph, crowd: CrowdedOps) -> int:
     return min(room, graph.workload.devices)
 
 
-def _crowds(graph: OpGraph) -> Iterator[CrowdedOps]:
+def _crowds(graph: WorkloadGraph) -> Iterator[CrowdedOps]:
     """Yield sets of operations that may have less than all devices, and all of them."""
     workload = graph.workload
     everyone = len(workload.op)
@@ -142,7 +142,7 @@ def _crowds(graph: OpGraph) -> Iterator[CrowdedOps]:
             yield CrowdedOps(tuple(near.tolist()), centre, back, forth)
 
 
-def _centres(graph: OpGraph) -> list[int]:
+def _centres(graph: WorkloadGraph) -> list[int]:
     """Return operations, those with most neighbours first."""
     return sorted(
         range(len(graph.parents)),

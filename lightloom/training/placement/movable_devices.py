@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
 
 
 class RingWindows:
@@ -24,7 +24,7 @@ class RingWindows:
         All devices.
     """
 
-    def __init__(self, graph: OpGraph) -> None:
+    def __init__(self, graph: WorkloadGraph) -> None:
         devices = graph.workload.devices
         self._graph = graph
         self._devices = devices

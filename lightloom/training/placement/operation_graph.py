@@ -16,7 +16,7 @@ _MOST_PS = 2**60
 
 
 @dataclass(frozen=True, eq=False)
-class OpGraph:
+class WorkloadGraph:
     """A workload with neighbours and longest paths at hand.
 
     Attributes
@@ -47,7 +47,7 @@ class OpGraph:
         return self.workload.distance >= self.workload.devices - 1
 
 
-def op_graph(workload: Workload) -> OpGraph:
+def op_graph(workload: Workload) -> WorkloadGraph:
     """Return the graph of a workload.
 
     Raises
@@ -78,7 +78,7 @@ def op_graph(workload: Workload) -> OpGraph:
     for op in reversed(order):
         for src in parents[op]:
             tail[src] = max(tail[src], lasts[op] + tail[op])
-    return OpGraph(
+    return WorkloadGraph(
         workload,
         parents,
         tuple(tuple(sorted(some)) for some in below),

@@ -10,11 +10,11 @@ from lightloom.core.placement import Placement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
 
 
 def ends_ps(
-    graph: OpGraph, device: Sequence[int], order: Sequence[int]
+    graph: WorkloadGraph, device: Sequence[int], order: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Return when each operation ends, and what it waits for.
 
@@ -53,7 +53,9 @@ def ends_ps(
     return end, waits_for
 
 
-def timed(graph: OpGraph, device: Sequence[int], order: Sequence[int]) -> Placement:
+def timed(
+    graph: WorkloadGraph, device: Sequence[int], order: Sequence[int]
+) -> Placement:
     """Return the placement of given devices and order, each operation at its soonest.
 
     Parameters

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.placement import Placement
     from lightloom.core.task import Workload
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
     from lightloom.validate.certificates.proofs.makespan import PlacementWitness
 
 __all__ = ["PlacementPlan", "place_operations"]
@@ -144,7 +144,7 @@ def _rules() -> Iterator[ListRule]:
 
 
 def _starts(
-    graph: OpGraph, bound: int, rng: random.Random, effort_percent: int
+    graph: WorkloadGraph, bound: int, rng: random.Random, effort_percent: int
 ) -> list[_Start]:
     """Return the best placements of the rules, best first."""
     found: list[_Start] = []
@@ -170,7 +170,7 @@ def _starts(
 
 
 def _listed(
-    graph: OpGraph, rule: ListRule, rng: random.Random, limit: WorkLimit
+    graph: WorkloadGraph, rule: ListRule, rng: random.Random, limit: WorkLimit
 ) -> Listed | None:
     """Return a list placement, all windows heeded if need be, or ``None``."""
     for heeded in (rule.heeded, None):
@@ -182,7 +182,7 @@ def _listed(
     return None
 
 
-def _algorithm_one_start(graph: OpGraph) -> list[_Start]:
+def _algorithm_one_start(graph: WorkloadGraph) -> list[_Start]:
     """Return the answer of Algorithm 1, unless its repair did not end."""
     try:
         answer = algorithm_one(graph)
@@ -195,7 +195,7 @@ def _algorithm_one_start(graph: OpGraph) -> list[_Start]:
     return [_Start(placement.makespan_ps, listed, "SiP-ML Algorithm 1")]
 
 
-def _careful(graph: OpGraph, rng: random.Random) -> list[_Start]:
+def _careful(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
     """Return placements with wider windows heeded; if none fits, any that does."""
     found: list[_Start] = []
     limit = WorkLimit(_PACK_WORK)
@@ -216,7 +216,7 @@ def _careful(graph: OpGraph, rng: random.Random) -> list[_Start]:
     return found or _packed(graph, rng)
 
 
-def _packed(graph: OpGraph, rng: random.Random) -> list[_Start]:
+def _packed(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
     """Return a placement that fits the memory, whatever its makespan.
 
     Raises
@@ -242,7 +242,7 @@ def _packed(graph: OpGraph, rng: random.Random) -> list[_Start]:
 
 
 def _improved(
-    graph: OpGraph,
+    graph: WorkloadGraph,
     starts: list[_Start],
     bound: int,
     rng: random.Random,

@@ -16,7 +16,7 @@ from lightloom.training.placement.operation_times import timed
 
 if TYPE_CHECKING:
     from lightloom.core.placement import Placement
-    from lightloom.training.placement.operation_graph import OpGraph
+    from lightloom.training.placement.operation_graph import WorkloadGraph
 
 _REPAIRS = 200
 _VISITS = 3_000_000
@@ -43,7 +43,7 @@ class AlgorithmOneAnswer:
     chained: bool
 
 
-def algorithm_one(graph: OpGraph) -> AlgorithmOneAnswer:
+def algorithm_one(graph: WorkloadGraph) -> AlgorithmOneAnswer:
     """Return the placement of SiP-ML's Algorithm 1 (section 3.2), corrected.
 
     Operations come in topological order; each goes to the device of its window that is
@@ -84,7 +84,7 @@ class _NoRepairError(Exception):
 
 
 class _AlgorithmOne:
-    def __init__(self, graph: OpGraph) -> None:
+    def __init__(self, graph: WorkloadGraph) -> None:
         self._graph = graph
         self._windows = RingWindows(graph)
         self._device = [-1] * len(graph.order)
