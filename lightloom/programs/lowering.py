@@ -15,7 +15,7 @@ from lightloom.core.chunk_program import (
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
-from lightloom.programs.operations import BUFFER_USES, Operation, operations_of
+from lightloom.programs.operations import BUFFER_USES, RankOperation, operations_of
 from lightloom.programs.references import references
 
 if TYPE_CHECKING:
@@ -129,9 +129,9 @@ def _name(schedule: Schedule, runtime: MscclRuntime) -> str:
     return safe[: runtime.most_name]
 
 
-def _cut(rows: list[Operation], most: int) -> tuple[list[Operation], list[int]]:
+def _cut(rows: list[RankOperation], most: int) -> tuple[list[RankOperation], list[int]]:
     """Return operations of at most so many chunks, and the sender of each."""
-    cut: list[Operation] = []
+    cut: list[RankOperation] = []
     pieces: dict[int, list[int]] = {}
     senders: list[int] = []
     for number, row in enumerate(rows):
@@ -140,13 +140,13 @@ def _cut(rows: list[Operation], most: int) -> tuple[list[Operation], list[int]]:
             pieces[number].append(len(cut))
             src, dst = ((place[0], place[1] + start) for place in (row.src, row.dst))
             count = min(most, row.count - start)
-            cut.append(Operation(row.rank, row.kind, row.peer, src, dst, count))
+            cut.append(RankOperation(row.rank, row.kind, row.peer, src, dst, count))
             senders.append(-1 if row.sender < 0 else pieces[row.sender][turn])
     return cut, senders
 
 
 def _thread_blocks(
-    rows: Sequence[Operation], ranks: int, runtime: MscclRuntime
+    rows: Sequence[RankOperation], ranks: int, runtime: MscclRuntime
 ) -> tuple[list[tuple[int, int, int]], list[int], list[int]]:
     """Return (rank, side, peer) and channel of each thread block, and each row's.
 
@@ -176,7 +176,7 @@ def _thread_blocks(
     return keys, [number[key] for key in of_row], channels
 
 
-def _cells(task: Collective, row: Operation) -> tuple[list[Place], list[Place]]:
+def _cells(task: Collective, row: RankOperation) -> tuple[list[Place], list[Place]]:
     """Return what an operation reads and writes, input and output as one memory."""
     block = task.chunk_count // task.rank_count
 
@@ -198,7 +198,7 @@ def _cells(task: Collective, row: Operation) -> tuple[list[Place], list[Place]]:
 
 
 def _refuse_long(
-    rows: Sequence[Operation],
+    rows: Sequence[RankOperation],
     blocks: Sequence[int],
     keys: Sequence[tuple[int, int, int]],
     runtime: MscclRuntime,
@@ -224,7 +224,7 @@ def _refuse_long(
 
 
 def _rank_programs(
-    rows: Sequence[Operation],
+    rows: Sequence[RankOperation],
     blocks: Sequence[int],
     keys: Sequence[tuple[int, int, int]],
     channels: Sequence[int],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
 
-__all__ = ["BUFFER_USES", "Operation", "Operations", "operations_of"]
+__all__ = ["BUFFER_USES", "Operations", "RankOperation", "operations_of"]
 
 BUFFER_USES = ("scratch", "direct")
 """Where data are received whose place a send of the same step still reads: in scratch,
@@ -35,7 +35,7 @@ or directly, when the receive waits for the send."""
 
 
 @dataclass(eq=False)
-class Operation:
+class RankOperation:
     """One instruction before its thread block is known.
 
     Attributes
@@ -78,7 +78,7 @@ class Operations:
         apart.
     """
 
-    rows: list[Operation]
+    rows: list[RankOperation]
     scratch: list[int]
     collective: Collective
 
@@ -230,7 +230,7 @@ def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> Operatio
     division = _division(schedule, task)
     coarse = msgspec.structs.replace(task, chunks=division.chunks)
     places = _places(coarse)
-    rows: list[Operation] = []
+    rows: list[RankOperation] = []
     for _, parts in groupby(schedule.parts, key=lambda part: part.index):
         moves = []
         for part in parts:
@@ -252,14 +252,14 @@ def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> Operatio
             if places.now[rank][chunk] != place
         ]
         for _, source, target, count in _runs(late):
-            rows.append(Operation(rank, "cpy", -1, source, target, count))
+            rows.append(RankOperation(rank, "cpy", -1, source, target, count))
     return Operations(rows, places.scratch, coarse)
 
 
 def _follow_step(
     places: _Places,
     moves: list[tuple[int, int, int, int, int]],
-    rows: list[Operation],
+    rows: list[RankOperation],
     *,
     direct: bool,
 ) -> None:
@@ -272,8 +272,8 @@ def _follow_step(
             places.cell(rank, places.now[rank][chunk]) for chunk in range(low, high)
         )
     after: dict[tuple[int, int], Place] = {}
-    receives: list[Operation] = []
-    local: list[Operation] = []
+    receives: list[RankOperation] = []
+    local: list[RankOperation] = []
     for src, dst, low, high, op in moves:
         sender, receiver = rank_of[src], rank_of[dst]
         pieces = []
@@ -287,22 +287,22 @@ def _follow_step(
             after[receiver, chunk] = target
         for piece in _pieces(pieces, reduces=op == Op.REDUCE):
             count, source, operand, target, staged = piece
-            rows.append(Operation(sender, "s", receiver, source, target, count))
+            rows.append(RankOperation(sender, "s", receiver, source, target, count))
             number = len(rows) - 1
             into = target if staged is None else staged
             kind = "rrc" if op == Op.REDUCE and staged is None else "r"
             reads = operand if kind == "rrc" else source
             assert reads is not None
             receives.append(
-                Operation(receiver, kind, sender, reads, into, count, number)
+                RankOperation(receiver, kind, sender, reads, into, count, number)
             )
             if staged is None:
                 continue
             if op == Op.REDUCE and operand != target:
                 assert operand is not None
-                local.append(Operation(receiver, "cpy", -1, operand, target, count))
+                local.append(RankOperation(receiver, "cpy", -1, operand, target, count))
             last = "re" if op == Op.REDUCE else "cpy"
-            local.append(Operation(receiver, last, -1, staged, target, count))
+            local.append(RankOperation(receiver, last, -1, staged, target, count))
     for (rank, chunk), place in after.items():
         places.now[rank][chunk] = place
     rows += receives

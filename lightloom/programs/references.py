@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.chunk_program import Place
-    from lightloom.programs.operations import Operation
+    from lightloom.programs.operations import RankOperation
 
 __all__ = ["references"]
 
 
 def references(
-    rows: Sequence[Operation],
+    rows: Sequence[RankOperation],
     blocks: Sequence[int],
     cells: Sequence[tuple[Sequence[Place], Sequence[Place]]],
 ) -> list[list[int]]:
@@ -74,7 +74,7 @@ class _Accesses:
     def before(
         self,
         number: int,
-        row: Operation,
+        row: RankOperation,
         reads: Sequence[Place],
         writes: Sequence[Place],
     ) -> set[int]:
