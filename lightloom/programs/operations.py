@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
 
-__all__ = ["BUFFER_USES", "Operations", "RankOperation", "operations_of"]
+__all__ = ["BUFFER_USES", "RankOperation", "RankOperations", "operations_of"]
 
 BUFFER_USES = ("scratch", "direct")
 """Where data are received whose place a send of the same step still reads: in scratch,
@@ -64,7 +64,7 @@ class RankOperation:
 
 
 @dataclass(frozen=True, eq=False)
-class Operations:
+class RankOperations:
     """The operations of all ranks, in an order in which they can run.
 
     Attributes
@@ -203,7 +203,7 @@ def _places(collective: Collective) -> _Places:
     return _Places(collective, now, final, [0] * n)
 
 
-def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> Operations:
+def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOperations:
     """Return what every rank does to follow a schedule.
 
     Parameters
@@ -253,7 +253,7 @@ def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> Operatio
         ]
         for _, source, target, count in _runs(late):
             rows.append(RankOperation(rank, "cpy", -1, source, target, count))
-    return Operations(rows, places.scratch, coarse)
+    return RankOperations(rows, places.scratch, coarse)
 
 
 def _follow_step(
