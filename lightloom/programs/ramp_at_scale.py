@@ -51,7 +51,7 @@ _MOST_ROWS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class Operation:
+class RampOperation:
     """One of the nine operations on some nodes.
 
     A barrier is an all-reduce of one byte, by exchange. Ranks are members of the team,
@@ -84,7 +84,7 @@ class Operation:
 
 def operation(
     fabric: Ramp, name: str, nodes: Sequence[int], root: int | None = None
-) -> Operation:
+) -> RampOperation:
     """Return an operation on some nodes; the root is `root`, or else the first node.
 
     Parameters
@@ -110,7 +110,7 @@ def operation(
     team = team_of(fabric, nodes)
     order = tuple(team.nodes.tolist())
     if name == BARRIER:
-        return Operation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
+        return RampOperation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
     strategy = strategies(fabric, name)[0]
     if not COLLECTIVES[name].rooted:
         root = None
@@ -119,10 +119,12 @@ def operation(
     task = Collective(name, order, 4 * len(order), len(order), root)
     if strategy == TREE:
         task = Collective(name, order, 2**20, 16, root)
-    return Operation(fabric, task, strategy)
+    return RampOperation(fabric, task, strategy)
 
 
-def check_operation(job: Operation, *, samples: int = 8, seed: int = 0) -> StreamReport:
+def check_operation(
+    job: RampOperation, *, samples: int = 8, seed: int = 0
+) -> StreamReport:
     """Return the report of `validate` on all segments and steps of an operation.
 
     All circuits and their resources are checked at every size. The data of all chunks
