@@ -23,7 +23,7 @@ from lightloom.problems.least_congestion.certified_routing import (
 )
 from lightloom.problems.least_congestion.contraction import Contraction
 from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
-from lightloom.problems.least_congestion.path_search import Pairs, PathSearch
+from lightloom.problems.least_congestion.path_search import PathSearch, RequestedPairs
 from lightloom.problems.least_congestion.rational_lengths import rational_lengths
 from lightloom.synth.routing.graph import Graph
 from lightloom.synth.routing.minimum_congestion import minimum_congestion
@@ -173,7 +173,7 @@ def test_contraction_keeps_distances(data: DataObject) -> None:
     src, dst = np.divmod(np.arange(nodes**2), nodes)
     apart = src != dst
     ones = np.ones(int(apart.sum()), dtype=np.int64)
-    pairs = Pairs.of(nodes, src[apart], dst[apart], ones)
+    pairs = RequestedPairs.of(nodes, src[apart], dst[apart], ones)
     small = Contraction.of(graph, pairs, priced)
     length = np.arange(1.0, len(small.priced) + 1) * small.priced
     whole = small.expand(length)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.problems.least_congestion.path_search import Pairs, Walks
+from lightloom.problems.least_congestion.path_search import RequestedPairs, Walks
 from lightloom.synth.routing.graph import Graph
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class Contraction:
     """
 
     graph: Graph
-    pairs: Pairs
+    pairs: RequestedPairs
     edge: IntArray
     priced: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
     _pair: IntArray
     _capacity: IntArray
 
     @classmethod
-    def of(cls, graph: Graph, pairs: Pairs, priced: IntArray) -> Contraction:
+    def of(cls, graph: Graph, pairs: RequestedPairs, priced: IntArray) -> Contraction:
         """Contract all edges of a graph but some.
 
         Parameters
@@ -72,7 +72,7 @@ class Contraction:
         small = Graph(count, key // count, key % count, capacity)
         src, dst = node[pairs.src], node[pairs.dst]
         apart = np.flatnonzero(src != dst)
-        few = Pairs.of(count, src[apart], dst[apart], pairs.count[apart])
+        few = RequestedPairs.of(count, src[apart], dst[apart], pairs.count[apart])
         pair = np.full(len(pairs), _FREE, dtype=np.int64)
         pair[apart] = np.searchsorted(
             few.src * count + few.dst, src[apart] * count + dst[apart]

@@ -10,7 +10,11 @@ import numpy as np
 from lightloom.problems.least_congestion.contraction import Contraction
 from lightloom.problems.least_congestion.edge_length_program import LengthProgram
 from lightloom.problems.least_congestion.frank_wolfe import SmoothedRouting
-from lightloom.problems.least_congestion.path_search import Pairs, PathSearch, Walks
+from lightloom.problems.least_congestion.path_search import (
+    PathSearch,
+    RequestedPairs,
+    Walks,
+)
 from lightloom.problems.least_congestion.rational_lengths import rational_lengths
 from lightloom.validate.certificates.proofs.edge_lengths import (
     EdgeLengths,
@@ -70,7 +74,7 @@ class EdgeLengthSearch:
         self._whole, self._src, self._dst, self._seed = graph, src, dst, seed
         self._graph, self._rows = graph.opened()
         ones = np.ones(len(src), dtype=np.int64)
-        self._pairs = Pairs.of(graph.node_count, src, dst, ones)
+        self._pairs = RequestedPairs.of(graph.node_count, src, dst, ones)
         search = PathSearch(self._graph)
         self._smooth = SmoothedRouting(self._graph, self._pairs, search)
         self._passes = 0

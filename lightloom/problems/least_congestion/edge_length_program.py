@@ -13,7 +13,10 @@ from lightloom.solvers.standard_form import StandardForm
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.problems.least_congestion.path_search import FloatArray, Pairs
+    from lightloom.problems.least_congestion.path_search import (
+        FloatArray,
+        RequestedPairs,
+    )
     from lightloom.solvers.options import ExtraValue
 
 _SOLVER = "highs"
@@ -43,7 +46,7 @@ class LengthProgram:
         At least one.
     """
 
-    def __init__(self, capacity: IntArray, pairs: Pairs) -> None:
+    def __init__(self, capacity: IntArray, pairs: RequestedPairs) -> None:
         self._capacity = capacity
         self._count = pairs.count
         self._walks = Walks.join([])

@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.problems.least_congestion.path_search import (
         FloatArray,
-        Pairs,
         PathSearch,
+        RequestedPairs,
         Walks,
     )
     from lightloom.synth.routing.graph import Graph
@@ -50,7 +50,7 @@ class SmoothedRouting:
         The paths that were tried, by pass and block, `pair` counted in `pairs`.
     """
 
-    def __init__(self, graph: Graph, pairs: Pairs, search: PathSearch) -> None:
+    def __init__(self, graph: Graph, pairs: RequestedPairs, search: PathSearch) -> None:
         self._capacity = graph.capacity.astype(np.float64)
         self._pairs = pairs
         self._search = search

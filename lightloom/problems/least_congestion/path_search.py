@@ -18,7 +18,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class RequestedPairs:
     """Distinct pairs of different nodes, sorted, and how often each is asked for.
 
     Attributes
@@ -36,7 +36,7 @@ class Pairs:
     @classmethod
     def of(
         cls, node_count: int, src: IntArray, dst: IntArray, count: IntArray
-    ) -> Pairs:
+    ) -> RequestedPairs:
         """Return the pairs of some rows; equal rows are added up.
 
         Parameters
@@ -57,9 +57,9 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.count)
 
-    def take(self, rows: IntArray) -> Pairs:
+    def take(self, rows: IntArray) -> RequestedPairs:
         """Return some of the pairs."""
-        return Pairs(self.src[rows], self.dst[rows], self.count[rows])
+        return RequestedPairs(self.src[rows], self.dst[rows], self.count[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class PathSearch:
         self._key = graph.tail * nodes + graph.head
         self._nodes = nodes
 
-    def distances(self, length: FloatArray, pairs: Pairs) -> FloatArray:
+    def distances(self, length: FloatArray, pairs: RequestedPairs) -> FloatArray:
         """Return the distance of each pair.
 
         Parameters
@@ -135,7 +135,9 @@ class PathSearch:
         """
         return self._search(length, pairs)[0]
 
-    def shortest(self, length: FloatArray, pairs: Pairs) -> tuple[FloatArray, Walks]:
+    def shortest(
+        self, length: FloatArray, pairs: RequestedPairs
+    ) -> tuple[FloatArray, Walks]:
         """Return the distance, and one shortest path, of each pair.
 
         Parameters
@@ -161,7 +163,7 @@ class PathSearch:
         return distance, Walks(np.arange(len(pairs)), entry[order], edge)
 
     def _search(
-        self, length: FloatArray, pairs: Pairs
+        self, length: FloatArray, pairs: RequestedPairs
     ) -> tuple[FloatArray, IntArray, IntArray]:
         """Return distances, predecessors by source, and the source of each pair."""
         from scipy.sparse.csgraph import dijkstra
