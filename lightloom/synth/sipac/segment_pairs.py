@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class SegmentPairs:
     """The (src, dst) pairs of some rounds, each one hop apart.
 
     Attributes
@@ -41,7 +41,7 @@ class Pairs:
     alike: npt.NDArray[np.bool_]
 
 
-def pairs_of(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Pairs:
+def pairs_of(fabric: Sipac, rounds: Sequence[TrafficRound]) -> SegmentPairs:
     """Return the pairs of rounds in which all transfers go one hop.
 
     Parameters
@@ -63,7 +63,7 @@ def pairs_of(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Pairs:
         place = np.searchsorted(pair, key)
         np.add.at(size_bytes[number], place, one.size_bytes)
         alike &= ~np.isin(port, port[_odd(one, place, port)])
-    return Pairs(src, dst, level, size_bytes, alike)
+    return SegmentPairs(src, dst, level, size_bytes, alike)
 
 
 def _odd(one: TrafficRound, place: IntArray, port: IntArray) -> IntArray:

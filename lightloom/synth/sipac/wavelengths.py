@@ -15,10 +15,10 @@ from lightloom.synth.lightpath.wavelength_allocation import divide_lasers
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.sipac import Sipac
-    from lightloom.synth.sipac.segment_pairs import Pairs
+    from lightloom.synth.sipac.segment_pairs import SegmentPairs
 
 
-def best_circuits(fabric: Sipac, pairs: Pairs) -> tuple[int, Circuits]:
+def best_circuits(fabric: Sipac, pairs: SegmentPairs) -> tuple[int, Circuits]:
     """Return the fastest of the ways to light all pairs at once, and its time.
 
     The time is that of the rounds of `pairs` in picoseconds, reconfigurations left
@@ -42,7 +42,7 @@ def best_circuits(fabric: Sipac, pairs: Pairs) -> tuple[int, Circuits]:
     return min(timed, key=lambda one: one[0])
 
 
-def rounds_ps(fabric: Sipac, pairs: Pairs, circuits: Circuits) -> int:
+def rounds_ps(fabric: Sipac, pairs: SegmentPairs, circuits: Circuits) -> int:
     """Return how long rounds take, in picoseconds, reconfigurations left out.
 
     Parameters
@@ -63,7 +63,7 @@ def rounds_ps(fabric: Sipac, pairs: Pairs, circuits: Circuits) -> int:
     return total
 
 
-def shuffled(fabric: Sipac, pairs: Pairs) -> Circuits:
+def shuffled(fabric: Sipac, pairs: SegmentPairs) -> Circuits:
     """Return the circuits of the shuffle: equally many wavelengths for every pair.
 
     Parameters
@@ -82,7 +82,7 @@ def shuffled(fabric: Sipac, pairs: Pairs) -> Circuits:
     return Circuits(pairs.src, pairs.dst, wavelengths)
 
 
-def coloured(fabric: Sipac, pairs: Pairs) -> Circuits | None:
+def coloured(fabric: Sipac, pairs: SegmentPairs) -> Circuits | None:
     """Return circuits in which pairs share a fibre's wavelengths as they need them.
 
     The pairs of a level fall into as few partial permutations of ports as there can
@@ -103,7 +103,7 @@ def coloured(fabric: Sipac, pairs: Pairs) -> Circuits | None:
     return None if wavelengths is None else Circuits(pairs.src, pairs.dst, wavelengths)
 
 
-def shared(fabric: Sipac, pairs: Pairs) -> Circuits | None:
+def shared(fabric: Sipac, pairs: SegmentPairs) -> Circuits | None:
     """Return circuits of several destinations wherever these get the same.
 
     All that a source sends to on a level hear it on the same wavelengths. Sources
@@ -134,7 +134,7 @@ def shared(fabric: Sipac, pairs: Pairs) -> Circuits | None:
 
 
 def _overlap_colours(
-    fabric: Sipac, pairs: Pairs, circuit: IntArray, port: IntArray
+    fabric: Sipac, pairs: SegmentPairs, circuit: IntArray, port: IntArray
 ) -> IntArray:
     """Return the least colour free at a circuit's source and all destinations."""
     bus = pairs.dst * fabric.levels + pairs.level
@@ -156,7 +156,7 @@ def _overlap_colours(
     return colour
 
 
-def _dealt(fabric: Sipac, pairs: Pairs, colour: IntArray) -> Ragged | None:
+def _dealt(fabric: Sipac, pairs: SegmentPairs, colour: IntArray) -> Ragged | None:
     """Return the wavelengths of each pair, dealt to the colours of its level.
 
     Colours that move more get more, so that the rounds together end soonest.
