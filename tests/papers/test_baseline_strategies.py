@@ -42,7 +42,7 @@ from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
-    from lightloom.papers.ramp.baseline_strategies import Plan
+    from lightloom.papers.ramp.baseline_strategies import StrategyPlan
 
 # A link of 8 Tb/s carries a byte in a picosecond, so no time is rounded.
 BUFFER = 2**24
@@ -51,7 +51,7 @@ ALPHA_PS = 700_000
 RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 
-def moving_ps(plan: Plan) -> Fraction:
+def moving_ps(plan: StrategyPlan) -> Fraction:
     """Return a plan's time without what is spent on adding."""
     found = total(plan.runs, Processor())
     return found.head_to_head_ps + found.head_to_tail_ps
@@ -69,7 +69,7 @@ def replayed_ps(
     return replay(found.schedule).completion_time_ps
 
 
-def one(network: TieredNetwork, strategy: str, op: str) -> Plan:
+def one(network: TieredNetwork, strategy: str, op: str) -> StrategyPlan:
     """Return the only plan of a strategy."""
     (plan,) = (p for p in plans(network, op, BUFFER) if p.strategy == strategy)
     return plan

@@ -36,7 +36,7 @@ Rings = tuple[Tier, ...]
 
 
 @dataclass(frozen=True)
-class Plan:
+class StrategyPlan:
     """What a strategy does on a network.
 
     Attributes
@@ -57,7 +57,7 @@ class Plan:
     runs: tuple[Run, ...]
 
 
-def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Plan]:
+def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[StrategyPlan]:
     """Yield what every strategy does for an operation on all nodes of a network.
 
     ``ring`` is one ring, as slow as its slowest link. ``hierarchical`` has a ring for
@@ -101,10 +101,10 @@ def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Plan]:
 
 def _plan(
     network: TieredNetwork, strategy: str, rings: Rings, ways: Sequence[Sequence[Run]]
-) -> Plan:
+) -> StrategyPlan:
     """Return the plan of the shortest of several ways."""
     sizes = tuple(ring.members for ring in rings)
-    return Plan(network.name, strategy, sizes, tuple(min(ways, key=_moving_ps)))
+    return StrategyPlan(network.name, strategy, sizes, tuple(min(ways, key=_moving_ps)))
 
 
 def _in_turns(left: Sequence[Run], right: Sequence[Run]) -> list[Run]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.papers.ramp.baseline_strategies import Plan
+from lightloom.papers.ramp.baseline_strategies import StrategyPlan
 from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
 from lightloom.papers.ramp.repeated_steps import Estimate, Run, total
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
@@ -102,7 +102,7 @@ def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
     yield from sorted(found, key=lambda box: (len(box.steps), -box.groups, box.racks))
 
 
-def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Plan]:
+def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[StrategyPlan]:
     """Yield what each strategy of RAMP does for an operation on the nodes of a box.
 
     ``steps``, for all-reduce also ``exchange``, for all-to-all also ``direct`` where
@@ -136,7 +136,9 @@ def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Plan]:
         yield _direct(fabric, box, size_bytes)
 
 
-def fastest(offered: Iterable[Plan], processor: Processor) -> tuple[Plan, Estimate]:
+def fastest(
+    offered: Iterable[StrategyPlan], processor: Processor
+) -> tuple[StrategyPlan, Estimate]:
     """Return the plan that ends first, the first of equals, and its time.
 
     Parameters
@@ -159,7 +161,7 @@ def fastest(offered: Iterable[Plan], processor: Processor) -> tuple[Plan, Estima
 
 def _along(
     fabric: Ramp, box: Box, op: str, load: str, size_bytes: int, strategy: str
-) -> Plan:
+) -> StrategyPlan:
     """Return the plan of steps with the loads of an operation."""
     # A barrier is an exchange of one byte, whatever the buffer.
     moved = 1 if op == "barrier" else size_bytes
@@ -168,24 +170,24 @@ def _along(
         *(fabric.transceiver_bits_per_s, fabric.alpha_ps, box.steps),
     )
     sizes = tuple(box.shape.members(step) for step in box.steps)
-    return Plan(NAME, strategy, sizes, tuple(runs))
+    return StrategyPlan(NAME, strategy, sizes, tuple(runs))
 
 
-def _direct(fabric: Ramp, box: Box, size_bytes: int) -> Plan:
+def _direct(fabric: Ramp, box: Box, size_bytes: int) -> StrategyPlan:
     """Return the plan in which everyone sends to one node of each group at a time."""
     nodes = prod((box.groups, box.racks, box.numbers))
     rate = per_pair(fabric.groups, box.shape, DIRECT) * fabric.transceiver_bits_per_s
     run = Run(
         box.racks * box.numbers, Fraction(size_bytes, nodes), rate, fabric.alpha_ps
     )
-    return Plan(NAME, "direct", (nodes,), (run,))
+    return StrategyPlan(NAME, "direct", (nodes,), (run,))
 
 
-def _tree(fabric: Ramp, box: Box, size_bytes: int) -> Plan:
+def _tree(fabric: Ramp, box: Box, size_bytes: int) -> StrategyPlan:
     """Return the plan of the best pipelined tree of multicast circuits."""
     nodes = box.nodes(fabric)
     best = best_pipeline(fabric, nodes, nodes[0], size_bytes)
     tree = grow(fabric, nodes, nodes[0], best.fanout)
     rate = tree.transceivers * fabric.transceiver_bits_per_s
     run = broadcast_run(size_bytes, best.pieces, tree.depth, rate, fabric.alpha_ps)
-    return Plan(NAME, "tree", (len(nodes),), (run,))
+    return StrategyPlan(NAME, "tree", (len(nodes),), (run,))
