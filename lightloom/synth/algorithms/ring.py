@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
 
 
-class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RingAlgorithm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One port, rank i to rank i + 1 in every round.
 
     With alpha the cost of a transfer and r the rate of a port, all-reduce of B bytes
@@ -83,6 +83,6 @@ def _all_gather(ranks: int, chunks: int, step: int) -> list[Round]:
 ALGORITHM = AlgorithmEntry(
     name="ring",
     summary="neighbour to neighbour: least data, most rounds, one configuration",
-    ops=Ring.ops,
-    make=Ring,
+    ops=RingAlgorithm.ops,
+    make=RingAlgorithm,
 )
