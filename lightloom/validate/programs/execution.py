@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import ChunkProgram, Instruction
 
-__all__ = ["Connection", "Flat", "Run", "flatten", "run"]
+__all__ = ["Connection", "Flat", "ProgramRun", "flatten", "run"]
 
 Connection: TypeAlias = tuple[int, int, int]
 """(sender, receiver, channel): messages arrive in the order they were sent."""
@@ -106,7 +106,7 @@ def flatten(program: ChunkProgram) -> Flat:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ProgramRun:
     """What happened when every thread block ran as far as it could.
 
     Attributes
@@ -156,7 +156,7 @@ class Run:
                 yield Violation("program-message", flat.number(step), where, message)
 
 
-def run(flat: Flat) -> Run:
+def run(flat: Flat) -> ProgramRun:
     """Run a program whose messages wait for nobody.
 
     Parameters
@@ -203,4 +203,4 @@ def run(flat: Flat) -> Run:
             at[block] += 1
     stuck = [at[b] for b in range(len(at)) if at[b] < flat.first[b + 1]]
     unread = sorted(step for queue in sent.values() for step in queue)
-    return Run(order, sender, stuck, unread)
+    return ProgramRun(order, sender, stuck, unread)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lightloom.core.chunk_program import Place
-    from lightloom.validate.programs.execution import Flat, Run
+    from lightloom.validate.programs.execution import Flat, ProgramRun
     from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["check_races"]
@@ -31,7 +31,7 @@ _MOST_CELLS = 2**28
 
 
 def check_races(
-    layout: BufferLayout, flat: Flat, run: Run, *, in_place: bool
+    layout: BufferLayout, flat: Flat, run: ProgramRun, *, in_place: bool
 ) -> Iterator[Violation]:
     """Yield pairs of accesses to a chunk, one of them a write, in no order.
 
@@ -65,7 +65,7 @@ def check_races(
         first = last
 
 
-def _clocks(flat: Flat, run: Run, first: int, last: int) -> NDArray[np.int32]:
+def _clocks(flat: Flat, run: ProgramRun, first: int, last: int) -> NDArray[np.int32]:
     """Return the clocks of all steps, as far as they count blocks first to last - 1."""
     clocks = np.zeros((len(flat.steps), last - first), dtype=np.int32)
     for step in run.order:
@@ -84,7 +84,7 @@ def _clocks(flat: Flat, run: Run, first: int, last: int) -> NDArray[np.int32]:
 def _races(
     layout: BufferLayout,
     flat: Flat,
-    run: Run,
+    run: ProgramRun,
     clocks: NDArray[np.int32],
     first: int,
     last: int,

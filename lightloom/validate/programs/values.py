@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.chunk_program import ChunkProgram, Place
-    from lightloom.validate.programs.execution import Flat, Run
+    from lightloom.validate.programs.execution import Flat, ProgramRun
     from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["check_values"]
@@ -23,7 +23,12 @@ _MOST_SHOWN = 3
 
 
 def check_values(
-    program: ChunkProgram, layout: BufferLayout, flat: Flat, run: Run, *, in_place: bool
+    program: ChunkProgram,
+    layout: BufferLayout,
+    flat: Flat,
+    run: ProgramRun,
+    *,
+    in_place: bool,
 ) -> Iterator[Violation]:
     """Yield reads of nothing, sums that count twice, and results that are wrong.
 
