@@ -33,7 +33,12 @@ from lightloom.papers.ramp.baseline_strategies import (
 )
 from lightloom.papers.ramp.ramp_estimate import Box, boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
-from lightloom.papers.ramp.repeated_steps import Processor, Run, together, total
+from lightloom.papers.ramp.repeated_steps import (
+    Processor,
+    RepeatedSteps,
+    together,
+    total,
+)
 from lightloom.replay import replay
 from lightloom.synth.ramp.schedules import ways
 from lightloom.synth.synthesise import synthesise
@@ -156,11 +161,11 @@ def test_all_to_all_loads_links_as_counted(members: int, way: str) -> None:
 
 def test_runs_at_once_take_the_slower_step() -> None:
     """Three steps beside two: added data are those of both."""
-    slow = Run(2, Fraction(8), 8, 5, Fraction(8), 2)
-    fast = Run(3, Fraction(4), 8, 7, Fraction(4), 2)
+    slow = RepeatedSteps(2, Fraction(8), 8, 5, Fraction(8), 2)
+    fast = RepeatedSteps(3, Fraction(4), 8, 7, Fraction(4), 2)
     assert together([slow], [fast]) == [
-        Run(2, Fraction(8), 8, 7, Fraction(12), 2),
-        Run(1, Fraction(4), 8, 7, Fraction(4), 2),
+        RepeatedSteps(2, Fraction(8), 8, 7, Fraction(12), 2),
+        RepeatedSteps(1, Fraction(4), 8, 7, Fraction(4), 2),
     ]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.papers.ramp.baseline_networks import Tier
-from lightloom.papers.ramp.repeated_steps import Run, together
+from lightloom.papers.ramp.repeated_steps import RepeatedSteps, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ class StrategyPlan:
     network: str
     strategy: str
     rings: tuple[int, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[RepeatedSteps, ...]
 
 
 def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[StrategyPlan]:
@@ -100,14 +100,19 @@ def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Strategy
 
 
 def _plan(
-    network: TieredNetwork, strategy: str, rings: Rings, ways: Sequence[Sequence[Run]]
+    network: TieredNetwork,
+    strategy: str,
+    rings: Rings,
+    ways: Sequence[Sequence[RepeatedSteps]],
 ) -> StrategyPlan:
     """Return the plan of the shortest of several ways."""
     sizes = tuple(ring.members for ring in rings)
     return StrategyPlan(network.name, strategy, sizes, tuple(min(ways, key=_moving_ps)))
 
 
-def _in_turns(left: Sequence[Run], right: Sequence[Run]) -> list[Run]:
+def _in_turns(
+    left: Sequence[RepeatedSteps], right: Sequence[RepeatedSteps]
+) -> list[RepeatedSteps]:
     """Return two halves that change dimensions at the same time."""
     turns = zip(left, right, strict=True)
     return [run for one, other in turns for run in together([one], [other])]
@@ -144,7 +149,7 @@ def _divisors(nodes: int) -> Iterator[int]:
 
 def _ways(
     rings: Rings, way: Forwarding, op: str, size_bytes: Fraction
-) -> list[list[Run]]:
+) -> list[list[RepeatedSteps]]:
     """Return the ways to do an operation along rings: runs, one a ring and turn.
 
     Only broadcast has two: pieces of the whole, or a scatter and an all-gather.
@@ -171,15 +176,15 @@ def _ways(
     return [reduce + gather] if op in ("all-reduce", "reduce") else [gather]
 
 
-def _turn(ring: Tier, piece: Fraction, sources: int = 1) -> Run:
+def _turn(ring: Tier, piece: Fraction, sources: int = 1) -> RepeatedSteps:
     """Return the steps in which everyone passes a piece on, once round a ring."""
     added = piece if sources > 1 else Fraction(0)
-    return Run(
+    return RepeatedSteps(
         ring.members - 1, piece, ring.bits_per_s, ring.head_to_head_ps, added, sources
     )
 
 
-def _exchange(ring: Tier, way: Forwarding, size_bytes: Fraction) -> Run:
+def _exchange(ring: Tier, way: Forwarding, size_bytes: Fraction) -> RepeatedSteps:
     """Return the steps in which each member has something for every other.
 
     On switches each goes straight there. In a ring it is forwarded: what is for a
@@ -194,10 +199,10 @@ def _exchange(ring: Tier, way: Forwarding, size_bytes: Fraction) -> Run:
         # The rate is that of both links, so is the load.
         steps, distance = members // 2, Fraction(members**2 // 4)
     wire = size_bytes * distance / members / steps
-    return Run(steps, wire, ring.bits_per_s, ring.head_to_head_ps)
+    return RepeatedSteps(steps, wire, ring.bits_per_s, ring.head_to_head_ps)
 
 
-def _pipeline(ring: Tier, size_bytes: Fraction) -> Run:
+def _pipeline(ring: Tier, size_bytes: Fraction) -> RepeatedSteps:
     """Return the steps in which the buffer passes along a line, in the best pieces.
 
     With k pieces s + k - 2 steps of m/k for s members, best near
@@ -211,10 +216,12 @@ def _pipeline(ring: Tier, size_bytes: Fraction) -> Run:
         for count in (max(near, 1), near + 1)
     )
     steps = pieces + hops
-    return Run(steps, size_bytes / pieces, ring.bits_per_s, ring.head_to_head_ps)
+    return RepeatedSteps(
+        steps, size_bytes / pieces, ring.bits_per_s, ring.head_to_head_ps
+    )
 
 
-def _moving_ps(runs: Iterable[Run]) -> Fraction:
+def _moving_ps(runs: Iterable[RepeatedSteps]) -> Fraction:
     """Return the time of runs without what is spent on adding."""
     return sum(
         (run.steps * (run.head_to_head_ps + run.wire_ps) for run in runs),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.papers.ramp.repeated_steps import Run
+from lightloom.papers.ramp.repeated_steps import RepeatedSteps
 from lightloom.synth.ramp.subgroups import STEPS
 from lightloom.synth.ramp.transceivers import per_pair
 
@@ -24,7 +24,7 @@ def ramp_runs(
     bits_per_s: int,
     head_to_head_ps: int,
     steps: tuple[int, ...] = STEPS,
-) -> Iterator[Run]:
+) -> Iterator[RepeatedSteps]:
     """Yield the steps of an operation on all nodes of a shape (Table 8, corrected).
 
     Parameters
@@ -63,7 +63,7 @@ def ramp_runs(
 
 def _sweeps(
     shape: Shape, size_bytes: Fraction, rates: dict[int, int], head_to_head_ps: int
-) -> dict[str, list[list[Run]]]:
+) -> dict[str, list[list[RepeatedSteps]]]:
     """Return what each operation takes: once or twice through the active steps.
 
     `rates` are those of a pair, in bits per second, by step.
@@ -73,11 +73,11 @@ def _sweeps(
     for step, rate in rates.items():
         members = shape.members(step)
         piece /= members
-        narrow.append(Run(1, piece, rate, head_to_head_ps, piece, members))
-        moved.append(Run(1, piece, rate, head_to_head_ps))
-        items.append(Run(1, size_bytes / members, rate, head_to_head_ps))
+        narrow.append(RepeatedSteps(1, piece, rate, head_to_head_ps, piece, members))
+        moved.append(RepeatedSteps(1, piece, rate, head_to_head_ps))
+        items.append(RepeatedSteps(1, size_bytes / members, rate, head_to_head_ps))
         added = (size_bytes, members)
-        whole.append(Run(1, size_bytes, rate, head_to_head_ps, *added))
+        whole.append(RepeatedSteps(1, size_bytes, rate, head_to_head_ps, *added))
     return {
         "all-gather": [moved[::-1]],
         "all-reduce": [narrow, moved[::-1]],
@@ -92,7 +92,7 @@ def _sweeps(
 
 def broadcast_run(
     size_bytes: int, pieces: int, depth: int, bits_per_s: int, head_to_head_ps: int
-) -> Run:
+) -> RepeatedSteps:
     """Return the steps of a broadcast by a tree (equation 1, corrected).
 
     Parameters
@@ -108,4 +108,4 @@ def broadcast_run(
         What every step takes before its last bit sets out.
     """
     piece = Fraction(size_bytes, pieces)
-    return Run(pieces + depth - 1, piece, bits_per_s, head_to_head_ps)
+    return RepeatedSteps(pieces + depth - 1, piece, bits_per_s, head_to_head_ps)

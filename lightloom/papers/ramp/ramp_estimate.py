@@ -12,7 +12,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.papers.ramp.baseline_strategies import StrategyPlan
 from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
-from lightloom.papers.ramp.repeated_steps import Estimate, Run, total
+from lightloom.papers.ramp.repeated_steps import Estimate, RepeatedSteps, total
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
 from lightloom.synth.ramp.step_phases import DIRECT
 from lightloom.synth.ramp.subgroups import STEPS, Shape
@@ -177,7 +177,7 @@ def _direct(fabric: Ramp, box: Box, size_bytes: int) -> StrategyPlan:
     """Return the plan in which everyone sends to one node of each group at a time."""
     nodes = prod((box.groups, box.racks, box.numbers))
     rate = per_pair(fabric.groups, box.shape, DIRECT) * fabric.transceiver_bits_per_s
-    run = Run(
+    run = RepeatedSteps(
         box.racks * box.numbers, Fraction(size_bytes, nodes), rate, fabric.alpha_ps
     )
     return StrategyPlan(NAME, "direct", (nodes,), (run,))

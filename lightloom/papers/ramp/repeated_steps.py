@@ -80,7 +80,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Run:
+class RepeatedSteps:
     """Steps that are alike for the slowest node.
 
     Attributes
@@ -112,7 +112,7 @@ class Run:
         return self.wire_bytes * BITS_PER_BYTE * PS_PER_S / self.bits_per_s
 
 
-def total(runs: Iterable[Run], processor: Processor) -> Estimate:
+def total(runs: Iterable[RepeatedSteps], processor: Processor) -> Estimate:
     """Return the completion time of runs that follow each other.
 
     Parameters
@@ -134,7 +134,9 @@ def total(runs: Iterable[Run], processor: Processor) -> Estimate:
     return Estimate(steps, head, tail, compute)
 
 
-def together(left: Iterable[Run], right: Iterable[Run]) -> list[Run]:
+def together(
+    left: Iterable[RepeatedSteps], right: Iterable[RepeatedSteps]
+) -> list[RepeatedSteps]:
     """Return two sequences of runs that run at once on links of their own.
 
     Step i of one coincides with step i of the other: the slower counts, and a node
@@ -146,7 +148,7 @@ def together(left: Iterable[Run], right: Iterable[Run]) -> list[Run]:
         The two sequences.
     """
     waiting = [list(left), list(right)]
-    merged: list[Run] = []
+    merged: list[RepeatedSteps] = []
     while all(waiting):
         first, second = waiting[0][0], waiting[1][0]
         count = min(first.steps, second.steps)
