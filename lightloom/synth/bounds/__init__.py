@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.bounds.witness_search import Search
+    from lightloom.synth.bounds.witness_search import WitnessSearch
 
 _NOTHING: Witness = {}
 
 __all__ = ["SEARCHES", "all_bounds", "find_bound", "lower_bound"]
 
 
-SEARCHES: Catalogue[Search] = Catalogue(
+SEARCHES: Catalogue[WitnessSearch] = Catalogue(
     __name__, attribute="SEARCHES", noun="kind of bound with a search"
 )
 """The search for a witness of each kind of bound that needs one."""

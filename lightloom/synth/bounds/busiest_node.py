@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.synth.bounds.witness_search import Search
+from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
     obligations,
     spread_on,
@@ -39,7 +39,7 @@ def _spreader(fabric: AnyFabric, task: Task) -> Witness | None:
 
 
 SEARCHES = (
-    Search("receive", _receiver),
-    Search("send", _sender),
-    Search("growth", _spreader),
+    WitnessSearch("receive", _receiver),
+    WitnessSearch("send", _sender),
+    WitnessSearch("growth", _spreader),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.distinct import distinct
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.bounds.witness_search import Search
+from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     DemandNeeds,
@@ -238,4 +238,4 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     return None if inside is None else {"nodes": np.flatnonzero(inside).tolist()}
 
 
-SEARCHES = Search("cut", _find)
+SEARCHES = WitnessSearch("cut", _find)

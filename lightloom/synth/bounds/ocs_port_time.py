@@ -9,7 +9,7 @@ import numpy as np
 from lightloom.core.task import Demand
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.bounds.witness_search import Search
+from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.ocs_port_time import use_costs_ps
 
 if TYPE_CHECKING:
@@ -58,4 +58,4 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     return {"node": node, "direction": direction}
 
 
-SEARCHES = Search("line", _find)
+SEARCHES = WitnessSearch("line", _find)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.synth.bounds.witness_search import Search
+from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     obligations,
@@ -42,4 +42,4 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     return best
 
 
-SEARCHES = Search("level", _find)
+SEARCHES = WitnessSearch("level", _find)

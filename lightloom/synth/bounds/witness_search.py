@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["Search"]
+__all__ = ["WitnessSearch"]
 
 
 @dataclass(frozen=True)
-class Search:
+class WitnessSearch:
     """How witnesses of one kind of bound are found.
 
     Attributes
