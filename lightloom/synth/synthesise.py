@@ -12,7 +12,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
-from lightloom.synth.auto.search import AUTO, Search
+from lightloom.synth.auto.search import AUTO, CandidateSearch
 from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of, require_router
@@ -132,7 +132,7 @@ def _enter_candidates(
         )
         return
     realiser = realiser_of(instance.fabric, seed, router)
-    Search(instance, realiser, pool).run(algorithm, parameters)
+    CandidateSearch(instance, realiser, pool).run(algorithm, parameters)
 
 
 def _outcome(synthesis: Synthesis) -> Outcome[Synthesis]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lightloom.synth.fabrics.plug import Arrangement, Realiser
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["AUTO", "Search"]
+__all__ = ["AUTO", "CandidateSearch"]
 
 AUTO = "auto"
 
@@ -56,7 +56,7 @@ class _Entrant:
 
 
 @dataclass(eq=False)
-class Search:
+class CandidateSearch:
     """Enters the candidates for a task into a pool.
 
     Parameters
