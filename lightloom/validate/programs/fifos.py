@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from lightloom.formats.msccl_runtimes import MscclRuntime
     from lightloom.validate.programs.execution import Connection, Flat
 
-__all__ = ["SLOTS", "Slots", "check_fifos", "hangs_from_bytes"]
+__all__ = ["SLOTS", "FifoSlots", "check_fifos", "hangs_from_bytes"]
 
 
 @dataclass(frozen=True)
-class Slots:
+class FifoSlots:
     """The slots of a connection.
 
     Attributes
@@ -43,9 +43,9 @@ class Slots:
 
 
 SLOTS = {
-    "Simple": Slots(2, 2 * MIB),
-    "LL": Slots(8, 32 * KIB),
-    "LL128": Slots(8, 576_000),
+    "Simple": FifoSlots(2, 2 * MIB),
+    "LL": FifoSlots(8, 32 * KIB),
+    "LL128": FifoSlots(8, 576_000),
 }
 """Slots by protocol, with the default buffers of NCCL: Simple has 4 MiB in two."""
 
@@ -81,7 +81,7 @@ def check_fifos(
     yield Violation("program-fifo", None, "algo maxBytes", message)
 
 
-def hangs_from_bytes(flat: Flat, chunks: int, slots: Slots) -> int | None:
+def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
     """Return the smallest buffer for which a program hangs.
 
     Parameters
