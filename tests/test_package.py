@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.metadata
 import io
@@ -52,6 +53,16 @@ def fenced(document: Path, language: str) -> list[str]:
     return re.findall(
         rf"^ *```{language}\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE
     )
+
+
+def test_public_classes_have_distinct_names() -> None:
+    """A reader who meets the name of a class knows which one is meant."""
+    places: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "lightloom").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 @pytest.fixture(scope="module")

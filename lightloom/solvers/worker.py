@@ -54,8 +54,8 @@ def serve(parent: ParentChannel) -> None:
     Parameters
     ----------
     parent
-        Sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and then
-        an `Answer` or `Raised`.
+        Sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and
+        then an `Answer` or `Raised`.
     """
     die_first()
     jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]] = queue.SimpleQueue()
