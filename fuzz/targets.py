@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.bench.results import read_results
 from lightloom.bench.suite import load_suite
+from lightloom.formats.chakra import read_chakra
 from lightloom.formats.communication_log import read_communication_log
 from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.flexflow_profile import read_flexflow_profile
@@ -73,6 +74,7 @@ _TARGETS = (
     Target("suite", ".toml", lambda path: load_suite(str(path))),
     Target("results", ".jsonl", read_results),
     Target("msccl", ".xml", _judged),
+    Target("chakra", ".et", read_chakra),
     Target("transfers", ".csv", read_transfers),
     Target("onnx", ".onnx", lambda path: read_onnx(path, batch_size=4)),
 )

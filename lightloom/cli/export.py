@@ -9,16 +9,17 @@ import click
 from lightloom.cli.console import say
 from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
+from lightloom.cli.output_paths import check_output, output_folder
 from lightloom.cli.progress import progress
 from lightloom.core.errors import InputError, LightloomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from lightloom.core.schedule import Schedule
 
-_FORMATS = ("msccl", "csv", "json", "sonic-ocs")
+_FORMATS = ("msccl", "csv", "json", "sonic-ocs", "chakra")
 _RUNTIMES = ("msccl", "azure", "rccl")
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("scratch", "direct")
@@ -30,13 +31,21 @@ _BUFFERS = ("scratch", "direct")
     + "\n\nFILE is a schedule. msccl: XML that collective libraries load; circuits"
     " and times have no place in it, and nothing is written that `lightloom verify`"
     " does not accept. csv, json, sonic-ocs: which circuits each plane connects and"
-    " disconnects, and when.",
+    " disconnects, and when. chakra: a folder with a trace of each rank, workload,"
+    " system and network of a simulator, in which a nanosecond stands for a"
+    " picosecond.",
 )
 @click.argument("file", metavar="FILE")
 @click.option(
     "--to", "target", type=click.Choice(_FORMATS), required=True, help="Format."
 )
-@click.option("-o", "--output", metavar="FILE", required=True, help="- is stdout.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="- is stdout; of chakra, a folder.",
+)
 @click.option(
     "--runtime",
     type=click.Choice(_RUNTIMES),
@@ -80,11 +89,16 @@ def command(
     if node is not None and target == "msccl":
         what = "--node is about --to json"
         raise click.UsageError(what)
-    check_output(output, "--output", file)
+    folder = output_folder(output, "--output") if target == "chakra" else None
+    if folder is None:
+        check_output(output, "--output", file)
     with progress("export") as tell:
         tell(f"reading {file}")
         schedule = read_schedule(file)
         try:
+            if folder is not None:
+                say(f"{output}: {_chakra(schedule, folder)}")
+                return
             if target == "msccl":
                 text, told = _msccl(schedule, runtime, protocol, buffers, tell)
             else:
@@ -128,11 +142,35 @@ def _msccl(
 def _switches(schedule: Schedule, target: str, node: int | None) -> tuple[str, str]:
     """Return the program of the switches or of a node, and what to say of it."""
     from lightloom.programs.switch_commands import switch_text
+
+    _refuse_invalid(schedule)
+    text = switch_text(schedule, target, node)
+    whose = "all planes" if node is None else f"node {node}"
+    return text, f"the program of {whose}; data and chunks are left out"
+
+
+def _chakra(schedule: Schedule, folder: Path) -> str:
+    """Write the files of a simulator, and return what to say of them."""
+    from lightloom.formats.atomic import atomic_write
+    from lightloom.programs.chakra_export import chakra_export
+
+    _refuse_invalid(schedule)
+    export = chakra_export(schedule)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in export.files.items():
+        with atomic_write(folder / name) as file:
+            file.write(content)
+    return (
+        f"{counted(len(export.files), 'file')}; replay takes"
+        f" {export.completion_time_ps} ps, which the simulator says in ns; chunks and"
+        " barriers are left out"
+    )
+
+
+def _refuse_invalid(schedule: Schedule) -> None:
+    """Raise if a schedule breaks a rule."""
     from lightloom.validate import verify
 
     for first in verify(schedule).violations[:1]:
         what = f"the schedule breaks a rule ({first.rule}): {first.message}"
         raise InputError(what, fix="`lightloom verify` lists all")
-    text = switch_text(schedule, target, node)
-    whose = "all planes" if node is None else f"node {node}"
-    return text, f"the program of {whose}; data and chunks are left out"

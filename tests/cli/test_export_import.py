@@ -63,6 +63,17 @@ def test_there_and_back(runtime: str, op: str) -> None:
     assert after <= before * 2
 
 
+def test_traces_in_a_folder() -> None:
+    """Two traces a rank, system and network; a file in the way is not overwritten."""
+    name = made("lightpath-8/all-reduce-1MiB")
+    result = run("export", name, "--to", "chakra", "-o", "traces")
+    assert result.exit_code == 0, result.stderr
+    assert len(list(Path("traces").iterdir())) == 18
+    result = run("export", name, "--to", "chakra", "-o", name)
+    assert result.exit_code == 2
+    assert "is a file" in result.stderr
+
+
 def test_a_table_of_transfers() -> None:
     """Four lines of CSV are an all-reduce of two ranks."""
     Path("t.csv").write_text(TABLE, encoding="utf-8")
