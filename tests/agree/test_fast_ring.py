@@ -54,22 +54,3 @@ def test_answers_enclose_the_exhaustive_search(name: str, seed: int) -> None:
         assert plan.ratio is not None
         assert 0 < plan.ratio <= best
         assert verify(ring_schedule(fabric, plan)).violations == ()
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", FABRICS)
-def test_a_solver_closes_what_is_left(name: str, seed: int) -> None:
-    """With CP-SAT for the levels above, the answer is the optimum, and said to be."""
-    fabric = FABRICS[name]
-    instance = random_demand(fabric, 4 + seed, 20 + seed, SIZES)
-    demand = instance.communication
-    assert isinstance(demand, Demand)
-    best = best_of_wavelengths(instance, fabric)
-    try:
-        plan = ring_wavelengths(fabric, demand, solver="cp-sat")
-    except InfeasibleError:
-        assert best is None
-        return
-    assert plan.ratio == best
-    assert best in (plan.bound, plan.claimed)
-    assert verify(ring_schedule(fabric, plan)).violations == ()

@@ -109,7 +109,7 @@ def test_plainly_infeasible_instances_are_named() -> None:
         rounds.build(grid(2, 2, "all-gather", waveguides=0))
     with pytest.raises(InfeasibleError, match="no round"):
         rounds.build(ALL_GATHER, horizon=0)
-    closed = Instance(Lightpath(rows=1, cols=3, waveguides=0), TRAFFIC.task, "c")
+    closed = Instance(Lightpath(rows=1, cols=4, waveguides=0), TRAFFIC.task, "c")
     with pytest.raises(InfeasibleError, match="no route from 0 to 1"):
         routing.build(closed, requests=[(0, 1)])
 

@@ -132,17 +132,17 @@ class _Controlled(CircuitNetwork):
         """Measure flows that begin."""
         super().arrive(flows, now_ps)
         if flows:
-            if self._boundary <= now_ps and not self._asleep:
-                self._wanted.clear()  # periods have gone by with nothing to send
             self._wake(now_ps)
         for flow in flows:
             self._wanted[flow] = self.size_bytes(flow)
 
     def _wake(self, now_ps: int) -> None:
         """Ask again at the end of this period."""
-        self._asleep = False
         if self._boundary <= now_ps:
+            if not self._asleep:
+                self._wanted.clear()  # periods have gone by with nothing to send
             self._boundary = (now_ps // self._period + 1) * self._period
+        self._asleep = False
 
     def change(self, now_ps: int) -> list[tuple[int, Circuits]]:
         """Ask the controller, at the end of a period."""

@@ -7,13 +7,20 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.circuit import Circuits
-from lightloom.core.columns import column
+from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
+from lightloom.core.iteration import (
+    Collectives,
+    Dependencies,
+    Iteration,
+    Operations,
+)
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
@@ -39,7 +46,6 @@ from tests.replay.workload.naive_iteration import UNIT, Flow, Naive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.core.iteration import Iteration
 
 FREE = Launch(0, 0)
 BYTE_A_PS = 8 * 10**12
@@ -284,7 +290,25 @@ def _of(circuits: Circuits) -> set[Pair]:
     return set(zip(circuits.src.tolist(), circuits.dst.tolist(), strict=True))
 
 
+def idle_between() -> Iteration:
+    """Return 2 bytes, long idle, then a transfer of nothing and 2 bytes back."""
+    empty = ((0, 0), (0, 0), (0, 1000), (1, 0))
+    device, duration_ps = (np.array(column) for column in zip(*empty, strict=True))
+    return Iteration(
+        4,
+        Operations(("a", "b", "c", "d"), device, duration_ps, np.zeros(4, np.int64)),
+        Dependencies(
+            np.array([2, 1, 3]),
+            np.array([3, 3, 0]),
+            np.array([0, 2, 2]),
+            np.full(3, -1),
+        ),
+        Collectives((), np.zeros(0, np.int64), Ragged.from_lists([])),
+    )
+
+
 @given(iterations(), st.sampled_from([11, 25, 60]))
+@example(idle_between(), 11)
 @settings(max_examples=100, deadline=None)
 def test_controllers_agree_with_plain_stepping(made: Iteration, period: int) -> None:
     """Asking only when something has changed is as good as asking every time."""
