@@ -126,7 +126,7 @@ def compare(
         The confidence is out of its domain, or no question is in both.
     """
     if not 0 < confidence < 1:
-        what, allowed = "no confidence", "between 0 and 1, for example 0.95"
+        what, allowed = "invalid confidence", "between 0 and 1, for example 0.95"
         where = "confidence"
         raise InputError(what, where=where, found=confidence, allowed=allowed)
     first, second = _paired(before), _paired(after)

@@ -23,8 +23,8 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 """Exit code when the reader of stdout went away."""
 
-_UNKNOWN = re.compile(r"no such command '[^']*'$")
-"""A command that there is not, where none is like it."""
+_UNKNOWN = re.compile(r"unknown command '[^']*'$")
+"""An unknown command, where no known one is like it."""
 _DEBUG = "LIGHTLOOM_DEBUG"
 
 
@@ -62,7 +62,7 @@ def _expected(problem: BaseException) -> tuple[str, int] | None:
 def _usage(problem: click.UsageError) -> str:
     path = problem.ctx.command_path if problem.ctx else "lightloom"
     message = _one_line(problem.format_message()).rstrip(".")
-    message = message[:1].lower() + message[1:]
+    message = re.sub("^no such ", "unknown ", message[:1].lower() + message[1:])
     group = problem.ctx.command if problem.ctx else None
     if problem.ctx and isinstance(group, click.Group) and _UNKNOWN.match(message):
         message += f"; allowed: {', '.join(group.list_commands(problem.ctx))}"

@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
         if name in self.summaries or name.startswith("-"):
             return super().resolve_command(ctx, args)
         meant = nearest(name, self.summaries)
-        what = f"no such command {name!r}"
+        what = f"unknown command {name!r}"
         raise click.UsageError(f"{what}; {meant}" if meant else what, ctx)
 
     def format_commands(

@@ -135,7 +135,7 @@ def _ramp(name: str) -> tuple[Ramp, Instance]:
 
     question = load_instance(name)
     if not isinstance(question.fabric, Ramp):
-        what = "the fabric is no RAMP network"
+        what = "the fabric is not a RAMP network"
         found = question.fabric.kind
         raise InputError(what, where=f"{name}: fabric.kind", found=found)
     return question.fabric, question

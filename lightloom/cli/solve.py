@@ -154,7 +154,7 @@ def command(
         asked = load_instance(instance)
         known = problem_for(asked, problem)
         if output is not None and known.schedule_objective is None:
-            what = f"answers of {known.name} are no schedules"
+            what = f"answers of {known.name} are not schedules"
             raise InputError(what, where="--output", found=output)
         variant = parse_variant(known, params, horizon)
         found = solve(
@@ -199,7 +199,7 @@ def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
     values: dict[str, bool | int | float | str] = {}
     for key, value in parse_parameters(texts, option="--option").items():
         if isinstance(value, list):
-            raise InputError("no list can be given", where="--option", found=key)
+            raise InputError("a list is not allowed", where="--option", found=key)
         values[key] = value
         if isinstance(value, str):
             try:

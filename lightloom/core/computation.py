@@ -240,7 +240,7 @@ class ComputationGraph(CheckedRecord, frozen=True):
         if not self.ops:
             raise InputError("there is no operation", where=self.name)
         if self.batch_size < 1:
-            what, place = "no samples", f"{self.name}.batch_size"
+            what, place = "invalid batch size", f"{self.name}.batch_size"
             raise InputError(what, where=place, found=self.batch_size)
         if not self.provenance.strip():
             what, place = "numbers need a source", f"{self.name}.provenance"
@@ -271,7 +271,7 @@ class ComputationGraph(CheckedRecord, frozen=True):
             place = f"{self.name}, edge {number}"
             for row in edge:
                 if not 0 <= row < len(self.ops):
-                    what, allowed = "no such operation", f"0 to {len(self.ops) - 1}"
+                    what, allowed = "unknown operation", f"0 to {len(self.ops) - 1}"
                     raise InputError(what, where=place, found=row, allowed=allowed)
             if edge in seen:
                 what, fix = "an edge of this pair was given before", "add their bytes"

@@ -112,7 +112,7 @@ class _Reader:
                 continue
             for number, follower in enumerate(task[5]):
                 if follower not in self.row_of:
-                    self.refuse("no task has this id", row, f"5[{number}]", follower)
+                    self.refuse("unknown task", row, f"5[{number}]", follower)
                 self.before[self.row_of[follower]].append(row)
 
     def kind(self, row: int) -> str:
@@ -154,7 +154,7 @@ class _Reader:
     def _compute(self, row: int, rows: _Rows) -> None:
         task = self.raw.tasks[row]
         if task[2] not in self.gpu:
-            self.refuse("no GPU has this id", row, 2, task[2])
+            self.refuse("unknown GPU", row, 2, task[2])
         rows.name.append(f"{self.kind(row).lower()} {row}")
         rows.device.append(self.gpu[task[2]])
         rows.duration_ps.append(round(task[3] * _PS_PER_MS))

@@ -82,5 +82,5 @@ def _check_ids(graph: OpGraph, where: str) -> None:
             if name not in known:
                 place = f"{where}.edges[{number}].{key}"
                 fix = nearest(name, known)
-                what = "no operation has this id"
+                what = "unknown operation"
                 raise FormatError(what, where=place, found=name, fix=fix)

@@ -55,7 +55,7 @@ class Gpu:
         """
         if precision not in self.flops_per_s:
             raise InputError(
-                f"{self.name} has no such precision",
+                f"{self.name} has no rate at this precision",
                 found=precision,
                 allowed=", ".join(sorted(self.flops_per_s)),
                 fix=nearest(precision, self.flops_per_s),

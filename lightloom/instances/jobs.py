@@ -128,7 +128,7 @@ class JobMap:
         """
         if job not in self._jobs:
             fix = nearest(job, self._jobs)
-            raise InputError("no such job", found=job, fix=fix)
+            raise InputError("unknown job", found=job, fix=fix)
         nodes = self._jobs.pop(job)
         for node in nodes:
             self._owner[node] = None

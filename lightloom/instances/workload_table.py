@@ -138,7 +138,7 @@ def check_workload(workload: Workload, where: str) -> None:
     for number, edge in enumerate(edges):
         for end in edge:
             if not 0 <= end < len(workload.op):
-                what, allowed = "no such operation", f"rows 0 to {len(workload.op) - 1}"
+                what, allowed = "unknown operation", f"rows 0 to {len(workload.op) - 1}"
                 place = f"{where}, edge {number}"
                 raise InputError(what, where=place, found=end, allowed=allowed)
     refuse_cycle(workload.op, edges, where)
@@ -153,7 +153,9 @@ def _check_amounts(workload: Workload, where: str) -> None:
                 raise InputError("negative", where=place, found=amount, allowed=allowed)
     if workload.devices < 1:
         place, found = f"{where}.devices", workload.devices
-        raise InputError("no device", where=place, found=found, allowed="1 or more")
+        raise InputError(
+            "invalid number of devices", where=place, found=found, allowed="1 or more"
+        )
     for key in ("distance", "device_memory_bytes"):
         amount = getattr(workload, key)
         if amount is not None and amount < 0:

@@ -104,7 +104,7 @@ def operation(
         No such operation, nodes that no steps serve, a root where there is none.
     """
     if name not in OPERATIONS:
-        what, allowed = "no such operation", ", ".join(OPERATIONS)
+        what, allowed = "unknown operation", ", ".join(OPERATIONS)
         fix = nearest(name, OPERATIONS)
         raise InputError(what, where="--op", found=name, allowed=allowed, fix=fix)
     team = team_of(fabric, nodes)

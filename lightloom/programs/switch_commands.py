@@ -232,7 +232,7 @@ def _node_program(schedule: Schedule, node: int) -> list[dict[str, object]]:
     count = len(timeline.nodes.sent_bytes)
     if not 0 <= node < count:
         allowed = f"0 to {count - 1}"
-        raise InputError("no such node", where="--node", found=node, allowed=allowed)
+        raise InputError("unknown node", where="--node", found=node, allowed=allowed)
     records: list[dict[str, object]] = []
     for change in switch_changes(schedule):
         for action, rows in (

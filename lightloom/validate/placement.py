@@ -109,7 +109,7 @@ def check_degree(
     if degree < 0 or counting not in ("each-way", "partners"):
         allowed = "0 or more, each-way or partners"
         found = (degree, counting)
-        raise InputError("no such degree", where="degree", found=found, allowed=allowed)
+        raise InputError("invalid degree", where="degree", found=found, allowed=allowed)
     devices = placement.workload.devices
     src, dst = placement.circuits()
     if counting == "each-way":

@@ -229,5 +229,5 @@ def test_what_cannot_be_compared_is_refused() -> None:
     """Runs without a common question, and a confidence above 1, are refused."""
     with pytest.raises(InputError, match="no question in common"):
         compare([row_of("a")], [row_of("b")])
-    with pytest.raises(InputError, match="no confidence"):
+    with pytest.raises(InputError, match="invalid confidence"):
         compare([row_of()], [row_of()], confidence=1.5)

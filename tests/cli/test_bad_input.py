@@ -88,7 +88,7 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("bound", SMALL, "--problem", "ocs"), SMALL),
         (("demo", "--out", ""), "--out: the name of the folder is empty"),
         (("reproduce", "lumorph-fig7", "--out", ""), "--out: the name of the folder"),
-        (("ramp", "check", "ramp-16/all-reduce-1KiB", "--op", ""), "--op: no such"),
+        (("ramp", "check", "ramp-16/all-reduce-1KiB", "--op", ""), "--op: unknown"),
         (("conform", "a:b", "--time-limit", "nan"), "'nan' is not a valid number"),
         (("conform", "a:b", "--time-limit", "inf"), "--time-limit"),
         (("model", SMALL, "--problem", "foo", "--write", "x.mps"), "--problem: unk"),

@@ -123,8 +123,8 @@ def test_suites_and_families_are_listed() -> None:
     ("arguments", "words"),
     [
         (("run", "smok"), "did you mean smoke?"),
-        (("smokey",), "no such command"),
-        (("run", "smoke", "--problem", "rooting"), "no such problem"),
+        (("smokey",), "unknown command"),
+        (("run", "smoke", "--problem", "rooting"), "unknown problem"),
         (("run", "smoke", "--workers", "0"), "workers"),
         (("run", "smoke", "--workers", "1", "--scheduler", "tcp://a:1"), "--workers"),
         (("report", "missing.jsonl"), "cannot read the results"),

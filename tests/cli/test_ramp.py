@@ -114,8 +114,8 @@ def test_named_networks() -> None:
         (("nic", "X", "--node", "0,0"), "three integers"),
         (("nic", "X", "--node", "a,b,c"), "three integers"),
         (("nic", "X", "--node", "0,0,0", "--op", "scater"), "did you mean scatter"),
-        (("check", "X", "--op", "all-in"), "no such operation"),
-        (("check", "lightpath-4/all-reduce-64KiB"), "no RAMP network"),
+        (("check", "X", "--op", "all-in"), "unknown operation"),
+        (("check", "lightpath-4/all-reduce-64KiB"), "not a RAMP network"),
     ],
 )
 def test_wrong_questions(arguments: tuple[str, ...], says: str, tmp_path: Path) -> None:

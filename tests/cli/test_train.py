@@ -146,7 +146,7 @@ def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
         (("--replayed", "0"), 2, "--replayed"),
         (("--jobs", "x"), 2, "NAME=NODES"),
         (("--jobs", "a=9"), 4, "needs 9 nodes"),
-        (("--jobs", "-b"), 2, "no such job"),
+        (("--jobs", "-b"), 2, "unknown job"),
         (("--curve", "none.csv"), 2, "cannot read the curve"),
         (("--curve", "none.csv", "--batch", "8"), 2, "a batch, or a curve"),
     ],

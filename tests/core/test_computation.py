@@ -133,8 +133,8 @@ def test_an_operation_finds_its_splits() -> None:
 BAD_GRAPHS: list[tuple[dict[str, Any], str]] = [
     ({"ops": (), "src": (), "dst": (), "bytes": ()}, "there is no operation"),
     ({"ops": (OP, OP)}, "two operations of one name; found 'a'"),
-    ({"dst": (1, 3)}, "net, edge 1: no such operation; found 3; allowed: 0 to 2"),
-    ({"src": (-1, 1)}, "net, edge 0: no such operation; found -1"),
+    ({"dst": (1, 3)}, "net, edge 1: unknown operation; found 3; allowed: 0 to 2"),
+    ({"src": (-1, 1)}, "net, edge 0: unknown operation; found -1"),
     ({"src": (0, 0), "dst": (1, 1)}, "edge 1: an edge of this pair.*a -> b"),
     ({"src": (0, 0), "dst": (1, 0)}, "in a cycle; found 'a -> a'"),
     (
@@ -143,7 +143,7 @@ BAD_GRAPHS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"bytes": (1, -1)}, "net.bytes: value not allowed; found -1"),
     ({"bytes": (1,)}, "differ in length"),
-    ({"batch_size": 0}, "no samples"),
+    ({"batch_size": 0}, "invalid batch size"),
     ({"provenance": " "}, "numbers need a source"),
 ]
 

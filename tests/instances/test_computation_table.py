@@ -80,7 +80,7 @@ def test_a_profile_is_relative_to_the_file(tmp_path: Path) -> None:
         ('model = "ncf"\nonnx = "net.onnx"', "given in one way"),
         ('model = "nfc"', "computation.model: unknown model; found 'nfc'"),
         ('model = "ncf"\ngpu = "a1000"', "computation.gpu: unknown GPU"),
-        ('model = "ncf"\nprecision = "int8"', "a100 has no such precision"),
+        ('model = "ncf"\nprecision = "int8"', "a100 has no rate at this precision"),
         ('model = "ncf"\noptimiser = "lamb"', "computation.optimiser: unknown"),
         ('model = "ncf"\nbatch_size = 0', "computation.batch_size"),
         ('model = "ncf"\nbatchsize = 1', "did you mean batch_size"),

@@ -84,7 +84,7 @@ def test_what_cannot_be_had_is_said_with_numbers() -> None:
         jobs.allocate("b", 1)
     with pytest.raises(InputError, match="job e: a job without nodes; found 0"):
         jobs.allocate("e", 0)
-    with pytest.raises(InputError, match="no such job; found 'dd'; did you mean d"):
+    with pytest.raises(InputError, match="unknown job; found 'dd'; did you mean d"):
         jobs.release("dd")
     with pytest.raises(InputError, match="a fabric without nodes"):
         JobMap(0)

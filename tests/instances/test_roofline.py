@@ -115,7 +115,9 @@ def test_bad_machines_are_refused() -> None:
     """Unknown names, and a precision that a GPU does not have."""
     with pytest.raises(InputError, match="allowed: a100, h100, v100"):
         gpu_named("k80")
-    with pytest.raises(InputError, match=r"v100 has no such precision.*fp16, fp32"):
+    with pytest.raises(
+        InputError, match=r"v100 has no rate at this precision.*fp16, fp32"
+    ):
         RooflineGpu(gpu_named("v100"), "bf16", "sgd")
     with pytest.raises(InputError, match="did you mean adam"):
         RooflineGpu(A100, "fp16", "adamw")

@@ -83,7 +83,7 @@ BAD_GRAPHS: list[tuple[object, str]] = [
     (_edited("ops", 2, memory_bytes=1.5), "graph.ops[2].memory_bytes"),
     (_edited("ops", 0, colour="red"), "colour"),
     (_edited("ops", 1, id="a"), "graph.ops[1].id: the id of another operation"),
-    (_edited("edges", 1, dst="bb"), "graph.edges[1].dst: no operation has this id"),
+    (_edited("edges", 1, dst="bb"), "graph.edges[1].dst: unknown operation"),
     (_edited("edges", 0, bytes=-2), "graph.edges[0].bytes"),
     (
         _edited("edges", 1, src="c", dst="a"),
@@ -121,7 +121,7 @@ def test_bad_graphs_are_refused(tmp_path: Path, graph: object, words: str) -> No
         ('graph = "graph.json"\ndevices = 0', "workload.devices"),
         ('graph = "graph.json"\ndistance = -1', "workload.distance"),
         ('graph = "graph.json"\ndistanse = 1', "did you mean distance"),
-        (COLUMNS.replace("dst = [1]", "dst = [2]"), "edge 0: no such operation"),
+        (COLUMNS.replace("dst = [1]", "dst = [2]"), "edge 0: unknown operation"),
         (COLUMNS.replace("dst = [1]", "dst = [0]"), "in a cycle; found 'a -> a'"),
         (COLUMNS.replace("[5, 6]", "[5]"), "differ in length; found [2, 1, 2]"),
         (COLUMNS.replace("[5, 6]", "[5, -6]"), "workload.duration_ps[1]"),

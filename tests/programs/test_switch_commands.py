@@ -110,7 +110,7 @@ def test_sonic_patches_of_switches() -> None:
     [
         ("ideal-switch-8/all-reduce-1MiB", "csv", None, "no circuits to switch"),
         (NAMES[0], "sonic-ocs", None, "optical circuit switches"),
-        (NAMES[0], "json", 8, "no such node"),
+        (NAMES[0], "json", 8, "unknown node"),
         (NAMES[0], "csv", 0, "written as json"),
     ],
 )

@@ -270,13 +270,13 @@ BAD = [
     ({"src": (0, 1, 2), "dst": (1, 2, 0), "bytes": (8,) * 3}, "a -> c -> b -> a|cycle"),
     ({"duration_ps": (1, -1, 1)}, "duration_ps, row 1: negative; found -1"),
     ({"memory_bytes": (1, 1, -9)}, "memory_bytes, row 2: negative"),
-    ({"devices": 0}, "no device; found 0"),
+    ({"devices": 0}, "invalid number of devices; found 0"),
     ({"distance": -1}, "distance: negative"),
     ({"op": (), "duration_ps": (), "memory_bytes": ()}, "no operation to place"),
     ({"op": ("a", "b", "a")}, "two operations of one name"),
     ({"duration_ps": (1,)}, "differ in length"),
-    ({"dst": (1, 3)}, "no such operation; found 3"),
-    ({"src": (0, -1)}, "no such operation; found -1"),
+    ({"dst": (1, 3)}, "unknown operation; found 3"),
+    ({"src": (0, -1)}, "unknown operation; found -1"),
     ({"duration_ps": (2**59,) * 3}, "2\\*\\*60"),
 ]
 

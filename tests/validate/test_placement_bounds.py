@@ -93,19 +93,19 @@ def test_memory_that_few_devices_do_not_have() -> None:
 
 FALSE = [
     (CriticalPath(()), "no operation"),
-    (CriticalPath((0, 7)), "no such edge"),
-    (CriticalPath((3, 0)), "no such edge"),
-    (CriticalPath((0, 8)), "no such operation"),
-    (CriticalPath((0, -1)), "no such operation"),
+    (CriticalPath((0, 7)), "unknown edge"),
+    (CriticalPath((3, 0)), "unknown edge"),
+    (CriticalPath((0, 8)), "unknown operation"),
+    (CriticalPath((0, -1)), "unknown operation"),
     (CriticalPath((3, 3)), "one twice"),
     (CrowdedOps(()), "no operation"),
     (CrowdedOps((1, 1)), "one twice"),
-    (CrowdedOps((1, 9)), "no such operation"),
-    (CrowdedOps((1, 2), centre=9, forth=1), "no such operation"),
+    (CrowdedOps((1, 9)), "unknown operation"),
+    (CrowdedOps((1, 2), centre=9, forth=1), "unknown operation"),
     (CrowdedOps((1, 2), centre=1, forth=1), "too far from the centre"),
     (CrowdedOps((0, 7), centre=0, forth=1), "too far from the centre"),
     (CrowdedOps((1, 2), centre=0, back=1), "too far from the centre"),
-    (CrowdedOps((1, 2), centre=0, back=-1, forth=1), "no number of edges"),
+    (CrowdedOps((1, 2), centre=0, back=-1, forth=1), "invalid number of edges"),
 ]
 
 

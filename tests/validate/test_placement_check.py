@@ -163,7 +163,7 @@ def test_several_edges_make_one_partner() -> None:
 def test_a_degree_is_refused_by_name() -> None:
     """Negative, or counted in a way there is not."""
     placement = Placement(_gather(2, 1), np.zeros(9, np.int64), np.zeros(9, np.int64))
-    with pytest.raises(InputError, match="no such degree"):
+    with pytest.raises(InputError, match="invalid degree"):
         list(check_degree(placement, -1))
     with pytest.raises(InputError, match="each-way or partners"):
         list(check_degree(placement, 1, counting="all"))  # type: ignore[arg-type]

@@ -56,11 +56,11 @@ def test_a_span_is_counted_by_hand() -> None:
         ({"ratio": Fraction(1, 4) - Fraction(1, 10**30)}, "which fits"),
         ({"spans": ((0, 3),), "ratio": Fraction(1, 4)}, "which fits"),
         ({"spans": ()}, "which fits"),
-        ({"spans": ((0, 6),)}, "no such span"),
-        ({"spans": ((0, -1),)}, "no such span"),
-        ({"spans": ((1, 1),)}, "no such span"),
-        ({"ratio": 0.5}, "no ratio"),
-        ({"ratio": Fraction(-1, 2)}, "no ratio"),
+        ({"spans": ((0, 6),)}, "invalid span"),
+        ({"spans": ((0, -1),)}, "invalid span"),
+        ({"spans": ((1, 1),)}, "invalid span"),
+        ({"ratio": 0.5}, "invalid ratio"),
+        ({"ratio": Fraction(-1, 2)}, "invalid ratio"),
     ],
 )
 def test_false_spans_are_refused(change: dict[str, Any], named: str) -> None:
@@ -94,16 +94,16 @@ def test_three_pairs_do_not_share_two_wavelengths() -> None:
         (LongCircuits(Fraction(0), 3, (0,)), "which fits"),
         (LongCircuits(Fraction(0), 1, (0,)), "which fits"),
         (LongCircuits(Fraction(0), 2, ()), "which fits"),
-        (LongCircuits(Fraction(0), 0, (0,)), "no length"),
-        (LongCircuits(Fraction(0), 4, (0,)), "no length"),
-        (LongCircuits(Fraction(0), 2, (1,)), "no directions"),
-        (LongCircuits(Fraction(0), 2, (0, 0)), "no directions"),
+        (LongCircuits(Fraction(0), 0, (0,)), "invalid length"),
+        (LongCircuits(Fraction(0), 4, (0,)), "invalid length"),
+        (LongCircuits(Fraction(0), 2, (1,)), "invalid directions"),
+        (LongCircuits(Fraction(0), 2, (0, 0)), "invalid directions"),
         (PricedPairs(Fraction(0), (1, 1, 0)), "which fits"),
-        (PricedPairs(Fraction(0), (1, 1)), "no prices"),
-        (PricedPairs(Fraction(0), (1, 2, -1)), "no prices"),
+        (PricedPairs(Fraction(0), (1, 1)), "invalid prices"),
+        (PricedPairs(Fraction(0), (1, 2, -1)), "invalid prices"),
         (CrowdedNode(Fraction(0), "row", 0), "which fits"),
-        (CrowdedNode(Fraction(0), "row", 3), "no such node"),
-        (CrowdedNode(Fraction(0), "side", 0), "no such side"),  # type: ignore[arg-type]
+        (CrowdedNode(Fraction(0), "row", 3), "unknown node"),
+        (CrowdedNode(Fraction(0), "side", 0), "unknown side"),  # type: ignore[arg-type]
     ],
 )
 def test_other_false_witnesses_are_refused(witness: RingWitness, named: str) -> None:

@@ -44,7 +44,7 @@ def make(
         See `shape`.
     """
     if shape not in _SHAPES or min(depth, breadth, devices - 1, reach + 1) < 1:
-        what, allowed = "no such graph", f"{', '.join(_SHAPES)}; sizes from 1"
+        what, allowed = "invalid graph", f"{', '.join(_SHAPES)}; sizes from 1"
         raise InputError(what, found=(shape, depth, breadth, devices), allowed=allowed)
     if depth * breadth * (breadth if shape == "layers" else 1) > _MOST:
         raise InputError("too large a graph", allowed=f"{_MOST} operations or pairs")

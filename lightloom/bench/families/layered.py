@@ -28,7 +28,7 @@ def make(
         What the graph is drawn from.
     """
     if min(layers, width, distance + 1, draw + 1) < 1 or devices < 2:
-        what, found = "no such graph", (layers, width, devices, distance, draw)
+        what, found = "invalid graph", (layers, width, devices, distance, draw)
         allowed = "layers and width from 1, devices from 2, distance and draw from 0"
         raise InputError(what, found=found, allowed=allowed)
     rng = np.random.default_rng([draw, layers, width])

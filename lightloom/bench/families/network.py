@@ -20,7 +20,7 @@ def make(kind: str, nodes: int, gbit_per_s: int = 8000) -> Instance:
         Nodes, and the rate of each.
     """
     if kind not in ("ideal-switch", "ocs") or nodes < 2:
-        what, allowed = "no such network", "ideal-switch or ocs of 2 nodes or more"
+        what, allowed = "invalid network", "ideal-switch or ocs of 2 nodes or more"
         raise InputError(what, found=f"{kind} of {nodes}", allowed=allowed)
     table = {"kind": kind, "nodes": nodes}
     table["bits_per_second_per_node"] = gbit_per_s * 10**9

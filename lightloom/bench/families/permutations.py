@@ -24,7 +24,7 @@ def make(rows: int, cols: int, copies: int = 1, draw: int = 0) -> Instance:
         What they are drawn from.
     """
     if copies < 1 or draw < 0:
-        what, allowed = "no such permutations", "copies from 1, draw from 0"
+        what, allowed = "invalid permutations", "copies from 1, draw from 0"
         raise InputError(what, found=(copies, draw), allowed=allowed)
     grid = {"kind": "lightpath", "rows": rows, "cols": cols}
     fabric = load_fabric(grid, "grid")

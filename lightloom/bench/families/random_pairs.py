@@ -33,7 +33,7 @@ def random_demand(
         What all is drawn from.
     """
     if not (1 <= partners < nodes and most_mb >= 1 and min(seed) >= 0):
-        what, found = "no such demand", (nodes, partners, most_mb)
+        what, found = "invalid demand", (nodes, partners, most_mb)
         allowed = "fewer partners than nodes, at least 1 MB, draw from 0"
         raise InputError(what, found=found, allowed=allowed)
     rng = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ def permuted_demand(
         What all is drawn from.
     """
     if not (nodes >= 2 and partners >= 1 and most_mb >= 1 and min(seed) >= 0):
-        what, found = "no such demand", (nodes, partners, most_mb)
+        what, found = "invalid demand", (nodes, partners, most_mb)
         allowed = "2 nodes, a partner, 1 MB, draw from 0"
         raise InputError(what, found=found, allowed=allowed)
     rng = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def near_demand(
         What all is drawn from.
     """
     if not (1 <= partners <= len(steps) and most_mb >= 1 and min(seed) >= 0):
-        what, found = "no such demand", (nodes, partners, most_mb)
+        what, found = "invalid demand", (nodes, partners, most_mb)
         allowed = "at most as many partners as are in reach, 1 MB, draw from 0"
         raise InputError(what, found=found, allowed=allowed)
     rng = np.random.default_rng(seed)

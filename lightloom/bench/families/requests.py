@@ -50,7 +50,7 @@ def make(
     fabric = load_fabric({"kind": "lightpath", "rows": rows, "cols": cols}, "grid")
     nodes = fabric.node_count
     if pattern not in _PATTERNS or order not in _ORDERS or min(count, step, draw) < 0:
-        what, found = "no such requests", (pattern, order, count, step, draw)
+        what, found = "invalid requests", (pattern, order, count, step, draw)
         allowed = f"{', '.join(_PATTERNS)}; {', '.join(_ORDERS)}; numbers from 0"
         raise InputError(what, found=found, allowed=allowed)
     if pattern == "random":
@@ -76,7 +76,7 @@ def make(
 def _digit(nodes: int, radix: int, step: int) -> tuple[IntArray, IntArray]:
     """Return the pairs of ranks that differ in one digit."""
     if radix ** (step + 1) > nodes or nodes & (nodes - 1):
-        what, allowed = "no such step", "one of a power of two of tiles"
+        what, allowed = "invalid step", "one of a power of two of tiles"
         raise InputError(what, found=step, allowed=allowed)
     rank = np.repeat(np.arange(nodes), radix - 1)
     digit = np.tile(np.arange(1, radix), nodes)
@@ -86,7 +86,7 @@ def _digit(nodes: int, radix: int, step: int) -> tuple[IntArray, IntArray]:
 def _morton(rows: int, cols: int) -> IntArray:
     """Return the tile of each rank, bits of row and column by turns."""
     if rows != cols or rows & (rows - 1):
-        what, allowed = "no such order", "a square whose side is a power of two"
+        what, allowed = "invalid order", "a square whose side is a power of two"
         raise InputError(what, found=f"{rows}x{cols}", allowed=allowed)
     rank = np.arange(rows * cols)
     row, col = np.zeros_like(rank), np.zeros_like(rank)

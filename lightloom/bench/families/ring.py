@@ -36,7 +36,7 @@ def make(
         Whether transceivers are shared by the two directions.
     """
     if not 0 <= reach < nodes:
-        raise InputError("no such reach", found=reach, allowed=f"0 to {nodes - 1}")
+        raise InputError("invalid reach", found=reach, allowed=f"0 to {nodes - 1}")
     table = {"kind": "ring", "nodes": nodes, "wavelengths": wavelengths}
     table |= {"directions": directions, "reach": reach or nodes - 1}
     if shared:

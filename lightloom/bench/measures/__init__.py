@@ -87,5 +87,5 @@ def check_parameters(
             raise InputError(what, where=where, found=value, allowed=kinds[key])
     stage = parameters.get(STAGE, measure.stages[-1])
     if stage not in measure.stages:
-        what, allowed = f"{measure.name} has no such stage", ", ".join(measure.stages)
+        what, allowed = f"unknown stage of {measure.name}", ", ".join(measure.stages)
         raise InputError(what, where=where, found=stage, allowed=allowed)

@@ -32,7 +32,7 @@ class _BenchGroup(LazyGroup):
         if name.endswith(".toml") or name in suites:
             return super().resolve_command(ctx, ["run", *args])
         known = [*self.summaries, *suites]
-        what = f"no such command or suite {name!r}; allowed: {', '.join(known)}"
+        what = f"unknown command or suite {name!r}; allowed: {', '.join(known)}"
         what += ", or a .toml file"
         meant = nearest(name, known)
         raise click.UsageError(f"{what}; {meant}" if meant else what, ctx)

@@ -124,7 +124,7 @@ def _chosen(
     known = sorted({job.problem for job in jobs})
     for problem in problems:
         if problem not in known:
-            what, allowed = "the suite has no such problem", ", ".join(known)
+            what, allowed = "unknown problem of the suite", ", ".join(known)
             raise InputError(what, where="--problem", found=problem, allowed=allowed)
     return tuple(job for job in jobs if not problems or job.problem in problems)
 

@@ -189,7 +189,9 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
         ids = self.edge_ids(values[:-1], values[1:])
         for place in np.flatnonzero(inner & (ids < 0)).tolist():
             row = int(route.row_of_value[place])
-            message = f"tiles {values[place]} and {values[place + 1]} are no neighbours"
+            message = (
+                f"tiles {values[place]} and {values[place + 1]} are not neighbours"
+            )
             yield CircuitFault("route-is-path", row, message)
         ends = np.flatnonzero(route.lengths >= 1)
         first = values[route.offsets[ends]]

@@ -44,12 +44,12 @@ class LayerNetwork:
     Raises
     ------
     InputError
-        If there is no sample.
+        If it is not positive.
     """
 
     def __init__(self, batch_size: int) -> None:
         if batch_size < 1:
-            what, allowed = "no samples", "1 or more"
+            what, allowed = "invalid batch size", "1 or more"
             where = "batch_size"
             raise InputError(what, where=where, found=batch_size, allowed=allowed)
         self.batch_size = batch_size

@@ -155,7 +155,7 @@ def _ways(
     Only broadcast has two: pieces of the whole, or a scatter and an all-gather.
     """
     if op not in OPERATIONS:
-        what, allowed = "no such operation", ", ".join(OPERATIONS)
+        what, allowed = "unknown operation", ", ".join(OPERATIONS)
         raise InputError(what, where="op", found=op, allowed=allowed)
     if op == "all-to-all":
         return [[_exchange(ring, way, size_bytes) for ring in rings]]

@@ -55,7 +55,7 @@ def ramp_runs(
     }
     sweeps = _sweeps(shape, Fraction(size_bytes), rates, head_to_head_ps)
     if op not in sweeps:
-        what, allowed = "no such operation", ", ".join(sweeps)
+        what, allowed = "unknown operation", ", ".join(sweeps)
         raise InputError(what, where="op", found=op, allowed=allowed)
     for sweep in sweeps[op]:
         yield from sweep

@@ -94,7 +94,7 @@ class RingCollectives:
         """
         ranks = len(devices)
         if op not in {*_BYTES_OF_RING, "all-to-all"}:
-            what, allowed = "no ring for this operation", "all-to-all, "
+            what, allowed = "invalid operation for a ring", "all-to-all, "
             allowed += ", ".join(_BYTES_OF_RING)
             fix = "use ReplayedCollectives with a schedule of it"
             raise InputError(what, found=op, allowed=allowed, fix=fix)

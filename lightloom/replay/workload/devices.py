@@ -43,7 +43,7 @@ class Launch:
                 allowed = f"0 to {MOST_PS}"
                 found, where = getattr(self, key), f"launch.{key}"
                 raise InputError(
-                    "no such time", where=where, found=found, allowed=allowed
+                    "invalid time", where=where, found=found, allowed=allowed
                 )
 
 

@@ -42,7 +42,7 @@ def _of_collective(
     task: Collective, node_count: int
 ) -> list[tuple[str, dict[str, object]]]:
     ways: list[tuple[str, dict[str, object]]] = [
-        ("no such collective", {"op": "all-confuse"}),
+        ("unknown collective", {"op": "all-confuse"}),
         ("no nodes", {"nodes": (), "root": None}),
         ("node beyond the fabric", {"nodes": (*task.nodes, node_count)}),
         ("negative node", {"nodes": (*task.nodes, -1)}),

@@ -80,7 +80,7 @@ class CongestionQuestion:
         keys(witness, "edges", "denominator")
         denominator = witness["denominator"]
         if not isinstance(denominator, int):
-            message = f"denominator {denominator} is no integer"
+            message = f"denominator {denominator} is not an integer"
             raise WitnessError(message)
         tail, head = self.fabric.edges()
         length = _lengths(self.fabric, rows(witness, "edges", 3), len(tail))

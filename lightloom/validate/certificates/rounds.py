@@ -71,7 +71,7 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[RoundsQuestion, int]
         raise InapplicableError(message)
     for one, other in pairwise(schedule.parts):
         if one.index == other.index:
-            message = f"step {one.index} uses several segments, so it is no round"
+            message = f"step {one.index} uses several segments, so it is not a round"
             raise InapplicableError(message)
     nodes = fabric.node_count
     lit = {
@@ -93,7 +93,7 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[RoundsQuestion, int]
             src, dst = divmod(int(moved[0][row]), nodes)
             message = (
                 f"step {part.index} moves {moved[1][row]} chunks from {src} to {dst}"
-                f" on {there[row]} circuits, so it is no round"
+                f" on {there[row]} circuits, so it is not a round"
             )
             raise InapplicableError(message)
     return RoundsQuestion(fabric, task), schedule.step_count

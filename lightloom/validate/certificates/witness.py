@@ -72,7 +72,7 @@ def require(bound: Number, proven: int) -> None:
         If it is more, or no whole number.
     """
     if not isinstance(bound, int):
-        what, allowed = "the bound is no whole number", "an integer"
+        what, allowed = "the bound is not a whole number", "an integer"
         raise NotProvenError(what, found=str(bound), allowed=allowed)
     if bound > proven:
         what = f"the bound is {bound}, the witness proves {proven}"

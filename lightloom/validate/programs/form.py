@@ -82,7 +82,7 @@ def _check_chunks(program: ChunkProgram) -> Iterator[Violation]:
     blocks = layout.operation in ("all-gather", "reduce-scatter", "all-to-all")
     if blocks and program.chunks_per_loop % max(layout.ranks, 1):
         message = (
-            f"nchunksperloop {program.chunks_per_loop} is no multiple of"
+            f"nchunksperloop {program.chunks_per_loop} is not a multiple of"
             f" {layout.ranks} GPUs, so {layout.operation} leaves data where they are"
         )
         yield Violation("program-vacuous", None, "algo nchunksperloop", message)

@@ -186,7 +186,7 @@ def test_times_beyond_63_bits_are_refused() -> None:
 @pytest.mark.parametrize("key", ["latency_ps", "minimum_ps"])
 def test_launches_of_negative_time_are_refused(key: str) -> None:
     """The key is named."""
-    with pytest.raises(InputError, match=f"launch.{key}: no such time; found -1"):
+    with pytest.raises(InputError, match=f"launch.{key}: invalid time; found -1"):
         Launch(**{key: -1})
 
 

@@ -123,7 +123,7 @@ def _check_witness(capacity: IntArray, witness: EdgeLengths) -> None:
     where = "edge lengths"
     _check_integers(where, length, len(capacity))
     if type(denominator) is not int or not 0 < denominator <= MOST_UNITS:
-        what, allowed = "no denominator", f"1 to {MOST_UNITS}"
+        what, allowed = "invalid denominator", f"1 to {MOST_UNITS}"
         raise InputError(what, where=where, found=denominator, allowed=allowed)
     if len(length) and length.min() < 0:
         raise InputError("a length is negative", where=where, found=int(length.min()))
@@ -141,7 +141,7 @@ def _check_witness(capacity: IntArray, witness: EdgeLengths) -> None:
 def _check_integers(where: str, values: IntArray, rows: int) -> None:
     """Refuse what is no column of so many integers."""
     if values.dtype != np.int64 or values.shape != (rows,):
-        what, found = "no column of integers", f"{values.dtype} {values.shape}"
+        what, found = "invalid column of integers", f"{values.dtype} {values.shape}"
         raise InputError(what, where=where, found=found, allowed=f"int64 ({rows},)")
 
 

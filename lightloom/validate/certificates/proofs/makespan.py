@@ -115,7 +115,7 @@ def check_placement_witness(workload: Workload, witness: PlacementWitness) -> in
         edges = set(zip(workload.src, workload.dst, strict=True))
         for pair in zip(witness.ops, witness.ops[1:], strict=False):
             if pair not in edges:
-                raise InputError("no such edge", where="critical path", found=pair)
+                raise InputError("unknown edge", where="critical path", found=pair)
         return sum(lasts[op] for op in witness.ops)
     devices = _devices(workload, witness)
     before, after = paths_before_and_after(workload)
@@ -220,7 +220,7 @@ def _devices(workload: Workload, witness: CrowdedOps) -> int:
     _refuse_rows(workload, (witness.centre,))
     if min(witness.back, witness.forth) < 0:
         found, allowed = (witness.back, witness.forth), "0 or more"
-        what, where = "no number of edges", "crowded operations"
+        what, where = "invalid number of edges", "crowded operations"
         raise InputError(what, where=where, found=found, allowed=allowed)
     near = near_ops(workload, witness.centre, witness.back, witness.forth)
     for op in witness.ops:
@@ -235,7 +235,11 @@ def _refuse_rows(workload: Workload, ops: Sequence[int]) -> None:
     """Raise unless `ops` are different rows, at least one."""
     where, allowed = "placement witness", f"rows 0 to {len(workload.op) - 1}"
     if not ops or len(set(ops)) != len(ops):
-        raise InputError("no operation, or one twice", where=where, allowed=allowed)
+        raise InputError(
+            "no operation, or one twice",
+            where=where,
+            allowed=allowed,
+        )
     for op in ops:
         if type(op) is not int or not 0 <= op < len(workload.op):
-            raise InputError("no such operation", where=where, found=op)
+            raise InputError("unknown operation", where=where, found=op)

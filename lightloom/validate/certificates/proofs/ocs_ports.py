@@ -68,10 +68,10 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
     """
     where = "saturated port"
     if witness.side not in ("row", "column"):
-        what, allowed = "no such side", "row, column"
+        what, allowed = "unknown side", "row, column"
         raise InputError(what, where=where, found=witness.side, allowed=allowed)
     if type(witness.node) is not int or not 0 <= witness.node < fabric.nodes:
-        what, allowed = "no such node", f"0 to {fabric.nodes - 1}"
+        what, allowed = "unknown node", f"0 to {fabric.nodes - 1}"
         raise InputError(what, where=where, found=witness.node, allowed=allowed)
     top, bottom = exact_ratio(witness.ratio, where)
     ends = demand.src if witness.side == "row" else demand.dst
@@ -106,5 +106,7 @@ def exact_ratio(ratio: Fraction, where: str) -> tuple[int, int]:
     bottom = getattr(ratio, "denominator", None)
     if type(top) is not int or type(bottom) is not int or bottom < 1 or top < 0:
         allowed = "a non-negative fraction of integers"
-        raise InputError("no ratio", where=where, found=str(ratio), allowed=allowed)
+        raise InputError(
+            "invalid ratio", where=where, found=str(ratio), allowed=allowed
+        )
     return top, bottom

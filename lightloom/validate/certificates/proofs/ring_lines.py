@@ -227,7 +227,7 @@ def _room_on_spans(fabric: Ring, witness: CrowdedSpans, where: str) -> int:
     for direction, span in witness.spans:
         if not (0 <= direction < fabric.directions and 0 <= span < fabric.nodes):
             found = (direction, span)
-            raise InputError("no such span", where=where, found=found, allowed=allowed)
+            raise InputError("invalid span", where=where, found=found, allowed=allowed)
     return fabric.wavelengths * len(witness.spans)
 
 
@@ -235,12 +235,12 @@ def _room_for_long(fabric: Ring, witness: LongCircuits, where: str) -> int:
     hops, directions = witness.hops, witness.directions
     if not 1 <= hops <= fabric.nodes:
         allowed = f"1 to {fabric.nodes}"
-        raise InputError("no length", where=where, found=hops, allowed=allowed)
+        raise InputError("invalid length", where=where, found=hops, allowed=allowed)
     if sorted(set(directions)) != sorted(directions) or not all(
         0 <= direction < fabric.directions for direction in directions
     ):
         allowed = f"different ones of 0 to {fabric.directions - 1}"
-        what = "no directions"
+        what = "invalid directions"
         raise InputError(what, where=where, found=directions, allowed=allowed)
     return len(directions) * fabric.wavelengths * (fabric.nodes // hops)
 
@@ -248,12 +248,12 @@ def _room_for_long(fabric: Ring, witness: LongCircuits, where: str) -> int:
 def _room_at_node(fabric: Ring, witness: CrowdedNode, where: str) -> int:
     if witness.side not in ("row", "column"):
         allowed = "row, column"
-        what = "no such side"
+        what = "unknown side"
         raise InputError(what, where=where, found=witness.side, allowed=allowed)
     if not 0 <= witness.node < fabric.nodes:
         allowed = f"0 to {fabric.nodes - 1}"
         raise InputError(
-            "no such node", where=where, found=witness.node, allowed=allowed
+            "unknown node", where=where, found=witness.node, allowed=allowed
         )
     return fabric.ports_per_node
 
@@ -264,7 +264,9 @@ def _room_at_prices(
     prices = witness.prices
     if len(prices) != len(demand.src) or min(prices, default=0) < 0:
         allowed = f"{len(demand.src)} prices, none negative"
-        raise InputError("no prices", where=where, found=len(prices), allowed=allowed)
+        raise InputError(
+            "invalid prices", where=where, found=len(prices), allowed=allowed
+        )
     arcs: list[list[tuple[int, int, int]]] = [[] for _ in range(fabric.directions)]
     pairs = zip(demand.src, demand.dst, strict=True)
     for pair, price in zip(pairs, prices, strict=True):
