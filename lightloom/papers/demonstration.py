@@ -11,7 +11,8 @@ from lightloom.formats.perfetto import write_trace
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
 from lightloom.replay.trace import trace_events
-from lightloom.report.plots import Mark, Panel, Series, save_plot
+from lightloom.report.panel import Mark, Panel, Series
+from lightloom.report.plots import save_plot
 from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.algorithms.double_binary_tree import DoubleBinaryTree
 from lightloom.synth.publish import publish

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lightloom.papers.figure_data import Data, Value
-    from lightloom.report.plots import Kind, LineStyle, Mark
+    from lightloom.report.panel import Kind, LineStyle, Mark
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Plot:
     styles
         Line styles by value of `series`, where they are not whole lines.
     kind, x_log, y_log, marks
-        As in `lightloom.report.plots.Panel`.
+        As in `lightloom.report.panel.Panel`.
     tick
         Text of a value of `x` at its tick, or ``None`` to let ticks be chosen.
     ticks_every

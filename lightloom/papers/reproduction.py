@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Row, Tell, Value
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 _CLAIM_COLUMNS = ("claim", "paper", "ours", "verdict", "why")
 

@@ -1,4 +1,4 @@
-"""Plots: what is drawn as data, and the one place that draws it.
+"""Plots: panels drawn with matplotlib, and saved.
 
 The same data give the same SVG bytes: its ids are salted by a constant and it
 carries no date.
@@ -9,9 +9,8 @@ from __future__ import annotations
 import io
 import itertools
 import textwrap
-from dataclasses import dataclass, field
 from math import isclose
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import InputError
 from lightloom.formats.atomic import atomic_write
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LineStyle: TypeAlias = Literal["-", "--", ":", ""]
-Kind: TypeAlias = Literal["lines", "bars", "dots", "stack", "matrix", "spans"]
+    from lightloom.report.panel import Panel, Series
 
 COLOURS = (
     "#0072B2",
@@ -67,84 +65,6 @@ _RC: Any = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
 }
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line, or one set of bars: ``y[i]`` at ``x[i]``.
-
-    Attributes
-    ----------
-    label
-        Name in the legend.
-    x, y
-        Points; for bars and dots `x` are the names of the groups, equal in all series.
-    style
-        Line style; dashed for what is not ours, empty for points alone.
-    colour
-        Index into `COLOURS`; by default the place among the series.
-    markers
-        Whether the points of a line are marked; those of a staircase are not.
-    ends
-        Of spans: where each ends that begins at `x` on row `y`.
-    """
-
-    label: str
-    x: Sequence[float] | Sequence[str]
-    y: Sequence[float]
-    style: LineStyle = "-"
-    colour: int | None = None
-    markers: bool = True
-    ends: Sequence[float] = ()
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A labelled line across a panel: vertical at `x` or horizontal at `y`."""
-
-    label: str
-    x: float | None = None
-    y: float | None = None
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes.
-
-    Attributes
-    ----------
-    title, x_label, y_label
-        With units.
-    series
-        What is drawn.
-    kind
-        ``lines``; ``bars`` in groups; ``dots`` in groups; ``stack``: one bar a group,
-        series on top of one another, the total above unless all are alike;
-        ``matrix``: a row for each series, the darker the larger, zeros white; or
-        ``spans``: bars along the x axis, each on its row.
-    x_log, y_log
-        Base of a logarithmic axis, or ``None`` for a linear one. Bars have none: the
-        length of a bar says nothing where the axis has no zero.
-    x_ticks
-        Places and texts of the ticks, or ``None`` to let them be chosen.
-    marks
-        Lines across the panel.
-    """
-
-    title: str
-    x_label: str
-    y_label: str
-    series: Sequence[Series]
-    kind: Kind = "lines"
-    x_log: int | None = None
-    y_log: int | None = None
-    x_ticks: Sequence[tuple[float, str]] | None = None
-    marks: Sequence[Mark] = field(default=())
-
-    def __post_init__(self) -> None:
-        if self.kind in ("bars", "stack") and self.y_log:
-            message = f"{self.kind} on a logarithmic axis: draw dots"
-            raise ValueError(message)
 
 
 def save_plot(
@@ -285,17 +205,22 @@ def _panel_inches(panel: Panel) -> float:
     return 0.6 + 1.05 * len(panel.series[0].x)
 
 
+def _of(cycle: Sequence[str], series: Series, place: int) -> str:
+    """Return the colour, or the marker, of the series at a place."""
+    number = place if series.colour is None else series.colour
+    return cycle[number % len(cycle)]
+
+
 def _draw_lines(axes: Axes, panel: Panel) -> None:
     for place, series in enumerate(panel.series):
-        colour = place if series.colour is None else series.colour
         marked = series.markers and (len(series.x) <= _DENSE or not series.style)
         axes.plot(
             series.x,
             series.y,
             linestyle=series.style,
             label=series.label,
-            color=COLOURS[colour % len(COLOURS)],
-            marker=_MARKERS[colour % len(_MARKERS)] if marked else "",
+            color=_of(COLOURS, series, place),
+            marker=_of(_MARKERS, series, place) if marked else "",
             clip_on=series.markers,  # a staircase may run along an axis
             markersize=4,
             linewidth=1.4,
@@ -306,14 +231,13 @@ def _draw_bars(axes: Axes, panel: Panel) -> None:
     width = 0.8 / max(len(panel.series), 1)
     groups = range(len(panel.series[0].x)) if panel.series else range(0)
     for place, series in enumerate(panel.series):
-        colour = place if series.colour is None else series.colour
         left = -0.4 + width * (place + 0.5)
         bars = axes.bar(
             [group + left for group in groups],
             series.y,
             width * 0.92,
             label=series.label,
-            color=COLOURS[colour % len(COLOURS)],
+            color=_of(COLOURS, series, place),
         )
         axes.bar_label(bars, fmt="%g", fontsize=7, padding=1)
     if panel.series:
@@ -325,15 +249,14 @@ def _draw_dots(axes: Axes, panel: Panel) -> None:
     groups = range(len(panel.series[0].x)) if panel.series else range(0)
     apart = 0.7 / max(len(panel.series), 1)
     for place, series in enumerate(panel.series):
-        colour = place if series.colour is None else series.colour
         left = apart * (place - (len(panel.series) - 1) / 2)
         axes.plot(
             [group + left for group in groups],
             series.y,
             linestyle="",
             label=series.label,
-            color=COLOURS[colour % len(COLOURS)],
-            marker=_MARKERS[colour % len(_MARKERS)],
+            color=_of(COLOURS, series, place),
+            marker=_of(_MARKERS, series, place),
             markersize=6,
         )
         for group, y in zip(groups, series.y, strict=True):
@@ -357,14 +280,13 @@ def _draw_stack(axes: Axes, panel: Panel) -> None:
     groups = range(len(panel.series[0].x)) if panel.series else range(0)
     totals = [0.0 for _ in groups]
     for place, series in enumerate(panel.series):
-        colour = place if series.colour is None else series.colour
         bars = axes.bar(
             list(groups),
             series.y,
             0.7,
             totals,
             label=series.label,
-            color=COLOURS[colour % len(COLOURS)],
+            color=_of(COLOURS, series, place),
         )
         totals = [total + y for total, y in zip(totals, series.y, strict=True)]
     if panel.series:
@@ -381,7 +303,6 @@ def _draw_spans(axes: Axes, panel: Panel) -> None:
 
     rows = sorted({row for series in panel.series for row in series.y})
     for place, series in enumerate(panel.series):
-        colour = place if series.colour is None else series.colour
         start = np.asarray(series.x, dtype=float)
         axes.barh(
             series.y,
@@ -389,7 +310,7 @@ def _draw_spans(axes: Axes, panel: Panel) -> None:
             0.8,
             left=start,
             label=series.label,
-            color=COLOURS[colour % len(COLOURS)],
+            color=_of(COLOURS, series, place),
             edgecolor="white",
             linewidth=0.4,
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightloom.core.units import MIB, PS_PER_US
 from lightloom.replay import replay
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule

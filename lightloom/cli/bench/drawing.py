@@ -13,7 +13,8 @@ from lightloom.bench.performance_profiles import performance_profile
 from lightloom.bench.plot_curve import by_problem
 from lightloom.bench.scaling import scaling
 from lightloom.report.csv_file import save_csv
-from lightloom.report.plots import Panel, Series, save_plot
+from lightloom.report.panel import Panel, Series
+from lightloom.report.plots import save_plot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

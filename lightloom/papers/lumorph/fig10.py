@@ -10,7 +10,7 @@ from lightloom.instances.computation_table import computation_graph
 from lightloom.papers.claims import holds
 from lightloom.papers.lumorph.models import MODELS, STRATEGIES
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from lightloom.papers.lumorph.models import MODELS, STRATEGIES
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
 from lightloom.papers.reproduction import Figure
 from lightloom.replay.workload import CallQueue, replay_iteration
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 from lightloom.training.iteration import training_iteration
 from lightloom.training.replica import place_replica
 

@@ -17,14 +17,14 @@ from lightloom.papers.lumorph.round_requests import (
     rounds,
 )
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Mark, Panel, Series
+from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.report.plots import LineStyle
+    from lightloom.report.panel import LineStyle
 
 ALGORITHMS = ("lumorph-2", "lumorph-4")
 CURVES = tuple((name, router) for name in ALGORITHMS for router in ROUTERS)

@@ -16,7 +16,7 @@ from lightloom.papers.lumorph.round_requests import (
     rounds,
 )
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

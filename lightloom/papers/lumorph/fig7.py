@@ -20,7 +20,7 @@ from lightloom.papers.lumorph.rack import (
     tree_pieces,
 )
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.lumorph.rack import MeasuredAllReduce
-    from lightloom.report.plots import LineStyle
+    from lightloom.report.panel import LineStyle
 
 RING, TREE = "ring (switch)", "tree (switch)"
 TWO, FOUR, MULTIPORT, AUTO = "lumorph-2", "lumorph-4", "multiport", "auto"

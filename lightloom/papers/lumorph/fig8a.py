@@ -9,14 +9,14 @@ from lightloom.papers.claims import holds
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
 from lightloom.papers.plot import Plot
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Mark
+from lightloom.report.panel import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 ALGORITHMS = ("lumorph-2", "lumorph-4", "multiport", "auto")
 _PAPER_DELAY_US, _SLOW_DELAY_US = 3.7, 25.0

@@ -12,7 +12,7 @@ from lightloom.papers.ramp.baseline_strategies import plans as ring_plans
 from lightloom.papers.ramp.ramp_estimate import boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
 from lightloom.papers.ramp.repeated_steps import Processor
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from lightloom.papers.ramp.baseline_strategies import STRATEGIES, plans
 from lightloom.papers.ramp.compared_systems import NODES, TERABIT, ramp, title_of
 from lightloom.papers.ramp.ramp_estimate import boxes
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

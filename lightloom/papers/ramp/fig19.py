@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 FAT_TREE, TORUS, TOPOOPT = "fat-tree", "2d-torus", "topoopt"
 RIVALS = (FAT_TREE, TORUS, TOPOOPT)

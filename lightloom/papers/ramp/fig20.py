@@ -17,7 +17,7 @@ from lightloom.papers.ramp.compared_systems import (
     title_of,
 )
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

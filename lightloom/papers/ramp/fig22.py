@@ -10,7 +10,7 @@ from lightloom.papers.ramp.all_reduce_sweep import BUFFERS, SIZES, SYSTEMS, swee
 from lightloom.papers.ramp.baseline_strategies import HIERARCHICAL, RING
 from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text, title_of
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Mark
+from lightloom.report.panel import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from lightloom.papers.ramp.compared_systems import GB, PROCESSOR, ramp
 from lightloom.papers.ramp.ramp_estimate import boxes, fastest
 from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from lightloom.papers.ramp.power_budget import (
     Budget,
 )
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Mark, Panel, Series
+from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

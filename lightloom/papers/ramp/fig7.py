@@ -9,7 +9,7 @@ from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import holds, near, not_reproducible
 from lightloom.papers.ramp.components import RampParts
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

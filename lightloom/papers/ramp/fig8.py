@@ -10,7 +10,7 @@ from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import holds
 from lightloom.papers.reproduction import Figure
 from lightloom.programs.ramp_at_scale import check_operation, operation
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 from lightloom.synth.ramp.subgroups import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair
 

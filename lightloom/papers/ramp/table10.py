@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lightloom.instances.workloads import layer_graph, model_named
 from lightloom.papers.claims import near
 from lightloom.papers.reproduction import Figure
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

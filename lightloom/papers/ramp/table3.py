@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.ramp.components import FatTreeComponents
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 RAMP = RampParts()
 RAMP_TRANSCEIVER_USD = (600, 1200)

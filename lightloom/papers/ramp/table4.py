@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 RAMP = RampParts()
 RAMP_TRANSCEIVER_W = (Fraction("3.4"), Fraction("3.8"))

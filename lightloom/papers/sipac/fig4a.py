@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 MESSAGE_BYTES = 10**6
 OPS = {"incast": "gather", "broadcast": "broadcast", "all-to-all": "all-to-all"}

@@ -11,13 +11,13 @@ from lightloom.papers.sipml.setup import (
     RING,
     UPLINKS_GBIT,
 )
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.figure_data import Data
-    from lightloom.report.plots import LineStyle
+    from lightloom.report.panel import LineStyle
 
 CLUSTERS = tuple(f"Elect-Cluster {rate}G" for rate in UPLINKS_GBIT)
 _ORDER = (*CLUSTERS, OCS, RING, DATA_PARALLEL, FLAT)

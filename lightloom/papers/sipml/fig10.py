@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.sipml.setup import Trained
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 _CLUSTER = CLUSTERS[-1]
 _ORDER = (FLAT, _CLUSTER, OCS, RING)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Row, Tell
     from lightloom.papers.sipml.setup import Trained
-    from lightloom.report.plots import Panel
+    from lightloom.report.panel import Panel
 
 _TERABIT = 1000
 _SAME = 1.02

@@ -15,7 +15,7 @@ from lightloom.papers.sipml.setup import (
     TRANSFORMER,
 )
 from lightloom.papers.sipml.sweep import COLUMNS, sweep
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

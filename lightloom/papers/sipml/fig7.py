@@ -10,7 +10,7 @@ import numpy as np
 from lightloom.papers.claims import holds
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.iteration import training_iteration
 from lightloom.training.iteration_traffic import traffic

@@ -22,7 +22,7 @@ from lightloom.papers.sipml.setup import (
     minutes,
 )
 from lightloom.papers.sipml.sweep import MOST_MODEL_PARALLEL
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,13 +71,18 @@ def _compute(
         yield from sorted(rows, key=lambda row: row[1] is None)
 
 
+def _times(data: Data) -> dict[tuple[float, float], float]:
+    """Return the minutes to train, by rate and number of switches."""
+    return {
+        (rate, count): data.number("minutes", gbit_per_s=rate, switches=count)
+        for rate in data.sizes("gbit_per_s")
+        for count in data.sizes("switches")
+    }
+
+
 def _claims(data: Data) -> Iterator[Comparison]:
     rates, switches = data.sizes("gbit_per_s"), data.sizes("switches")
-    times = {
-        (rate, count): data.number("minutes", gbit_per_s=rate, switches=count)
-        for rate in rates
-        for count in switches
-    }
+    times = _times(data)
     last = max(switches)
     middle = min(switches, key=lambda count: (abs(count - 12), count))
     first = min(switches)

@@ -19,7 +19,7 @@ from lightloom.papers.sipml.setup import (
     TRANSFORMER,
     minutes,
 )
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from lightloom.papers.sipml.setup import (
     minutes,
 )
 from lightloom.papers.sipml.sweep import MOST_MODEL_PARALLEL
-from lightloom.report.plots import Panel, Series
+from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.sipml.setup import Trained
-    from lightloom.report.plots import LineStyle
+    from lightloom.report.panel import LineStyle
 
 PAPER = {
     32: {1: 1.0, 3: 0.99, 10: 0.83, 30: 0.73, 100: 0.64},
