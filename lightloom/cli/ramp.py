@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.instances.instance import Instance
-    from lightloom.programs.ramp_nic import NicInstruction, Program
+    from lightloom.programs.ramp_nic import NicInstruction, Program, Stage
     from lightloom.validate.schedule_stream import StreamReport
 
 _OPERATION = (
@@ -192,26 +192,7 @@ def _print_program(found: Program) -> None:
         count = len(found.instructions)
         allowed = f"at most {_MOST_PRINTED}"
         raise InputError(what, found=count, allowed=allowed, fix="use --json")
-    stages = (
-        Column("steps"),
-        Column("of RAMP", number=True),
-        Column("buffer"),
-        Column("then"),
-        Column("members", number=True),
-        Column("portion", number=True),
-    )
-    rows: list[Sequence[object]] = [
-        (
-            _steps(stage.first_step, stage.last_step),
-            stage.ramp_step or None,
-            stage.buffer_op,
-            stage.local_op,
-            stage.members,
-            stage.portion,
-        )
-        for stage in found.stages
-    ]
-    write_table(terminal_table(stages, rows))
+    _print_stages(found.stages)
     columns = (
         Column("steps"),
         Column("direction"),
@@ -234,6 +215,31 @@ def _print_program(found: Program) -> None:
             line.slots,
         )
         for line in found.instructions
+    ]
+    write_table(terminal_table(columns, rows))
+
+
+def _print_stages(stages: Sequence[Stage]) -> None:
+    from lightloom.report.tables import Column, terminal_table
+
+    columns = (
+        Column("steps"),
+        Column("of RAMP", number=True),
+        Column("buffer"),
+        Column("then"),
+        Column("members", number=True),
+        Column("portion", number=True),
+    )
+    rows: list[Sequence[object]] = [
+        (
+            _steps(stage.first_step, stage.last_step),
+            stage.ramp_step or None,
+            stage.buffer_op,
+            stage.local_op,
+            stage.members,
+            stage.portion,
+        )
+        for stage in stages
     ]
     write_table(terminal_table(columns, rows))
 

@@ -134,7 +134,7 @@ def _state_places(model: Model, workload: Workload) -> None:
 
 
 def _state_times(model: Model, workload: Workload, lasts: list[int]) -> None:
-    """State when operations run, and that a device runs one at a time."""
+    """State when operations run, and how long that takes."""
     ops, devices = range(len(lasts)), range(workload.devices)
     before, after = _paths(workload, lasts)
     horizon = sum(lasts)
@@ -152,30 +152,7 @@ def _state_times(model: Model, workload: Workload, lasts: list[int]) -> None:
             None,
         ),
     )
-    free = [
-        pair
-        for pair in _unordered(workload)
-        if lasts[pair[0]] and lasts[pair[1]]  # what takes no time is in nobody's way
-    ]
-    model.first = pyo.Var(
-        [way for a, b in free for way in ((a, b), (b, a))], within=pyo.Binary
-    )
-
-    def order(m: Model, a: int, b: int) -> tuple[int, Linear, None]:
-        # b may start `slack` before a ends where a is not first.
-        slack = latest[a] + lasts[a] - before[b]
-        terms = [(1, m.start[b]), (-1, m.start[a]), (-slack, m.first[a, b])]
-        return lasts[a] - slack, weighted(terms), None
-
-    model.order = pyo.Constraint(list(model.first), rule=order)
-    model.alone = pyo.Constraint(
-        [(*pair, d) for pair in free for d in devices],
-        rule=lambda m, a, b, d: (
-            None,
-            difference([m.on[a, d], m.on[b, d]], [m.first[a, b], m.first[b, a]]),
-            1,
-        ),
-    )
+    _state_order(model, workload, lasts, before, latest)
     model.work = pyo.Constraint(
         devices,
         rule=lambda m, d: (
@@ -193,6 +170,43 @@ def _state_times(model: Model, workload: Workload, lasts: list[int]) -> None:
         ),
     )
     model.objective = pyo.Objective(expr=model.makespan)
+
+
+def _state_order(
+    model: Model,
+    workload: Workload,
+    lasts: list[int],
+    before: list[int],
+    latest: list[int],
+) -> None:
+    """State that a device runs one operation at a time.
+
+    `before` and `latest` are the earliest and latest starts of the operations.
+    """
+    free = [
+        pair
+        for pair in _unordered(workload)
+        if lasts[pair[0]] and lasts[pair[1]]  # what takes no time is in nobody's way
+    ]
+    model.first = pyo.Var(
+        [way for a, b in free for way in ((a, b), (b, a))], within=pyo.Binary
+    )
+
+    def order(m: Model, a: int, b: int) -> tuple[int, Linear, None]:
+        # b may start `slack` before a ends where a is not first.
+        slack = latest[a] + lasts[a] - before[b]
+        terms = [(1, m.start[b]), (-1, m.start[a]), (-slack, m.first[a, b])]
+        return lasts[a] - slack, weighted(terms), None
+
+    model.order = pyo.Constraint(list(model.first), rule=order)
+    model.alone = pyo.Constraint(
+        [(*pair, d) for pair in free for d in range(workload.devices)],
+        rule=lambda m, a, b, d: (
+            None,
+            difference([m.on[a, d], m.on[b, d]], [m.first[a, b], m.first[b, a]]),
+            1,
+        ),
+    )
 
 
 def _ancestors(workload: Workload) -> dict[int, list[int]]:
