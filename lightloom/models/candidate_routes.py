@@ -59,7 +59,7 @@ def check_routes(
     Raises
     ------
     InputError
-        If a pair has none, or one is no simple path over `edges` between its ends.
+        If a pair has none, or one is not a simple path over `edges` between its ends.
     """
     chosen = {}
     for pair in sorted(set(pairs)):
@@ -73,7 +73,7 @@ def check_routes(
                 or not simple
                 or any(e not in edges for e in pairwise(route))
             ):
-                what = f"no simple path from {pair[0]} to {pair[1]} over open edges"
+                what = f"not a simple path from {pair[0]} to {pair[1]} over open edges"
                 raise InputError(what, where="paths", found=route)
         chosen[pair] = tuple(routes[pair])
     return chosen

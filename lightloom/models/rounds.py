@@ -123,7 +123,7 @@ def build(
     if horizon is None:
         horizon = max(least, rounds_that_suffice(fabric, deliveries, routes))
     if not 0 <= least <= horizon:
-        what, allowed = "no number of rounds up to the horizon", f"0 to {horizon}"
+        what, allowed = "invalid least number of rounds", f"0 to {horizon}"
         raise InputError(what, where="least", found=least, allowed=allowed)
     if horizon < bool(deliveries.lacking):
         what = "there is something to send, and no round to send it in"

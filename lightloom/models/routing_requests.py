@@ -55,6 +55,6 @@ def routing_requests(
         ]
     for row, pair in enumerate(given):
         if pair[0] == pair[1] or not all(0 <= end < fabric.node_count for end in pair):
-            what = "no pair of two tiles of the grid"
+            what = "not two different tiles of the grid"
             raise InputError(what, where=f"requests, row {row}", found=pair)
     return tuple(given)

@@ -41,7 +41,7 @@ def problem_for(instance: Instance, name: str | None = None) -> Problem:
     asked = [problem for problem in PROBLEMS.values() if problem.takes(instance)]
     if len(asked) == 1:
         return asked[0]
-    what = "several problems ask this; name one" if asked else "no problem asks this"
+    what = "several problems fit this; name one" if asked else "no problem fits this"
     raise InputError(
         what,
         where="problem",

@@ -62,7 +62,7 @@ def violation(compiled: CompiledModel, point: FloatArray) -> str:
         return f"{compiled.variables[column].name} is {point[column]}"
     outside = np.maximum(form.column_lower - point, point - form.column_upper)
     fraction = np.where(form.integral, np.abs(point - np.rint(point)), 0.0)
-    for excess, what in ((outside, "out of its bounds"), (fraction, "no integer")):
+    for excess, what in ((outside, "out of its bounds"), (fraction, "fractional")):
         if form.columns and excess.max() > 0:
             column = int(excess.argmax())
             name = compiled.variables[column].name

@@ -263,7 +263,7 @@ def _is_integral() -> Callable[[Any], bool]:
         if found is None:
             step = domain.get_interval()[2]
             if step not in (0, 1):
-                what, allowed = "no solver takes this domain", "integers or reals"
+                what, allowed = "unsupported domain", "integers or reals"
                 raise InputError(
                     what, where=variable.name, found=str(domain), allowed=allowed
                 )

@@ -34,8 +34,8 @@ def demand_columns(
     Raises
     ------
     InputError
-        A row that is no pair of two nodes, repeats an earlier one, or whose bytes are
-        no integer of 1 to 2**60 - 1, naming the row.
+        A row whose ends are invalid, that repeats an earlier one, or whose bytes are
+        not an integer of 1 to 2**60 - 1, naming the row.
     """
     seen: set[tuple[int, int]] = set()
     nodes = f"two different nodes of 0 to {node_count - 1}, each pair once"
@@ -47,9 +47,9 @@ def demand_columns(
         integers = type(src) is int and type(dst) is int
         inside = integers and 0 <= src < node_count and 0 <= dst < node_count
         if not inside or src == dst or pair in seen:
-            raise InputError("no pair", where=where, found=pair, allowed=nodes)
+            raise InputError("invalid pair", where=where, found=pair, allowed=nodes)
         if type(size) is not int or not 0 < size <= _MOST_BYTES:
-            what = "no amount of traffic"
+            what = "invalid number of bytes"
             raise InputError(what, where=where, found=size, allowed=bytes_allowed)
         seen.add(pair)
     columns = (demand.src, demand.dst, demand.bytes)

@@ -94,7 +94,7 @@ def _whole_rows(grid: Rows, taken: Sequence[int]) -> tuple[int, ...]:
         )
     if len(taken) < nodes_of_all and not grid.any_rows:
         raise InputError(
-            "a training has all nodes of this fabric: some of its rows are no grid",
+            "a training has all nodes of this fabric: some rows do not form a grid",
             where="nodes",
             found=len(taken),
             allowed=str(nodes_of_all),
@@ -116,7 +116,7 @@ def _rings(replicas: int, axes: tuple[int, ...]) -> tuple[int, ...]:
         rest //= rings[-1]
     if rest > 1:
         raise InfeasibleError(
-            "so many replicas are no grid on these rows",
+            "so many replicas do not form a grid on these rows",
             where="replicas",
             found=replicas,
             allowed="a product of " + ", ".join(f"1 to {most}" for most in axes),

@@ -28,7 +28,7 @@ def _model(scale: int = 1) -> pyo.ConcreteModel:
         ([2 + 1e-7, -1e-7, 0.5 + 1e-7], ""),
         ([-1e-7, 0, 1 + 1e-7], ""),
         ([2, 0, 0.6], "constraint mixed"),
-        ([2.1, 0, 0.3], "x = 2.1 is no integer"),
+        ([2.1, 0, 0.3], "x = 2.1 is fractional"),
         ([2, 0, -0.1], "z = -0.1 is out of its bounds"),
         ([2, 1, 0], "constraint whole"),
         ([np.nan, 0, 0], "x is nan"),

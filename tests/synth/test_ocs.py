@@ -177,18 +177,18 @@ def test_empty_demand_is_served_at_once() -> None:
 @pytest.mark.parametrize(
     ("row", "named"),
     [
-        ((0, 0, 5), "no pair"),
-        ((0, 9, 5), "no pair"),
-        ((2, 3, 5), "no pair"),
-        ((0, 1, 0), "traffic"),
-        ((0, 1, -4), "traffic"),
-        ((0, 1, 2**60), "traffic"),
+        ((0, 0, 5), "invalid pair"),
+        ((0, 9, 5), "invalid pair"),
+        ((2, 3, 5), "invalid pair"),
+        ((0, 1, 0), "invalid number of bytes"),
+        ((0, 1, -4), "invalid number of bytes"),
+        ((0, 1, 2**60), "invalid number of bytes"),
     ],
 )
 def test_wrong_demands_are_refused(row: tuple[int, int, int], named: str) -> None:
-    """A row that is no pair, or no amount, is named with its number."""
+    """A row with an invalid pair or number of bytes is named with its number."""
     columns = tuple(zip((2, 3, 5), row, strict=True))
-    with pytest.raises(InputError, match=f"row 1: .*{named}"):
+    with pytest.raises(InputError, match=f"row 1: {named}"):
         switch_circuits(ocs(4, 2), Demand(*columns))
 
 

@@ -135,8 +135,8 @@ def test_a_closed_border_is_infeasible() -> None:
 @pytest.mark.parametrize(
     ("src", "dst", "message"),
     [
-        ([0], [4], "a destination is no tile"),
-        ([-1], [0], "a source is no tile"),
+        ([0], [4], "a destination is not a tile"),
+        ([-1], [0], "a source is not a tile"),
         ([2], [2], "to itself"),
         ([0, 1], [1], "one length"),
     ],

@@ -160,7 +160,7 @@ def test_what_cannot_be_is_named(make: object) -> None:
     fabric = Ring(nodes=8, wavelengths=2, directions=2, reach=2)
     with pytest.raises(InfeasibleError, match="node 4 is out of reach of node 0"):
         make(fabric, Demand((0,), (4,), (1,)))
-    with pytest.raises(InputError, match="row 0: no pair"):
+    with pytest.raises(InputError, match="row 0: invalid pair"):
         make(fabric, Demand((3,), (3,), (1,)))
     crowd = Demand((0, 0, 1), (1, 2, 2), (1, 1, 1))
     with pytest.raises((InfeasibleError, NoAnswerError)):

@@ -190,8 +190,8 @@ def test_replicas_stand_in_rows_and_twins_below_each_other(data: st.DataObject) 
     ("strategy", "nodes", "kind", "words"),
     [
         (Strategy(4, 1, 4), None, InfeasibleError, "does not fit a row.*at most 3"),
-        (Strategy(1, 5, 5), None, InfeasibleError, "no grid.*1 to 4, 1 to 3"),
-        (Strategy(2, 6, 6), None, InfeasibleError, "no grid.*1 to 4, 1 to 1"),
+        (Strategy(1, 5, 5), None, InfeasibleError, "not form a grid.*1 to 4, 1 to 3"),
+        (Strategy(2, 6, 6), None, InfeasibleError, "not form a grid.*1 to 4, 1 to 1"),
         (Strategy(1, 3, 3), (0, 1, 2, 3), InputError, "multiples of 3 nodes"),
     ],
 )

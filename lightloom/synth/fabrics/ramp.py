@@ -62,7 +62,7 @@ def schedules(
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)
     if algorithm not in (AUTO, NAME):
-        what, allowed = "no such algorithm on RAMP", f"{AUTO}, {NAME}"
+        what, allowed = "unknown algorithm on RAMP", f"{AUTO}, {NAME}"
         raise InputError(what, where="algorithm", found=algorithm, allowed=allowed)
     if algorithm == AUTO and parameters:
         what = "auto takes no parameters"

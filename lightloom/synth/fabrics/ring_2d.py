@@ -61,8 +61,7 @@ class Ring2dRealiser(Realiser[Ring2d]):
         rows, cols = (np.unique(self.fabric.line(node, axis)) for axis in range(2))
         if len(rows) * len(cols) != len(node):
             raise InputError(
-                "no algorithm for these nodes: they are no grid of whole rows and"
-                " columns",
+                "invalid nodes: they do not form a grid of rows and columns",
                 where="collective.nodes",
                 found=f"{len(node)} nodes on {len(rows)} rows and {len(cols)} columns",
                 allowed=f"all {len(rows) * len(cols)} nodes where these meet",

@@ -117,7 +117,7 @@ def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
     """
     known = strategies(fabric, op)
     if strategy not in known:
-        what = f"no such strategy for {op} on {fabric.subnet} subnets"
+        what = f"unknown strategy for {op} on {fabric.subnet} subnets"
         allowed = ", ".join(known)
         raise InputError(what, where=where, found=strategy, allowed=allowed)
 

@@ -107,7 +107,7 @@ class Graph:
         Raises
         ------
         InputError
-            If a row is no pair of two nodes.
+            If a row is not a pair of two nodes.
         InfeasibleError
             If a pair has no route over open edges; the message names the pair and
             the nodes that its source reaches.
@@ -133,7 +133,7 @@ def check_pairs(node_count: int, src: IntArray, dst: IntArray, noun: str) -> Non
         raise InputError(what, where="requests", found=(src.shape, dst.shape))
     for name, nodes in (("source", src), ("destination", dst)):
         for row in np.flatnonzero((nodes < 0) | (nodes >= node_count))[:1].tolist():
-            what, allowed = f"a {name} is no {noun}", f"0 to {node_count - 1}"
+            what, allowed = f"a {name} is not a {noun}", f"0 to {node_count - 1}"
             found = int(nodes[row])
             raise InputError(
                 what, where=f"requests, row {row}", found=found, allowed=allowed

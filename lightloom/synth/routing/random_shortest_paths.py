@@ -68,7 +68,7 @@ def random_shortest(
     tiles.
     """
     if candidates < 1:
-        what = "there is no path to draw from"
+        what = "too few paths to draw from"
         raise InputError(what, where="candidates", found=candidates, allowed=">= 1")
     check_requests(fabric, src, dst)
     by_id = capacity_by_id(fabric, capacity)

@@ -143,7 +143,7 @@ def _solved(fabric: Lightpath, route: Ragged, seed: int) -> Circuits:
 
 def _not_at_once(found: str, allowed: str) -> NoAnswerError:
     return NoAnswerError(
-        "the routes are no schedule: they cannot be lit at once",
+        "the routes cannot all be lit at once",
         where="--output",
         found=found,
         allowed=allowed,

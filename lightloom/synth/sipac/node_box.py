@@ -46,7 +46,7 @@ def box_of(
     _require_connected(fabric, nodes)
     ports = ", ".join(str(span.tolist()) for span in spans)
     raise InputError(
-        "no algorithm for these nodes: they are not all combinations of some ports",
+        "invalid nodes: they are not all combinations of some ports",
         where="collective.nodes",
         found=f"{len(node)} nodes on ports {ports} of levels {fabric.level} to 0",
         allowed=f"{prod(shape)} nodes, or a full switch, or all nodes",
@@ -72,6 +72,6 @@ def _require_connected(fabric: Sipac, nodes: tuple[int, ...]) -> None:
     _, part = connected_components(joins, directed=False)
     apart = np.flatnonzero(part[: len(node)] != part[0])
     if len(apart):
-        what = "no chain of shared switches among the nodes joins them"
+        what = "shared switches do not connect the nodes"
         found = f"nodes {nodes[0]} and {nodes[apart[0]]}"
         raise InfeasibleError(what, where="collective.nodes", found=found)

@@ -149,7 +149,9 @@ def split_graph(
             raise InputError("too few", where=name, found=value, allowed="1 or more")
     if backward not in ("apart", "in-place"):
         allowed = "apart, in-place"
-        raise InputError("no way", where="backward", found=backward, allowed=allowed)
+        raise InputError(
+            "unknown way", where="backward", found=backward, allowed=allowed
+        )
     chooser = _Chooser(graph, quantum_ps, most, distance, device_memory_bytes)
     cuts = chooser.cuts(follow=follow)
     table = _Parts(graph, cuts, apart=backward == "apart")

@@ -110,7 +110,7 @@ def place_operations(
     """
     if not 0 <= effort_percent <= 100:
         place, allowed = "effort_percent", "0 to 100"
-        what, found = "no share of the usual work", effort_percent
+        what, found = "invalid share of the usual work", effort_percent
         raise InputError(what, where=place, found=found, allowed=allowed)
     graph = op_graph(workload)
     refuse_unplaceable(graph)

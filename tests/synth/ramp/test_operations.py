@@ -195,9 +195,9 @@ def test_auto_takes_the_fastest_way() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "parameters", "says"),
     [
-        ("ring", {}, "no such algorithm on RAMP"),
+        ("ring", {}, "unknown algorithm on RAMP"),
         ("auto", {"strategy": "steps"}, "auto takes no parameters"),
-        ("ramp", {"strategy": "tree"}, "no such strategy for all-reduce"),
+        ("ramp", {"strategy": "tree"}, "unknown strategy for all-reduce"),
         ("ramp", {"plan": "tree"}, "unknown key"),
     ],
 )
