@@ -1,4 +1,4 @@
-"""Deliveries: a copying collective as who has which chunk, and who lacks it."""
+"""The deliveries of a copying collective: who has which chunk, and who lacks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A horizon that suffices: the rounds of a greedy schedule on candidate routes."""
+"""A number of rounds that suffices, from a greedy schedule on candidate routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds of a collective: who sends which chunk when, on which light path.
+"""The model of the rounds of a collective: who sends which chunk when, and how.
 
 Algorithm 1 of the LUMORPH paper, its equations as they must be meant. A round holds
 one set of circuits and every circuit carries one chunk. Where the paper has one

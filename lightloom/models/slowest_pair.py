@@ -1,4 +1,4 @@
-"""The slowest pair: max-min of circuits a byte, stated with integers alone.
+"""The max-min of circuits a byte, stated with integers alone.
 
 Both SiP-ML programs maximise ``min over pairs of n[pair] / bytes[pair]``, n the number
 of circuits of a pair. As n is an integer of 1 to `most`, the minimum is one of the

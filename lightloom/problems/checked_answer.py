@@ -1,4 +1,4 @@
-"""What an answer is worth by the rules of `lightloom.validate` alone."""
+"""Checks the answer of a problem by the rules of `lightloom.validate` alone."""
 
 from __future__ import annotations
 

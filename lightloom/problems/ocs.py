@@ -1,4 +1,4 @@
-"""Circuits of parallel switches: SiP-ML paper, appendix A.2."""
+"""The problem of circuits of parallel switches: SiP-ML paper, appendix A.2."""
 
 from __future__ import annotations
 

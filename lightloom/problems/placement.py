@@ -1,4 +1,4 @@
-"""Operations on a ring of devices, soonest done: SiP-ML paper, section 3.2."""
+"""The problem of placing operations on devices: SiP-ML paper, section 3.2."""
 
 from __future__ import annotations
 

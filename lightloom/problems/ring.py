@@ -1,4 +1,4 @@
-"""Wavelengths of a ring: SiP-ML paper, appendix A.1."""
+"""The problem of wavelengths of a ring: SiP-ML paper, appendix A.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fewest rounds of a collective on light paths: LUMORPH paper, Algorithm 1."""
+"""The problem of the fewest rounds of a collective: LUMORPH paper, Algorithm 1."""
 
 from __future__ import annotations
 

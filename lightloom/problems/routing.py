@@ -1,4 +1,4 @@
-"""Routes that share the most loaded edge least: LUMORPH paper, Algorithm 2."""
+"""The problem of routes of least congestion: LUMORPH paper, Algorithm 2."""
 
 from __future__ import annotations
 

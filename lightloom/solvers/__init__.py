@@ -1,4 +1,4 @@
-"""Solvers: every one behind the same call, with the same outcome.
+"""Solvers behind one call, with the same kinds of outcome.
 
 ::
 

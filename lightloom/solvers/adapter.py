@@ -1,4 +1,4 @@
-"""Adapters: what a solver must offer to be run, and what it answers."""
+"""What a solver must offer to be run, and what it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Availability: whether a solver can be used here, and if not, why."""
+"""Whether a solver can be used here, and if not, why."""
 
 from __future__ import annotations
 

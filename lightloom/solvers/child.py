@@ -1,4 +1,4 @@
-"""Solvers run in child processes: what breaks there does not break us.
+"""Runs solvers in child processes, so that their crashes stay there.
 
 Every solver runs in a process of its own: a crash, a kill or a lack of memory is an
 answer; a time limit holds whatever the solver does; Ctrl-C reaches us and not the

@@ -1,4 +1,4 @@
-"""Extra options: those in a solver's own words."""
+"""Options of a solver that are given by its own names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Size: refuses a model that memory cannot hold, before it is built."""
+"""Refuses a model that memory cannot hold, before it is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress: what a solver tells while it runs, and how it is told to stop."""
+"""What a solver reports while it runs, and how it is told to stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points: a solver's values, rounded, checked against the model, and loaded."""
+"""The values of a solver, rounded, checked against the model, and loaded."""
 
 from __future__ import annotations
 

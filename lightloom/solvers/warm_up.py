@@ -1,4 +1,4 @@
-"""The smallest model there is: it has a solver's libraries loaded."""
+"""The smallest model, which is solved to load the libraries of a solver."""
 
 from __future__ import annotations
 

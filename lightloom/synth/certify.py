@@ -1,4 +1,4 @@
-"""Signing: a schedule's footer, from what replay and the bounds say of it."""
+"""Fills the footer of a schedule with what replay and the bounds say of it."""
 
 from __future__ import annotations
 

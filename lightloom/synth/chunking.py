@@ -1,4 +1,4 @@
-"""Chunking: how many equal chunks an algorithm cuts a buffer into."""
+"""The choice of the number of equal chunks that a buffer is cut into."""
 
 from __future__ import annotations
 

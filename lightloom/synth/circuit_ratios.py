@@ -1,4 +1,4 @@
-"""Circuits a byte, compared exactly in columns.
+"""Exact comparison of circuits a byte, in columns.
 
 A ratio is ``count / bytes`` with ``count`` below 2**17 and ``bytes`` below 2**60. A
 cross product of two of them has up to 77 bits. Where two ratios nearly agree, though,

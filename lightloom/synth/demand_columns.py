@@ -1,4 +1,4 @@
-"""Demands as columns: the pairs and sizes that algorithms work on."""
+"""The pairs and sizes of a demand as checked columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fluid demands on circuits: the paper's greedy, and edge colouring.
+"""Rounds for demands, by the LUMORPH paper's greedy or by edge colouring.
 
 A demand asks for bytes between pairs (LAYERTOLAYER transfers of the LUMORPH
 paper). Served by thin pipes, one wavelength a pair, it takes at least

@@ -1,4 +1,4 @@
-"""Subsets of a demand: the pairs that are served where not all of them can be."""
+"""The choice of the pairs of a demand to serve where not all of them can be."""
 
 from __future__ import annotations
 

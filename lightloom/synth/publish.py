@@ -1,4 +1,4 @@
-"""Publishing: a schedule reaches a file only after what will be read was verified."""
+"""Writes a schedule to a file after verifying it as a reader will read it."""
 
 from __future__ import annotations
 

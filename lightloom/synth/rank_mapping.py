@@ -1,4 +1,4 @@
-"""Rank-to-tile mappings: which tile plays which rank of an algorithm.
+"""The choice of the tile that plays each rank of an algorithm.
 
 Neighbouring ranks exchange most in many algorithms; where waveguides are few, an
 order that keeps them near each other needs fewer wavelengths.

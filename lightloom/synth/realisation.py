@@ -1,4 +1,4 @@
-"""Realisations: traffic rounds as the segments and steps of a schedule."""
+"""The record of traffic rounds as segments and steps of a schedule."""
 
 from __future__ import annotations
 

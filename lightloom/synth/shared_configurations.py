@@ -1,4 +1,4 @@
-"""Shared configurations: which consecutive pieces of traffic are served on the same."""
+"""The choice of consecutive pieces of traffic that share a configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers: circuits for the traffic of the last period, by certified algorithms."""
+"""Controllers that set circuits for the traffic of the last period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks: how each kind of fabric carries the iterations of a training."""
+"""How each kind of fabric carries the iterations of a training."""
 
 from __future__ import annotations
 

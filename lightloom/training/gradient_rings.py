@@ -1,4 +1,4 @@
-"""Sums over twins: in which rings the copies of a device add up their gradients."""
+"""The rings in which the copies of a device sum their gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iterations: what all replicas of a placed model compute and send in one round."""
+"""What all replicas of a placed model compute and send in one iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates: about how long an iteration takes, level by level, not replayed."""
+"""An estimate of the time of an iteration, level by level, without replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traffic: the bytes that each pair of nodes exchanges in an iteration."""
+"""The bytes that each pair of nodes exchanges in an iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts: which nodes a training runs on, and how many of its replicas are replayed.
+"""The nodes that a training runs on, and how many of its replicas are replayed.
 
 Where the replicas fill a fabric they are all alike: moved along by one replica (or one
 server) nothing changes, neither the traffic nor what it shares. A few of them, on a

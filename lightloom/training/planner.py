@@ -1,4 +1,4 @@
-"""The planner: strategies cut, placed, estimated, and the best of them replayed."""
+"""Plans a training: strategies are cut, placed, estimated, and the best replayed."""
 
 from __future__ import annotations
 

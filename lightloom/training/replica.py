@@ -1,4 +1,4 @@
-"""Replicas: one copy of a model, cut into parts, each part on a device."""
+"""The parts of one copy of a model, each on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategies: how many devices share a model, and how many copies of it there are."""
+"""Strategies of a training: devices that share a model, and copies of the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of trainings: what is asked, what was tried, and what came out."""
+"""The records of a plan of a training: what is asked, tried and found."""
 
 from __future__ import annotations
 

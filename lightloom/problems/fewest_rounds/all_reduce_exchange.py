@@ -1,4 +1,4 @@
-"""All-reduce in one round less: its two halves meet in a round of exchanges.
+"""All-reduce in one round less than its reduce-scatter and all-gather take.
 
 A reduce-scatter turned around is an all-gather. Where the first round of the all-gather
 sends each chunk to one tile only, the last round of the reduce-scatter brings a sum

@@ -1,4 +1,4 @@
-"""Forwarding: in every slot, whoever holds a chunk sends it to whoever needs it near.
+"""Greedy forwarding of chunks, in every slot to those nearby who need them.
 
 The rounds of any collective that copies, and where what was received is passed on.
 """

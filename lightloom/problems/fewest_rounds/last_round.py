@@ -1,4 +1,4 @@
-"""The last round: every missing chunk from some near holder, packed at once."""
+"""The last round, which brings every missing chunk from a near holder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One root: broadcast by splitting a light ring, scatter one circuit a wavelength."""
+"""Broadcast by splitting a light ring, and scatter by one circuit a wavelength."""
 
 from __future__ import annotations
 

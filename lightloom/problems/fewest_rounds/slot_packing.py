@@ -1,4 +1,4 @@
-"""Packing: rows into slots by first fit, and by eviction where nothing fits."""
+"""Packs rows into slots by first fit, and by eviction where nothing fits."""
 
 from __future__ import annotations
 

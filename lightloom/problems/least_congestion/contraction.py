@@ -1,4 +1,4 @@
-"""Contractions: a graph whose edges of length 0 are gone."""
+"""The contraction of the edges of length 0 of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Negotiated routing on any directed graph."""
+"""Routing by negotiated congestion (PathFinder) on any directed graph."""
 
 from __future__ import annotations
 

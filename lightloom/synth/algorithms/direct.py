@@ -1,4 +1,4 @@
-"""Direct exchange: every block goes straight to where it is wanted, in one round."""
+"""The direct exchange, in which every block reaches its destination in one round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arc-disjoint trees, pipelined: broadcast and reduce at the rate of all ports."""
+"""Pipelined broadcast and reduce on arc-disjoint trees, one for each port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Double binary tree: two pipelined trees, each rank an inner node of at most one.
+"""Pipelined all-reduce, broadcast and reduce on two binary trees.
 
 Sanders, Speck, Träff (2009). The electrical baseline beside the ring.
 """

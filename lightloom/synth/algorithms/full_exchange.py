@@ -1,4 +1,4 @@
-"""Full exchange: recursive doubling, in which every round moves the whole buffer."""
+"""All-reduce by recursive doubling, in which every round moves the whole buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hub relays: all-reduce on one configuration in four rounds, at diameter three."""
+"""All-reduce on one configuration in four rounds, on digraphs of diameter three."""
 
 from __future__ import annotations
 

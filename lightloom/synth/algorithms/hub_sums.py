@@ -1,4 +1,4 @@
-"""Hub sums: all-reduce on one configuration in one round less than twice one way."""
+"""All-reduce on one configuration in 2 D - 1 rounds, on digraphs of diameter D."""
 
 from __future__ import annotations
 

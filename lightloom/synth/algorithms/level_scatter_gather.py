@@ -1,4 +1,4 @@
-"""Broadcast as scatter and all-gather along the dimensions of a box; reduce back."""
+"""Broadcast as scatter and all-gather along a box of ranks; reduce in reverse."""
 
 from __future__ import annotations
 

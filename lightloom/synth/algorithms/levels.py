@@ -1,4 +1,4 @@
-"""Levels: one dimension after another, all of them at once on different parts.
+"""Collectives along one dimension of a box of ranks after another.
 
 The hierarchical collectives of SiPAC (Wu et al., 2023) and, with one part, those of
 BCube (Guo et al., 2009).

@@ -1,4 +1,4 @@
-"""Multiport circulants: fewest rounds and least data at once, for any n and k.
+"""All-gather, reduce-scatter and all-reduce on multiport circulant digraphs.
 
 The k-port all-gather of Bruck, Ho, Kipnis, Upfal and Weathersby (1997), its
 reversal, and both one after the other.

@@ -1,4 +1,4 @@
-"""Ring: every rank passes blocks on to the next one."""
+"""Collectives on a ring, in which every rank passes blocks to the next one."""
 
 from __future__ import annotations
 

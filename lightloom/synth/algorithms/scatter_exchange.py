@@ -1,4 +1,4 @@
-"""Halving, full exchange among those that hold the same part, and doubling."""
+"""All-reduce by halving, a full exchange of the parts that remain, and doubling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates: schedules that compete for an instance, and how they compare."""
+"""The schedules that compete for an instance, and how they compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`auto`: the fastest of all families, by best-first search on proven predictions."""
+"""The search of `auto` for the fastest schedule, best first by proven predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `auto` searches: families of algorithms, radices, modes and ports."""
+"""Families of algorithms, radices, modes and ports that `auto` searches."""
 
 from __future__ import annotations
 

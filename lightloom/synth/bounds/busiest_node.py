@@ -1,4 +1,4 @@
-"""Witnesses that are a node: the one with most to receive, to send, or to spread."""
+"""The search for the node with most to receive, to send, or to spread."""
 
 from __future__ import annotations
 

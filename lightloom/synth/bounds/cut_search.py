@@ -1,4 +1,4 @@
-"""Good cuts, among all rectangles of a grid and their complements."""
+"""The search for cuts among all rectangles of a grid and their complements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line of ports of optical switches that needs longest."""
+"""The search for the line of ports of optical switches that needs longest."""
 
 from __future__ import annotations
 

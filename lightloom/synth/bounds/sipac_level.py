@@ -1,4 +1,4 @@
-"""The level of SiPAC that most data must cross."""
+"""The search for the level of SiPAC that most data must cross."""
 
 from __future__ import annotations
 

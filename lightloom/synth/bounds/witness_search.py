@@ -1,4 +1,4 @@
-"""What a search for witnesses is."""
+"""The record of a search for witnesses of one kind of bound."""
 
 from __future__ import annotations
 

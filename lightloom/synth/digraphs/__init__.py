@@ -1,1 +1,1 @@
-"""Digraphs of few arcs a rank that lead everywhere in few, on which algorithms work."""
+"""Digraphs of small degree and diameter, on which algorithms work."""

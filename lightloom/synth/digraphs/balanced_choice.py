@@ -1,4 +1,4 @@
-"""Choices that load counters evenly."""
+"""The choice among options of many items that loads counters evenly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a group that lead everywhere in few rounds, each taken about as often."""
+"""The search for generators of a group that reach all ranks in few rounds, evenly."""
 
 from __future__ import annotations
 

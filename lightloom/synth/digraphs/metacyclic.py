@@ -1,4 +1,4 @@
-"""Split metacyclic groups: ranks that can be multiplied, in general not commuting."""
+"""Split metacyclic groups, whose elements are the ranks of a Cayley digraph."""
 
 from __future__ import annotations
 

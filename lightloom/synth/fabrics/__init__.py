@@ -1,4 +1,4 @@
-"""Plugs of fabrics: one file for each kind, found by walking.
+"""The catalogue of fabric plugs, one file for each kind of fabric.
 
 A module of this folder offers a `FabricPlug` as ``PLUG``, or a tuple of them: how
 schedules are made on one kind of fabric, which circuits are kept for a training on it,

@@ -1,4 +1,4 @@
-"""LIGHTPATH racks: lanes are routed, wavelengths divided, reconfigurations placed."""
+"""The plug of LIGHTPATH racks, which routes lanes and places reconfigurations."""
 
 from __future__ import annotations
 

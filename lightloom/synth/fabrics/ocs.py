@@ -1,4 +1,4 @@
-"""Parallel optical switches: demands on circuits best for the slowest pair."""
+"""The plug of parallel optical switches, which serves demands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fabrics without circuits: rounds are steps, and boxes of nodes suggest algorithms."""
+"""The plug of fabrics without circuits, on which every round is a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What synthesis and trainings have to know of one kind of fabric, as one record."""
+"""The record of what synthesis and trainings have to know of one kind of fabric."""
 
 from __future__ import annotations
 

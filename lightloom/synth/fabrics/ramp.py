@@ -1,4 +1,4 @@
-"""RAMP's own collectives: see `lightloom.synth.ramp`."""
+"""The plug of RAMP, whose collectives `lightloom.synth.ramp` makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rings of fibre: demands on wavelengths that are best for the slowest pair."""
+"""The plug of fibre rings, which serves demands."""
 
 from __future__ import annotations
 

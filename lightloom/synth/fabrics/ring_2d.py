@@ -1,4 +1,4 @@
-"""2D rings: algorithms whose transfers go along a row or a column."""
+"""The plug of 2D rings, for algorithms whose transfers go along rows and columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SiPAC: algorithms whose transfers go one hop, on the best wavelengths for them."""
+"""The plug of SiPAC, for algorithms whose transfers go one hop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Light paths of lanes: layers and routes, remembered for each lane."""
+"""Layers and routes of the light paths of lanes, remembered for each lane."""
 
 from __future__ import annotations
 

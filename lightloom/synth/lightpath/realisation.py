@@ -1,4 +1,4 @@
-"""Rounds on a LIGHTPATH rack: lanes on wavelengths and routes, segment by segment."""
+"""The realisation of rounds on a LIGHTPATH rack, segment by segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segmentation: which rounds share a configuration, and with how many lasers.
+"""The choice of rounds that share a configuration, by a dynamic program.
 
 Rounds that share one pay no reconfiguration between them but divide the lasers
 over more lanes. A dynamic program over the sequence of rounds finds the best cut

@@ -1,4 +1,4 @@
-"""Tiles with light: wavelengths that are free at both ends and on the edges between."""
+"""Wavelengths that are free at both tiles of a route and on its edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circuits of a LIGHTPATH rack for trainings: switches of wavelengths, on routes."""
+"""Circuits that a LIGHTPATH rack keeps for a training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best slowest pair under loads that add up: the exact threshold."""
+"""The largest ratio of circuits to bytes that all pairs can have, exactly."""
 
 from __future__ import annotations
 

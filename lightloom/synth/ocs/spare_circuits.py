@@ -1,4 +1,4 @@
-"""Spare circuits of optical switches: the slowest pair first, then the next one."""
+"""Free ports of optical switches for the pairs with the fewest circuits a byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circuits of parallel optical switches for trainings: optimal by a threshold."""
+"""Circuits that parallel optical switches keep for a training."""
 
 from __future__ import annotations
 

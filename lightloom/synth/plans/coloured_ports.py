@@ -1,4 +1,4 @@
-"""Ports: an arbitrary set of pairs as the fewest partial permutations."""
+"""Ports of arbitrary pairs, split into the fewest partial permutations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reversal: the same rounds with time and arcs turned around."""
+"""The reversal of rounds, with time and arcs turned around."""
 
 from __future__ import annotations
 

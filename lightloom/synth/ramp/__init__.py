@@ -1,1 +1,1 @@
-"""Collectives on RAMP: closed forms for who talks to whom, when and on which light."""
+"""Collectives on RAMP, with closed forms for partners, steps and transceivers."""

@@ -1,4 +1,4 @@
-"""Blocks: which chunks the members with some leading digits will have."""
+"""The chunks that the members with the same leading digits will have."""
 
 from __future__ import annotations
 

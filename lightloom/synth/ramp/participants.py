@@ -1,4 +1,4 @@
-"""Teams: the nodes that do a collective together, and the steps they take."""
+"""The nodes that do a collective together on RAMP, and the steps they take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams: the segments and steps of a collective on RAMP, one after another."""
+"""The segments and steps of a collective on RAMP, in the order of a file."""
 
 from __future__ import annotations
 

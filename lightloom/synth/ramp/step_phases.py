@@ -1,4 +1,4 @@
-"""Phases: the steps of a collective, in order, and what is sent in each.
+"""The steps of a collective on RAMP in order, and what is sent in each.
 
 A reduce-scatter narrows: every node keeps the information of its portion, step by step,
 and sends the other portions to those who take them. An all-gather widens, with the

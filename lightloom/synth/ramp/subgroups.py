@@ -1,4 +1,4 @@
-"""Shape of a RAMP network: the subgroups of its four steps, and the information map.
+"""The subgroups of the four steps of a RAMP network, and its information map.
 
 RAMP paper, Tables 5 to 7. As printed they do not work (``docs/spec/errata.md``); the
 formulas here do, and every collective of this package is checked to.

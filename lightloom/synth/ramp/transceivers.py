@@ -1,4 +1,4 @@
-"""Transceivers: which of them a pair uses in a step, so that no two pairs collide.
+"""The transceivers that a pair uses in a step, so that no two pairs collide.
 
 RAMP paper, equations (2) to (5), corrected (``docs/spec/errata.md``). Transceivers
 stand in *places* of K neighbours, and a pair uses all of one place. No two pairs may

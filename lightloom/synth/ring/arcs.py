@@ -1,4 +1,4 @@
-"""Ways round a ring, in columns: which fibre, and which spans of it."""
+"""The arcs of circuits on a ring, in columns: which fibre, and which spans of it."""
 
 from __future__ import annotations
 

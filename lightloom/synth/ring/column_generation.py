@@ -1,4 +1,4 @@
-"""Prices of circuits that prove more than any span: the dual of fractional colouring.
+"""Bounds for a ring by the dual of fractional colouring, with column generation.
 
 One wavelength of one fibre holds a lap: arcs that do not overlap. Circuits that fit do
 so all the more where laps may be used in fractions. So where prices make circuits worth

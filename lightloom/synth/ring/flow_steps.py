@@ -1,4 +1,4 @@
-"""Laps of a ring: the flow steps of the fast wavelength scheduler (SiP-ML paper, A.1).
+"""The flow steps of the fast wavelength scheduler of a ring (SiP-ML paper, A.1).
 
 One wavelength is a unit of flow that goes round once. On the ring, cut open, the best
 one is a longest path of a graph without cycles: one sweep over the nodes finds it, and

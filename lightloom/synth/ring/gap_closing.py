@@ -1,4 +1,4 @@
-"""The last gap of a ring: prices from above; splits and packed laps from below."""
+"""Closes the gap between the bound of a ring and its circuits, from both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a ring: every limit that circuits, however coloured, must respect."""
+"""Bounds for a ring by the loads of spans, of long circuits and of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laps at prices: circuits of one wavelength that do not overlap, worth the most."""
+"""The set of arcs that do not overlap and are worth most at given prices."""
 
 from __future__ import annotations
 

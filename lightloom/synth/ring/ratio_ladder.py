@@ -1,4 +1,4 @@
-"""Levels of a ring: the ratios that the slowest pair can have, and how to light one."""
+"""The ratios that the slowest pair of a ring can have, and circuits that reach one."""
 
 from __future__ import annotations
 

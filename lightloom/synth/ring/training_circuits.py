@@ -1,4 +1,4 @@
-"""Circuits of a ring for trainings: by levels of its slowest pair."""
+"""Circuits that a ring keeps for a training."""
 
 from __future__ import annotations
 

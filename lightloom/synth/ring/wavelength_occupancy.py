@@ -1,4 +1,4 @@
-"""The wavelengths that are lit on a ring: which are free, and for whom."""
+"""The occupancy of wavelengths on a ring: which are free, and for which circuits."""
 
 from __future__ import annotations
 

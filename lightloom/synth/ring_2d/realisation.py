@@ -1,4 +1,4 @@
-"""Rounds on 2D rings: segments of circuits along rows and columns."""
+"""The realisation of rounds on 2D rings, by circuits along rows and columns."""
 
 from __future__ import annotations
 

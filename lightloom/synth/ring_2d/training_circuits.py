@@ -1,4 +1,4 @@
-"""Circuits of 2D rings for trainings: those of each row, and of each column."""
+"""Circuits that a 2D ring keeps for a training, by row and by column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detours: cheapest routes of a grid, whatever their length."""
+"""Cheapest routes on a grid, detours included."""
 
 from __future__ import annotations
 

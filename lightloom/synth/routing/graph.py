@@ -1,4 +1,4 @@
-"""Graphs: any directed network whose edges have capacities."""
+"""Directed graphs whose edges have capacities."""
 
 from __future__ import annotations
 

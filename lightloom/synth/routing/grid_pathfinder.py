@@ -1,4 +1,4 @@
-"""Negotiated routing: requests outbid each other for the edges of a grid."""
+"""Routing by negotiated congestion (PathFinder) on a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staircases: cheapest routes of a grid among those that never turn back."""
+"""Cheapest routes on a grid among those that never turn back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Auctions: requests outbid each other for edges until no edge is overfull."""
+"""Negotiated congestion (PathFinder): edge prices rise until no edge is overfull."""
 
 from __future__ import annotations
 

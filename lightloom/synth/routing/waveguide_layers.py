@@ -1,4 +1,4 @@
-"""Layers: a partial permutation split so that each part fits the grid's edges."""
+"""Splits a partial permutation into layers that fit the edges of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds on SiPAC: segments of one-hop circuits."""
+"""The realisation of rounds on SiPAC, by segments of one-hop circuits."""
 
 from __future__ import annotations
 

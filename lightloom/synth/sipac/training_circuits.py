@@ -1,4 +1,4 @@
-"""Circuits of SiPAC for trainings: each switch by itself, or its shuffle."""
+"""Circuits that SiPAC keeps for a training."""
 
 from __future__ import annotations
 

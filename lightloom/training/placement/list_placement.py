@@ -1,4 +1,4 @@
-"""Operations one by one, most urgent first, each where it can start soonest."""
+"""Places operations one by one, most urgent first, each where it starts soonest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A placement improved by small moves, most of them on what everything waits for."""
+"""Improves a placement by small moves, most of them on the critical path."""
 
 from __future__ import annotations
 

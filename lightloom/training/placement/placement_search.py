@@ -1,4 +1,4 @@
-"""Operations on a ring of devices, soonest done: list placements, then small moves."""
+"""The search for a placement of operations: list placements, then local search."""
 
 from __future__ import annotations
 
