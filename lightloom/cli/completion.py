@@ -10,13 +10,30 @@ from typing import TYPE_CHECKING
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     import click
+
+    Completer: TypeAlias = Callable[
+        [click.Context, click.Parameter, str], list[CompletionItem]
+    ]
 
 
 def _matching(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _completer(names: Callable[[], Iterable[str]]) -> Completer:
+    """Return what completes one of some names, which are looked up when asked for."""
+
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        del ctx, param
+        return _matching(names(), incomplete)
+
+    return complete
 
 
 def instance_names(
@@ -44,73 +61,35 @@ def instance_names(
     return _matching(names, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def algorithm_names(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete a name of an algorithm, ``auto`` included.
-
-    Parameters
-    ----------
-    ctx, param
-        As click gives them; they do not matter.
-    incomplete
-        What has been typed.
-    """
-    del ctx, param
+def _algorithms() -> Iterable[str]:
     from lightloom.synth.algorithms import ALGORITHMS
 
-    return _matching(["auto", *ALGORITHMS], incomplete)
+    return ["auto", *ALGORITHMS]
 
 
-def figure_names(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete a name of a figure.
-
-    Parameters
-    ----------
-    ctx, param
-        As click gives them; they do not matter.
-    incomplete
-        What has been typed.
-    """
-    del ctx, param
+def _figures() -> Iterable[str]:
     from lightloom.papers import FIGURES
 
-    return _matching(FIGURES, incomplete)
+    return FIGURES
 
 
-def solver_names(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete a name of a solver, ``lightloom`` included.
-
-    Parameters
-    ----------
-    ctx, param
-        As click gives them; they do not matter.
-    incomplete
-        What has been typed.
-    """
-    del ctx, param
+def _solvers() -> Iterable[str]:
     from lightloom.solvers import SOLVERS
 
-    return _matching(["lightloom", *SOLVERS], incomplete)
+    return ["lightloom", *SOLVERS]
 
 
-def problem_names(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete a name of a problem.
-
-    Parameters
-    ----------
-    ctx, param
-        As click gives them; they do not matter.
-    incomplete
-        What has been typed.
-    """
-    del ctx, param
+def _problems() -> Iterable[str]:
     from lightloom.problems import PROBLEMS
 
-    return _matching(PROBLEMS, incomplete)
+    return PROBLEMS
+
+
+algorithm_names = _completer(_algorithms)
+"""Complete a name of an algorithm, ``auto`` included."""
+figure_names = _completer(_figures)
+"""Complete a name of a figure."""
+solver_names = _completer(_solvers)
+"""Complete a name of a solver, ``lightloom`` included."""
+problem_names = _completer(_problems)
+"""Complete a name of a problem."""
