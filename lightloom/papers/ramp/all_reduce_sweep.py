@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.papers.plot import Plot
 from lightloom.papers.ramp.baseline_networks import fat_tree
 from lightloom.papers.ramp.baseline_strategies import STRATEGIES
-from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, on_rings
+from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, on_rings, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.papers.figure_data import Tell
     from lightloom.papers.ramp.compared_systems import Timed
+    from lightloom.report.panel import Mark
 
 BITS_PER_S = 2_400_000_000_000
 SIZES = tuple(2**k for k in range(4, 17))
@@ -39,3 +41,30 @@ def sweep(
         for size in buffers:
             mine = {"ramp": on_ramp(OP, size, count, BITS_PER_S)}
             yield count, size, on_rings(network, OP, size) | mine
+
+
+def against_nodes(y: str, y_label: str, *marks: Mark) -> Plot:
+    """Return a plot of a column against the nodes, a panel for each buffer.
+
+    Parameters
+    ----------
+    y, y_label
+        The column, and its axis, with units.
+    marks
+        Lines across the panels.
+    """
+    return Plot(
+        x="nodes",
+        y=y,
+        series="system",
+        panel="buffer",
+        x_label="nodes",
+        y_label=y_label,
+        only=SYSTEMS,
+        names=title_of,
+        x_log=2,
+        y_log=10,
+        tick="{:,}".format,
+        ticks_every=4,
+        marks=marks,
+    )

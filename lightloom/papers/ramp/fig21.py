@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds
-from lightloom.papers.plot import Plot
 from lightloom.papers.ramp.all_reduce_sweep import (
     BITS_PER_S,
     BUFFERS,
     SIZES,
-    SYSTEMS,
+    against_nodes,
     sweep,
 )
 from lightloom.papers.ramp.baseline_strategies import HIERARCHICAL, RING
-from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text, title_of
+from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text
 from lightloom.papers.reproduction import Figure
 
 if TYPE_CHECKING:
@@ -90,19 +89,6 @@ FIGURE = Figure(
     ),
     compute=_compute,
     claims=_claims,
-    panels=Plot(
-        x="nodes",
-        y="time_us",
-        series="system",
-        panel="buffer",
-        x_label="nodes",
-        y_label="completion time (us)",
-        only=SYSTEMS,
-        names=title_of,
-        x_log=2,
-        y_log=10,
-        tick="{:,}".format,
-        ticks_every=4,
-    ),
+    panels=against_nodes("time_us", "completion time (us)"),
     notes=(ESTIMATED, _NOTE),
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import holds
-from lightloom.papers.plot import Plot
-from lightloom.papers.ramp.all_reduce_sweep import BUFFERS, SIZES, SYSTEMS, sweep
+from lightloom.papers.ramp.all_reduce_sweep import BUFFERS, SIZES, against_nodes, sweep
 from lightloom.papers.ramp.baseline_strategies import HIERARCHICAL, RING
-from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text, title_of
+from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text
 from lightloom.papers.reproduction import Figure
 from lightloom.report.panel import Mark
 
@@ -81,20 +80,10 @@ FIGURE = Figure(
     columns=("nodes", "buffer", "system", "strategy", "h2t_over_h2h"),
     compute=_compute,
     claims=_claims,
-    panels=Plot(
-        x="nodes",
-        y="h2t_over_h2h",
-        series="system",
-        panel="buffer",
-        x_label="nodes",
-        y_label="head to tail / head to head",
-        only=SYSTEMS,
-        names=title_of,
-        x_log=2,
-        y_log=10,
-        tick="{:,}".format,
-        ticks_every=4,
-        marks=(Mark("latency negligible above", y=NEGLIGIBLE),),
+    panels=against_nodes(
+        "h2t_over_h2h",
+        "head to tail / head to head",
+        Mark("latency negligible above", y=NEGLIGIBLE),
     ),
     notes=(ESTIMATED, _NOTE),
 )
