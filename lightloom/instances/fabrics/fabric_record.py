@@ -23,6 +23,11 @@ class _WithNodes(Protocol):
     def nodes(self) -> int: ...
 
 
+class _WithNodeRate(Protocol):
+    @property
+    def bits_per_second_per_node(self) -> int: ...
+
+
 class _WithWavelengths(Protocol):
     @property
     def bits_per_second_per_wavelength(self) -> int: ...
@@ -35,6 +40,11 @@ class FabricRecord(CheckedRecord, frozen=True):
     def node_count(self: _WithNodes) -> int:
         """Number of nodes."""
         return self.nodes
+
+    @property
+    def node_bits_per_s(self: _WithNodeRate) -> int:
+        """Rate of a node."""
+        return self.bits_per_second_per_node
 
     def table(self) -> FabricTable:
         """Return the fabric as its instance table."""

@@ -63,11 +63,6 @@ class FatTree(FabricRecord, frozen=True, kw_only=True):
             raise InputError(what, where="fabric", found=found, allowed=allowed)
 
     @property
-    def node_bits_per_s(self) -> int:
-        """Rate of a node."""
-        return self.bits_per_second_per_node
-
-    @property
     def leaf_bits_per_s(self) -> int:
         """Rate of the trunk of a leaf, each way."""
         return self.nodes_per_leaf * self.node_bits_per_s // self.oversubscription

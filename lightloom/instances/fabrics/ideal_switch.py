@@ -37,11 +37,6 @@ class IdealSwitch(FabricRecord, frozen=True, kw_only=True):
     switch_latency_ps: Annotated[int, Meta(ge=0, le=10**15)] = 0
 
     @property
-    def node_bits_per_s(self) -> int:
-        """Rate of a node."""
-        return self.bits_per_second_per_node
-
-    @property
     def latency_ps(self) -> int:
         """What every step pays beside alpha."""
         return self.switch_latency_ps

@@ -73,11 +73,6 @@ class SuperPod(FabricRecord, frozen=True, kw_only=True):
         return self.nodes
 
     @property
-    def node_bits_per_s(self) -> int:
-        """Rate of a GPU over NVLink and network together."""
-        return self.bits_per_second_per_node
-
-    @property
     def network_bits_per_s(self) -> int:
         """Rate of a GPU's network port."""
         return self.bits_per_second_per_node // (self.intra_to_inter + 1)
