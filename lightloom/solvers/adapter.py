@@ -84,6 +84,19 @@ LINEAR_ONLY = Capabilities(continuous=True, integer=False)
 INTEGER_ONLY = Capabilities(continuous=False, integer=True)
 
 
+class TakesEveryModel:
+    """An adapter that takes every model of its kinds."""
+
+    def refuse(self, form: StandardForm) -> None:
+        """Take a model.
+
+        Parameters
+        ----------
+        form
+            The model.
+        """
+
+
 class Adapter(Protocol):
     """A solver: it alone knows that solver's words, statuses and traps.
 

@@ -24,6 +24,7 @@ from lightloom.solvers.adapter import (
     Answer,
     Capabilities,
     SolverClaim,
+    TakesEveryModel,
     UnknownStatusError,
 )
 from lightloom.solvers.availability import (
@@ -104,7 +105,7 @@ def claim_of(status: int) -> tuple[SolverClaim, Limit | None]:
 
 
 @dataclass(frozen=True)
-class Gurobi:
+class Gurobi(TakesEveryModel):
     """The Gurobi adapter."""
 
     name: str = "gurobi"
@@ -124,16 +125,6 @@ class Gurobi:
             return Status(Availability.AVAILABLE, status.version, reason)
         reason = f"Gurobi has no licence here (its error {refused}): install one"
         return Status(Availability.NO_LICENCE, status.version, reason)
-
-    def refuse(self, form: StandardForm) -> None:
-        """Take every model; its size is refused by the solver itself.
-
-        Parameters
-        ----------
-        form
-            The model.
-        """
-        del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter

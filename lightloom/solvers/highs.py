@@ -29,6 +29,7 @@ from lightloom.solvers.adapter import (
     Answer,
     Capabilities,
     SolverClaim,
+    TakesEveryModel,
     UnknownStatusError,
 )
 from lightloom.solvers.availability import Requirement
@@ -109,7 +110,7 @@ def claim_of(status: str) -> tuple[SolverClaim, Limit | None]:
 
 
 @dataclass(frozen=True)
-class Highs:
+class Highs(TakesEveryModel):
     """The HiGHS adapter."""
 
     name: str = "highs"
@@ -119,16 +120,6 @@ class Highs:
     def status(self) -> Status:
         """Return whether highspy is there in a version that works."""
         return REQUIREMENT.status()
-
-    def refuse(self, form: StandardForm) -> None:
-        """Take every model.
-
-        Parameters
-        ----------
-        form
-            The model.
-        """
-        del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.solvers import math_opt
-from lightloom.solvers.adapter import LINEAR_ONLY, Capabilities
+from lightloom.solvers.adapter import LINEAR_ONLY, Capabilities, TakesEveryModel
 from lightloom.solvers.extra_options import check_not_ours, set_field
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _OURS = ("num_threads", "verbosity_level", "termination_criteria")
 
 
 @dataclass(frozen=True)
-class Pdlp:
+class Pdlp(TakesEveryModel):
     """The PDLP adapter."""
 
     name: str = "pdlp"
@@ -35,16 +35,6 @@ class Pdlp:
     def status(self) -> Status:
         """Return whether OR-Tools is there in a version that works."""
         return math_opt.REQUIREMENT.status()
-
-    def refuse(self, form: StandardForm) -> None:
-        """Take every linear program.
-
-        Parameters
-        ----------
-        form
-            The model.
-        """
-        del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter

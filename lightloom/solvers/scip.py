@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.solvers import math_opt
-from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Capabilities
+from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Capabilities, TakesEveryModel
 from lightloom.solvers.extra_options import check_not_ours
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _OURS = (
 
 
 @dataclass(frozen=True)
-class Scip:
+class Scip(TakesEveryModel):
     """The SCIP adapter."""
 
     name: str = "scip"
@@ -44,16 +44,6 @@ class Scip:
     def status(self) -> Status:
         """Return whether OR-Tools is there in a version that works."""
         return math_opt.REQUIREMENT.status()
-
-    def refuse(self, form: StandardForm) -> None:
-        """Take every model.
-
-        Parameters
-        ----------
-        form
-            The model.
-        """
-        del form
 
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
