@@ -291,19 +291,20 @@ def _of(circuits: Circuits) -> set[Pair]:
 
 
 def idle_between() -> Iteration:
-    """Return 2 bytes, long idle, then a transfer of nothing and 2 bytes back."""
-    empty = ((0, 0), (0, 0), (0, 1000), (1, 0))
-    device, duration_ps = (np.array(column) for column in zip(*empty, strict=True))
+    """Return 2 bytes, long idle, then a sum of nothing and 2 bytes back."""
+    rows = ((0, 0), (0, 0), (0, 1000), (1, 0))
+    device, duration_ps = (np.array(column) for column in zip(*rows, strict=True))
+    names, none = ("a", "b", "c", "d"), np.zeros(4, np.int64)
     return Iteration(
         4,
-        Operations(("a", "b", "c", "d"), device, duration_ps, np.zeros(4, np.int64)),
+        Operations(names, device, duration_ps, none),
         Dependencies(
-            np.array([2, 1, 3]),
-            np.array([3, 3, 0]),
-            np.array([0, 2, 2]),
-            np.full(3, -1),
+            np.array([2, 1, 4, 3]),
+            np.array([4, 3, 3, 0]),
+            np.array([0, 2, 0, 2]),
+            np.full(4, -1),
         ),
-        Collectives((), np.zeros(0, np.int64), Ragged.from_lists([])),
+        Collectives(("all-reduce",), np.zeros(1, np.int64), Ragged.from_lists([[0]])),
     )
 
 
