@@ -104,7 +104,7 @@ class _Controlled(CircuitNetwork):
 
     What a flow wanted in a period is what was left of it when the period began, or
     all of it if it began later. Nobody is asked while no flow is under way, nor again
-    before something has changed: the answer would be the same.
+    while nothing moves: the answer would be the same.
     """
 
     def __init__(self, kind: ControlledCircuits, jobs: Jobs) -> None:
@@ -158,7 +158,7 @@ class _Controlled(CircuitNetwork):
         }
         self._boundary = now_ps + self._period
         if demand == self._told:
-            self._asleep = self._wanted == before
+            self._asleep = self._wanted == before and not self.moving
             return []
         self._told = demand
         return sorted(self._controller.circuits(demand).items())

@@ -222,6 +222,11 @@ class FlowNetwork:
         flows = self._flows
         return {flow: flows.left_bytes(flow, now_ps) for flow in flows.underway()}
 
+    @property
+    def moving(self) -> bool:
+        """Whether data are on the move, not only waiting."""
+        return self._flows.moving
+
     def waiting_for(self) -> str:
         """Say what a flow without rate waits for."""
         return "a link with less than a bit per second for it"

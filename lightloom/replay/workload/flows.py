@@ -81,6 +81,11 @@ class Flows:
         """Return the flows that have not ended, sorted."""
         return sorted(self._goal)
 
+    @property
+    def moving(self) -> bool:
+        """Whether some flow is served."""
+        return any(pair.rate and pair.order for pair in self._pairs.values())
+
     def left_bytes(self, flow: int, now_ps: int) -> int:
         """Return what is left of a flow, in bytes rounded up.
 

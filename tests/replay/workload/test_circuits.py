@@ -308,8 +308,24 @@ def idle_between() -> Iteration:
     )
 
 
+def half_a_byte() -> Iteration:
+    """Return flows that move less than a byte in the first period with light."""
+    none = np.zeros(2, np.int64)
+    return Iteration(
+        4,
+        Operations(("a", "b"), np.array([0, 1]), none, none),
+        Dependencies(np.array([0]), np.array([1]), np.array([7]), np.array([-1])),
+        Collectives(
+            ("all-reduce", "all-reduce"),
+            np.array([300, 300]),
+            Ragged.from_lists([[0, 2], [0, 2]]),
+        ),
+    )
+
+
 @given(iterations(), st.sampled_from([11, 25, 60]))
 @example(idle_between(), 11)
+@example(half_a_byte(), 11)
 @settings(max_examples=100, deadline=None)
 def test_controllers_agree_with_plain_stepping(made: Iteration, period: int) -> None:
     """Asking only when something has changed is as good as asking every time."""
