@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Timeline", "completion_time_ps", "replay"]
 
 
-class _Room(ModuleType):
+class _CallableModule(ModuleType):
     """A module that can be called: scripts say ``lightloom.replay(schedule)``."""
 
     def __call__(self, schedule: Schedule | str | Path) -> Timeline:
@@ -34,4 +34,4 @@ class _Room(ModuleType):
         return replay(schedule)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _CallableModule

@@ -102,7 +102,7 @@ def check_stream(
         what = "streams of one plane are checked"
         raise InputError(what, where="fabric", found=fabric.plane_count)
     check_collective(collective, fabric.node_count)
-    walk = _Walk(fabric, collective, chunks)
+    walk = _StreamCheck(fabric, collective, chunks)
     for violation in walk.violations(events):
         walk.report.violations.append(violation)
         if len(walk.report.violations) == MOST_VIOLATIONS:
@@ -110,7 +110,7 @@ def check_stream(
     return walk.report
 
 
-class _Walk:
+class _StreamCheck:
     """The check of one stream."""
 
     def __init__(

@@ -119,7 +119,7 @@ def measure(
     NoAnswerError
         If nothing was found, or what was found breaks a rule.
     """
-    question = _Question(buffer_bytes, algorithm, dict(parameters or {}), router)
+    question = _AllReduce(buffer_bytes, algorithm, dict(parameters or {}), router)
     schedule = question.schedule(fabric)
     timeline = replay(schedule)
     return MeasuredAllReduce(
@@ -147,7 +147,7 @@ def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _AllReduce:
     """An all-reduce by some algorithm, the fabric left open."""
 
     buffer_bytes: int
@@ -167,7 +167,7 @@ class _Question:
         )
 
 
-def _every_round_ps(fabric: AnyFabric, question: _Question, schedule: Schedule) -> int:
+def _every_round_ps(fabric: AnyFabric, question: _AllReduce, schedule: Schedule) -> int:
     """Return the time under the paper's rule.
 
     Where reconfigurations cost nothing, no two rounds share lasers: that is the

@@ -131,8 +131,8 @@ def _product(
         return None
     best: IntArray | None = None
     for identity in (False, True):
-        across = _Line.of(fabric.cols, width, identity=identity)
-        down = _Line.of(fabric.rows, width, identity=identity)
+        across = _BalancedSquare.of(fabric.cols, width, identity=identity)
+        down = _BalancedSquare.of(fabric.rows, width, identity=identity)
         if across is None or down is None:
             continue
         parts = max(across.parts, down.parts)
@@ -154,7 +154,7 @@ def _product(
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
+class _BalancedSquare:
     """A balanced square of one side: the row of each (from, to), and its part."""
 
     row: IntArray
@@ -162,7 +162,7 @@ class _Line:
     parts: int
 
     @classmethod
-    def of(cls, size: int, width: int, *, identity: bool) -> _Line | None:
+    def of(cls, size: int, width: int, *, identity: bool) -> _BalancedSquare | None:
         """Return the square of the fewest crossings that was found."""
         middle = (size // 2) * (size - size // 2)
         least = -(-middle // max(size - identity, 1))

@@ -56,7 +56,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _LaneRun:
     """Consecutive rounds that use the same lanes, each best with the same lasers.
 
     Nothing is gained by a cut between them: `spread`, the division of the lasers
@@ -140,8 +140,8 @@ def predicted_ps(configurations: Sequence[Configuration], costs: Costs) -> int:
 
 def _runs(
     rounds: Sequence[LaneRound], weights: Sequence[int], lasers: int
-) -> list[_Run]:
-    runs: list[_Run] = []
+) -> list[_LaneRun]:
+    runs: list[_LaneRun] = []
     for index, round_ in enumerate(rounds):
         lanes = tuple(sorted(round_.lanes))
         mine = tuple(weights[lane] for lane in lanes)
@@ -149,14 +149,14 @@ def _runs(
         if runs and (runs[-1].lanes, runs[-1].spread) == (lanes, spread):
             last = runs.pop()
             together = (*last.rounds, round_)
-            runs.append(_Run(last.first_round, index, lanes, spread, together))
+            runs.append(_LaneRun(last.first_round, index, lanes, spread, together))
         else:
-            runs.append(_Run(index, index, lanes, spread, (round_,)))
+            runs.append(_LaneRun(index, index, lanes, spread, (round_,)))
     return runs
 
 
 def _shared(
-    runs: Sequence[_Run], weights: Sequence[int], costs: Costs
+    runs: Sequence[_LaneRun], weights: Sequence[int], costs: Costs
 ) -> tuple[Configuration, ...] | None:
     """Return one configuration for all runs, or ``None`` if it has no room."""
     lanes = tuple(sorted({lane for run in runs for lane in run.lanes}))
@@ -206,7 +206,7 @@ def _duration_ps(
 
 
 def _split(
-    run: _Run, weights: Sequence[int], costs: Costs
+    run: _LaneRun, weights: Sequence[int], costs: Costs
 ) -> tuple[Configuration, ...]:
     """Serve each round of a run that has no room by several configurations.
 

@@ -70,7 +70,7 @@ def control_ring(
     if on_way is not None:
         way = np.flatnonzero(on_way)
         counts = _rounded(fabric, ways, way, laps, np.random.default_rng(seed))
-        room = _Room(fabric, ways, way, counts)
+        room = _SpanLoads(fabric, ways, way, counts)
         spare = 0
         while ring is None and spare < fabric.wavelengths:
             room.take_back(fabric.wavelengths - spare)
@@ -105,7 +105,7 @@ def _rounded(
     return np.maximum(counts, 1)
 
 
-class _Room:
+class _SpanLoads:
     """Circuits on one way a pair, and the loads of the spans they cross."""
 
     def __init__(

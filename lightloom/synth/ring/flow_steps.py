@@ -53,7 +53,7 @@ def mean_flows(
     end = start + hops
     busiest = _span_bytes(begin, hops, size_bytes, nodes).max()
     step = max(float(busiest) / laps, float(size_bytes.max()) / laps)
-    line = _Line(start.tolist(), end.tolist(), size_bytes.tolist(), nodes)
+    line = _OpenRing(start.tolist(), end.tolist(), size_bytes.tolist(), nodes)
     used = [0] * len(begin)
     count = 0
     while line.waiting:
@@ -74,7 +74,7 @@ def _span_bytes(
     return load
 
 
-class _Line:
+class _OpenRing:
     """A ring cut open, with the arcs that still wait for service."""
 
     def __init__(

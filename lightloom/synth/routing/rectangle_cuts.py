@@ -96,7 +96,7 @@ def rectangle_cut(
     sources = _prefix(from_row, from_col, shape)
     sinks = _prefix(to_row, to_col, shape)
     inner = _Inner(from_row, to_row, from_col, to_col, shape)
-    best: _Found | None = None
+    best: _Rectangle | None = None
     # From the last row of blocks up, so that requests inside only ever come in.
     for top in reversed(range(shape[0])):
         inside = inner.below(top)
@@ -112,7 +112,7 @@ def rectangle_cut(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Rectangle:
     """A rectangle between lines: rows [top, bottom), columns [left, right)."""
 
     demand: int
@@ -231,7 +231,7 @@ def _room(edges: _Crossing, top: int) -> IntArray:
     return room
 
 
-def _best(demand: IntArray, room: IntArray, top: int) -> _Found:
+def _best(demand: IntArray, room: IntArray, top: int) -> _Rectangle:
     """Return the rectangle of largest bound, over (direction, bottom, left, right)."""
     wide = demand.shape[-1]
     real = np.arange(wide) >= np.arange(wide)[:, None]
@@ -240,7 +240,7 @@ def _best(demand: IntArray, room: IntArray, top: int) -> _Found:
     closed = (room == 0) & (demand > 0)
     place = int((closed if closed.any() else bounds).argmax())
     way, bottom, left, right = (int(x) for x in np.unravel_index(place, demand.shape))
-    return _Found(
+    return _Rectangle(
         demand=int(demand.flat[place]),
         capacity=int(room.flat[place]),
         leaving=way == 0,
@@ -252,7 +252,7 @@ def _best(demand: IntArray, room: IntArray, top: int) -> _Found:
 
 
 def _cut(
-    fabric: Lightpath, best: _Found, rows: IntArray, cols: IntArray
+    fabric: Lightpath, best: _Rectangle, rows: IntArray, cols: IntArray
 ) -> RectangleCut:
     """Return a found rectangle as the tiles it holds."""
     row = np.arange(rows[best.top], rows[best.bottom])

@@ -114,7 +114,9 @@ def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
 
 def _ends(flat: Flat, per_slot: int, slots: int) -> bool:
     """Return whether every step ends if a slot holds so many chunks."""
-    filling = _Filling(flat, [-(-step.count // per_slot) for step in flat.steps], slots)
+    filling = _FifoLevels(
+        flat, [-(-step.count // per_slot) for step in flat.steps], slots
+    )
     ready = deque(range(len(flat.rank)))
     while ready:
         block = ready.popleft()
@@ -127,7 +129,7 @@ def _ends(flat: Flat, per_slot: int, slots: int) -> bool:
     return filling.at == flat.first[1:]
 
 
-class _Filling:
+class _FifoLevels:
     """Connections that fill and empty while thread blocks run."""
 
     def __init__(self, flat: Flat, parts: list[int], slots: int) -> None:
