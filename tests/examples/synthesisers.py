@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def honest(instance: Instance, seed: int) -> Schedule:
-    """Check the task, then weave at random."""
+    """Check the task, then return a random schedule."""
     task, count = instance.communication, instance.fabric.node_count
     if isinstance(task, Collective):
         check_collective(task, count)

@@ -166,14 +166,14 @@ def test_mutations_break_every_rule_they_can() -> None:
     st.integers(0, 2**32 - 1),
 )
 def test_lit_circuits_fit(fabric: CircuitFabric, seed: int) -> None:
-    """The first wish is granted, and nothing is taken twice."""
+    """The first preferred pair is granted, and nothing is taken twice."""
     rng = random.Random(seed)  # noqa: S311  (no secret)
-    wishes = list(joined_pairs(fabric))
-    rng.shuffle(wishes)
-    lit = light(fabric, wishes, rng)
+    preferred = list(joined_pairs(fabric))
+    rng.shuffle(preferred)
+    lit = light(fabric, preferred, rng)
     assert not overused(fabric, circuits_of(fabric, lit))
     granted = {(path.src, path.dst) for path in lit}
-    assert not wishes or wishes[0] in granted
+    assert not preferred or preferred[0] in granted
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
 from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.completion_time.requirements import obligations
+from lightloom.validate.certificates.completion_time.requirements import requirements_of
 from lightloom.validate.certificates.completion_time.step_costs import fan_ps, reach_ps
 from lightloom.validate.certificates.witness import WitnessError
 
@@ -217,7 +217,7 @@ def test_cut_search_finds_the_best_rectangle(seed: int) -> None:
             for _ in range(5)
         ]
         task = Demand.from_rows([row for row in rows if row[0] != row[1]])
-    needs = obligations(task, count)
+    needs = requirements_of(task, count)
     whole = task
     if isinstance(task, Collective):
         whole = msgspec.structs.replace(task, chunks=len(nodes))

@@ -11,7 +11,7 @@ from lightloom.core.certificate import Certificate
 from lightloom.synth.bounds.cut_search import best_rectangle
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.proofs.round_counts import KINDS, prove_rounds
 from lightloom.validate.certificates.witness import WitnessError
@@ -84,7 +84,7 @@ def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
     collective
         What is to be done, one chunk a rank; its nodes are the ranks in order.
     """
-    needs = obligations(collective, fabric.node_count)
+    needs = requirements_of(collective, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     found = {
         kind: (nodes, witness)

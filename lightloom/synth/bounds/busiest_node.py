@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
-    obligations,
+    requirements_of,
     spread_on,
 )
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def _receiver(fabric: AnyFabric, task: Task) -> Witness | None:
-    return _busiest(obligations(task, fabric.node_count).received_bytes())
+    return _busiest(requirements_of(task, fabric.node_count).received_bytes())
 
 
 def _sender(fabric: AnyFabric, task: Task) -> Witness | None:
-    return _busiest(obligations(task, fabric.node_count).sent_bytes())
+    return _busiest(requirements_of(task, fabric.node_count).sent_bytes())
 
 
 def _busiest(due: list[int]) -> Witness | None:
@@ -32,7 +32,7 @@ def _busiest(due: list[int]) -> Witness | None:
 
 def _spreader(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return the first node that must reach, or else hear of, most others."""
-    sides = spread_on(fabric, obligations(task, fabric.node_count))
+    sides = spread_on(fabric, requirements_of(task, fabric.node_count))
     most = max(max(side) for side in sides)
     direction = 0 if most in sides[0] else 1
     return {"node": sides[direction].index(most), "direction": direction}

@@ -14,7 +14,7 @@ from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     DemandNeeds,
     Mask,
-    obligations,
+    requirements_of,
 )
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _edges(fabric: Lightpath) -> tuple[IntArray, IntArray]:
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     if not isinstance(fabric, Lightpath) or fabric.node_count > _MOST_NODES:
         return None
-    inside = best_rectangle(fabric, obligations(task, fabric.node_count))
+    inside = best_rectangle(fabric, requirements_of(task, fabric.node_count))
     return None if inside is None else {"nodes": np.flatnonzero(inside).tolist()}
 
 

@@ -8,7 +8,7 @@ from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.completion_time.sipac_level import (
     crossing_bytes,
@@ -25,7 +25,7 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return the level, of a demand with its busiest fibre or bus."""
     if not isinstance(fabric, Sipac):
         return None
-    needs = obligations(task, fabric.node_count)
+    needs = requirements_of(task, fabric.node_count)
     most, best = 0, None
     for level in range(fabric.levels):
         if isinstance(needs, CollectiveNeeds):

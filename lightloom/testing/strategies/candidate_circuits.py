@@ -197,24 +197,24 @@ def _joined_pairs(fabric: Hashable) -> tuple[Pair, ...]:
 
 
 def light(
-    fabric: CircuitFabric, wishes: Sequence[Pair], rng: random.Random
+    fabric: CircuitFabric, preferred: Sequence[Pair], rng: random.Random
 ) -> list[LightPath]:
     """Return light paths that fit one segment together, as many as fit at random.
 
-    The first wish is always granted, if it is one of `joined_pairs`; later ones where
+    The first pair is always granted, if it is one of `joined_pairs`; later ones where
     there is room. A granted pair may get several wavelengths, or several circuits.
 
     Parameters
     ----------
     fabric
         The fabric.
-    wishes
+    preferred
         Pairs (src, dst) in order of importance.
     rng
         Chooses among the light paths of a pair, and how many a pair gets.
     """
     lit: list[LightPath] = []
-    for pair in wishes:
+    for pair in preferred:
         granted = False
         for path in rng.sample(choice := light_paths(fabric, pair), len(choice)):
             if granted and rng.random() < 0.6:

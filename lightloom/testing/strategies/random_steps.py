@@ -1,4 +1,4 @@
-"""Weaving at random: steps as they come, on circuits lit as they are wanted.
+"""Random steps, on circuits that are set up as the steps need them.
 
 Mutable while a schedule is being made; what comes out is not.
 """
@@ -41,7 +41,7 @@ Row = tuple[int, ...]
 """A transfer: src, dst, then chunk_lo, chunk_hi and op, or bytes."""
 
 
-class Weaver:
+class RandomSteps:
     """Makes a schedule step by step: asks what may be connected, is told what moves.
 
     Parameters
@@ -65,40 +65,40 @@ class Weaver:
         self._now: dict[int, int] = {}
         self._held: dict[tuple[int, int], tuple[Pair, ...]] = {}
 
-    def connect(self, wishes: Sequence[Pair]) -> dict[Place, tuple[Pair, ...]]:
+    def connect(self, preferred: Sequence[Pair]) -> dict[Place, tuple[Pair, ...]]:
         """Return the pairs that the next step may use, by plane and segment.
 
-        The first wish, one of `joined_pairs`, is among them; of the others some are.
+        The first preferred pair, one of `joined_pairs`, is among them, and some others.
         """
         if not isinstance(self._fabric, CircuitFabric):
-            most = self._rng.randint(1, len(wishes))
-            return {(None, None): tuple(wishes[:most])}
+            most = self._rng.randint(1, len(preferred))
+            return {(None, None): tuple(preferred[:most])}
         planes = self._fabric.plane_count
         chosen = self._rng.sample(range(planes), self._rng.randint(1, planes))
         open_: dict[Place, tuple[Pair, ...]] = {}
         for plane in sorted(chosen):
             for _ in range(self._rng.choice([1, 1, 2])):
-                place = self._segment(self._fabric, plane, wishes)
+                place = self._segment(self._fabric, plane, preferred)
                 open_[place] = self._held[place]
-        if not any(wishes[0] in pairs for pairs in open_.values()):
-            place = self._light(self._fabric, chosen[0], wishes)
+        if not any(preferred[0] in pairs for pairs in open_.values()):
+            place = self._light(self._fabric, chosen[0], preferred)
             open_[place] = self._held[place]
         return open_
 
     def _segment(
-        self, fabric: CircuitFabric, plane: int, wishes: Sequence[Pair]
+        self, fabric: CircuitFabric, plane: int, preferred: Sequence[Pair]
     ) -> tuple[int, int]:
         """Return the segment that a plane holds, or the next one."""
         if plane in self._now and self._rng.random() < 0.4:
             return plane, self._now[plane]
-        return self._light(fabric, plane, wishes)
+        return self._light(fabric, plane, preferred)
 
     def _light(
-        self, fabric: CircuitFabric, plane: int, wishes: Sequence[Pair]
+        self, fabric: CircuitFabric, plane: int, preferred: Sequence[Pair]
     ) -> tuple[int, int]:
-        lit = light(fabric, wishes, self._rng)
+        lit = light(fabric, preferred, self._rng)
         if self._multicast:
-            inside = {node for pair in wishes for node in pair}
+            inside = {node for pair in preferred for node in pair}
             lit = with_listeners(fabric, lit, self._rng, inside)
         index = self._now.get(plane, -1) + 1
         self._now[plane] = index
@@ -166,7 +166,7 @@ class Weaver:
             tuple(self._parts),
         )
 
-    def wishes(self, first: Pair, nodes: Sequence[int]) -> list[Pair]:
+    def preferences(self, first: Pair, nodes: Sequence[int]) -> list[Pair]:
         """Return a pair, then all others between some nodes in random order.
 
         Parameters

@@ -14,7 +14,7 @@ from lightloom.instances.collectives import op_of
 from lightloom.testing.exhaustive_bounds import best_bound
 from lightloom.testing.strategies.candidate_circuits import joined_pairs
 from lightloom.testing.strategies.random_steps import (
-    Weaver,
+    RandomSteps,
     chunk_columns,
     fluid_columns,
 )
@@ -87,13 +87,13 @@ def random_schedule(
         If the fabric cannot serve the task by those means.
     """
     rng = random.Random(seed)  # noqa: S311  (no secret)
-    weaver = Weaver(instance.fabric, rng, multicast=multicast)
+    steps = RandomSteps(instance.fabric, rng, multicast=multicast)
     bound = best_bound(instance.fabric, instance.communication)
     bounds = () if bound is None else (bound,)
     task = instance.communication
     if isinstance(task, Demand):
-        _serve(weaver, task, rng)
-        return seal(weaver.schedule(task, "random", seed), bounds)
+        _serve(steps, task, rng)
+        return seal(steps.schedule(task, "random", seed), bounds)
     if task.chunks is None:
         least = task.rank_count if op_of(task).uses_blocks else 1
         task = msgspec.structs.replace(task, chunks=least)
@@ -101,12 +101,12 @@ def random_schedule(
     if op_of(task).reduces:
         hub = task.nodes[task.root_rank] if op_of(task).rooted else None
         hub = rng.choice(task.nodes) if hub is None else hub
-        _add_up(weaver, task, links, hub, rng)
+        _add_up(steps, task, links, hub, rng)
         held = {(hub, chunk) for chunk in range(task.chunk_count)}
     else:
         held = _cells(task, op_of(task).initial(task))
-    _tell(weaver, task, links, held, rng)
-    return seal(weaver.schedule(task, "random", seed), bounds)
+    _tell(steps, task, links, held, rng)
+    return seal(steps.schedule(task, "random", seed), bounds)
 
 
 def _inside(task: Collective, pair: Pair) -> bool:
@@ -128,7 +128,7 @@ def _cells(task: Collective, rows: Holdings) -> _Held:
 
 
 def _tell(
-    weaver: Weaver,
+    steps: RandomSteps,
     task: Collective,
     links: list[Pair],
     held: _Held,
@@ -140,13 +140,13 @@ def _tell(
         node, chunk = rng.choice(missing)
         holders = {who for who, what in held if what == chunk}
         first = _next_hop(links, holders, node)
-        open_ = weaver.connect(weaver.wishes(first, task.nodes))
+        open_ = steps.connect(steps.preferences(first, task.nodes))
         told: _Held = set()
         rows: dict[Place, list[Row]] = {}
         units = [
             (place, unit)
             for place, pairs in open_.items()
-            for unit in weaver.sending(place, pairs)
+            for unit in steps.sending(place, pairs)
         ]
         units.sort(key=lambda placed: first not in placed[1])
         for place, unit in units:
@@ -163,7 +163,7 @@ def _tell(
                     told |= news
                     copies = [(src, dst, what, what + 1, copy) for what in said]
                     rows.setdefault(place, []).extend(copies)
-        weaver.step(rows, chunk_columns)
+        steps.step(rows, chunk_columns)
         held |= told
 
 
@@ -190,7 +190,7 @@ def _next_hop(links: list[Pair], holders: set[int], node: int) -> Pair:
 
 
 def _add_up(
-    weaver: Weaver,
+    steps: RandomSteps,
     task: Collective,
     links: list[Pair],
     hub: int,
@@ -203,14 +203,14 @@ def _add_up(
     while waiting:
         ready = [pair for pair in waiting.items() if pair[0] not in waiting.values()]
         ready = rng.sample(ready, len(ready))
-        open_ = weaver.connect(ready)
+        open_ = steps.connect(ready)
         rows: dict[Place, list[Row]] = {}
         for place, pairs in open_.items():
             for src, dst in pairs:
                 if src in waiting and (src, dst) in ready:
                     del waiting[src]
                     rows.setdefault(place, []).append((src, dst, *everything))
-        weaver.step(rows, chunk_columns)
+        steps.step(rows, chunk_columns)
 
 
 def _tree(
@@ -229,17 +229,17 @@ def _tree(
     return parent
 
 
-def _serve(weaver: Weaver, task: Demand, rng: random.Random) -> None:
+def _serve(steps: RandomSteps, task: Demand, rng: random.Random) -> None:
     """Move the bytes of a demand, those of a pair in a few pieces at most."""
     pairs = list(zip(task.src, task.dst, strict=True))
     left = dict(zip(pairs, task.bytes, strict=True))
     pieces = dict.fromkeys(pairs, MOST_PIECES)
     while left:
-        wishes = rng.sample(sorted(left), len(left))
-        open_ = weaver.connect(wishes)
+        preferred = rng.sample(sorted(left), len(left))
+        open_ = steps.connect(preferred)
         rows: dict[Place, list[Row]] = {}
         for place, lit in open_.items():
-            for unit in weaver.sending(place, lit):
+            for unit in steps.sending(place, lit):
                 asked = [pair for pair in unit if pair in left]
                 if not asked:
                     continue
@@ -251,4 +251,4 @@ def _serve(weaver: Weaver, task: Demand, rng: random.Random) -> None:
                 left[pair] -= size
                 if not left[pair]:
                     del left[pair]
-        weaver.step(rows, fluid_columns)
+        steps.step(rows, fluid_columns)

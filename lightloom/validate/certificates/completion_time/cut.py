@@ -16,7 +16,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
     require_carrier,
@@ -36,7 +36,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         raise WitnessError(message)
     keys(witness, "nodes")
     inside = node_mask(witness, "nodes", fabric.node_count)
-    needs = obligations(task, fabric.node_count)
+    needs = requirements_of(task, fabric.node_count)
     size_bytes = needs.entering_bytes(inside)
     tail, head = fabric.edges()
     enters = ~inside[tail] & inside[head]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
-    obligations,
+    requirements_of,
     spread_on,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
@@ -29,7 +29,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
     keys(witness, "node", "direction")
     node = number(witness, "node", fabric.node_count)
-    needs = obligations(task, fabric.node_count)
+    needs = requirements_of(task, fabric.node_count)
     side = spread_on(fabric, needs)[number(witness, "direction", 2)]
     return needs.spread_ps(fabric, side[node])
 

@@ -13,7 +13,7 @@ from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
     require_carrier,
@@ -30,7 +30,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
     keys(witness, "node")
     node = number(witness, "node", fabric.node_count)
-    needs = obligations(task, fabric.node_count)
+    needs = requirements_of(task, fabric.node_count)
     size_bytes = needs.received_bytes()[node]
     return base_ps(fabric, needs) + transmission_ps(size_bytes, fabric.node_bits_per_s)
 

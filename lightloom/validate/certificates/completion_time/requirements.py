@@ -1,4 +1,4 @@
-"""Obligations: what a task asks of nodes and node sets, however it is done."""
+"""Requirements: what a task asks of nodes and node sets, however it is done."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
-class Obligations(Protocol):
+class Requirements(Protocol):
     """What bounds ask of a task. Nodes that take no part have zeros."""
 
     def received_bytes(self) -> list[int]:
@@ -69,7 +69,7 @@ class Obligations(Protocol):
         """
 
 
-def obligations(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
+def requirements_of(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
     """Return what a sound task asks, on a fabric of `node_count` nodes.
 
     Parameters
@@ -87,7 +87,7 @@ def obligations(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
     return DemandNeeds(task, node_count)
 
 
-def base_ps(fabric: AnyFabric, needs: Obligations) -> int:
+def base_ps(fabric: AnyFabric, needs: Requirements) -> int:
     """Return what portions and configurations cost at least, with no data at all.
 
     Parameters
@@ -101,8 +101,8 @@ def base_ps(fabric: AnyFabric, needs: Obligations) -> int:
     return needs.spread_ps(fabric, most)
 
 
-def spread_on(fabric: AnyFabric, needs: Obligations) -> tuple[list[int], list[int]]:
-    """Return what `Obligations.spread` does, as far as ports limit it.
+def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[int]]:
+    """Return what `Requirements.spread` does, as far as ports limit it.
 
     Where a circuit may have several destinations, any number of nodes may listen to
     one port, in one segment, so how many must be reached says only whether any must.

@@ -28,7 +28,7 @@ from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     DemandNeeds,
     base_ps,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.witness import WitnessError, keys, number
 
@@ -42,7 +42,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if not isinstance(fabric, Sipac):
         message = f"the kind level is about SiPAC, not about a {fabric.kind}"
         raise WitnessError(message)
-    needs = obligations(task, fabric.node_count)
+    needs = requirements_of(task, fabric.node_count)
     rate = fabric.wavelengths * fabric.bits_per_second_per_wavelength
     if isinstance(needs, CollectiveNeeds):
         keys(witness, "level")

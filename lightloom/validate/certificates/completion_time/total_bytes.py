@@ -16,7 +16,7 @@ from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     base_ps,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
     require_carrier,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
     keys(witness)
-    needs = obligations(task, fabric.node_count)
+    needs = requirements_of(task, fabric.node_count)
     if not isinstance(needs, CollectiveNeeds):
         message = "the kind volume is about collectives"
         raise WitnessError(message)

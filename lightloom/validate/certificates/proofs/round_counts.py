@@ -14,7 +14,7 @@ from lightloom.core.distinct import distinct
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
-    obligations,
+    requirements_of,
 )
 from lightloom.validate.certificates.proofs.direct_sends import direct_sends
 from lightloom.validate.certificates.witness import (
@@ -77,7 +77,7 @@ def prove_rounds(
     -----
     Integers alone; O(chunk ranges + edges).
     """
-    needs = obligations(collective, fabric.node_count)
+    needs = requirements_of(collective, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     if not fabric.lasers and needs.volume_bytes():
         message = "the fabric carries nothing"
