@@ -1,4 +1,4 @@
-"""Traffic: the rounds of a plan or demand between nodes, with their sizes."""
+"""The rounds of a plan or demand as traffic between nodes, with its size."""
 
 from __future__ import annotations
 

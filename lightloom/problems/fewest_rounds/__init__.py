@@ -1,4 +1,4 @@
-"""Rounds of LUMORPH's Algorithm 1 by structure: few, and with a bound beside them."""
+"""Schedules of few rounds for LUMORPH's Algorithm 1, and bounds for them."""
 
 from lightloom.problems.fewest_rounds.all_to_all_slots import Slots, all_to_all_slots
 from lightloom.problems.fewest_rounds.few_rounds import METHODS, FewRounds, few_rounds

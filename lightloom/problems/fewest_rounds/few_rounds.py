@@ -1,4 +1,4 @@
-"""Few rounds: schedules of Algorithm 1's model by structure, with their bound."""
+"""Schedules of few rounds for the model of Algorithm 1, with a lower bound."""
 
 from __future__ import annotations
 

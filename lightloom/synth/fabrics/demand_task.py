@@ -1,4 +1,4 @@
-"""Demands on fabrics that serve them by one algorithm of their own."""
+"""The demand of an instance, for fabrics with one algorithm of their own."""
 
 from __future__ import annotations
 

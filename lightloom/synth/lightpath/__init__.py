@@ -1,1 +1,1 @@
-"""From rounds between ranks to segments and steps of a plane."""
+"""Realisation of the rounds of an algorithm on the tiles of a LIGHTPATH rack."""

@@ -1,4 +1,4 @@
-"""Moves of parts of a buffer over a De Bruijn digraph, and the rounds they make."""
+"""Rounds that move parts of a buffer over a De Bruijn digraph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items of an all-to-all: what one member has for another, and where they are."""
+"""The blocks that members of an all-to-all have for each other, and where they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to do a collective on RAMP, and the schedules they make."""
+"""The strategies for a collective on RAMP, and the schedules they make."""
 
 from __future__ import annotations
 

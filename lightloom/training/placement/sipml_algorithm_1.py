@@ -1,4 +1,4 @@
-"""SiP-ML's Algorithm 1, with the window that it means and a repair that ends."""
+"""Algorithm 1 of SiP-ML, with its window corrected and a repair that ends."""
 
 from __future__ import annotations
 
