@@ -6,6 +6,7 @@ TOML file serves; wherever a schedule is taken, a `Schedule` or the path of a fi
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -77,7 +78,15 @@ def load_instance(name: InstanceLike) -> Instance:
     InputError
         There is no such name (nearest names suggested), or the file is not right.
     """
-    return name if isinstance(name, Instance) else catalogue.load_instance(str(name))
+    if isinstance(name, Instance):
+        return name
+    if not isinstance(name, str | os.PathLike):
+        raise InputError(
+            "not an instance",
+            found=name,
+            allowed="an Instance, a name of the catalogue, or the path of a TOML file",
+        )
+    return catalogue.load_instance(os.fspath(name))
 
 
 def read_schedule(schedule: ScheduleLike) -> Schedule:
@@ -118,7 +127,15 @@ def write_schedule(schedule: ScheduleLike, path: str | Path) -> None:
     """
     from lightloom.formats import schedule_writer
 
-    schedule_writer.write_schedule(read_schedule(schedule), path)
+    schedule_writer.write_schedule(read_schedule(schedule), _output_path(path))
+
+
+def _output_path(path: object) -> Path:
+    """Return the path of a file to write, or raise if it is none."""
+    given = path if isinstance(path, str | os.PathLike) else ""
+    if not os.fspath(given):
+        raise InputError("not the name of a file", found=path, allowed="a path")
+    return Path(given)
 
 
 def synthesise(
@@ -231,7 +248,8 @@ def plot(schedule: ScheduleLike, path: str | Path) -> Path:
     from lightloom.report.plots import save_panels
     from lightloom.report.schedule_panels import schedule_panels
 
-    return save_panels(schedule_panels(read_schedule(schedule)), Path(path), columns=2)
+    panels = schedule_panels(read_schedule(schedule))
+    return save_panels(panels, _output_path(path), columns=2)
 
 
 def solve(
@@ -303,8 +321,12 @@ def train(
         If no strategy can be run; says why.
     """
     from lightloom.training.planner import Planner
+    from lightloom.training.training_plan import TrainingRequest
 
     asked = load_instance(instance)
+    if request is not None and not isinstance(request, TrainingRequest):
+        what, allowed = "not a request", "lightloom.training.TrainingRequest"
+        raise InputError(what, where="request", found=request, allowed=allowed)
     if not isinstance(asked.task, Training):
         raise InputError(
             "an instance without a model to train",

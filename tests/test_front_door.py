@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 
 import lightloom as ll
 from lightloom.instances.fabrics import FABRICS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NAME = "ideal-switch-4/all-gather-1KiB"
+TRAINED = "ideal-switch-16/ncf-batch65536"
 
 
 def test_every_name_is_there() -> None:
@@ -88,6 +91,55 @@ def test_results_print_well() -> None:
         assert len(repr(result)) < 300
         assert "\n" not in repr(result)
         assert result._repr_html_().startswith("<table>")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ll.load_instance(cast("str", 3)), "not an instance; found 3"),
+        (lambda: ll.load_instance("a" * 300), "unknown instance"),
+        (lambda: ll.load_instance("ocs-8"), "`lightloom instances --fabric ocs-8 --n"),
+        (lambda: ll.verify(cast("str", 3)), "not a schedule; found 3"),
+        (lambda: ll.replay(cast("str", None)), "not a schedule"),
+        (lambda: ll.verify(cast("str", ll.synthesise(NAME))), "take its .schedule"),
+        (lambda: ll.plot(ll.synthesise(NAME).schedule, ""), "not the name of a file"),
+        (lambda: ll.synthesise(NAME, cast("str", 3)), "unknown algorithm; found 3"),
+        (lambda: ll.synthesise(NAME, seed=-1), "seed: value not allowed; found -1"),
+        (lambda: ll.synthesise(NAME, seed=2**63), "allowed: integer from 0 to"),
+        (lambda: ll.synthesise(NAME, seed=cast("int", 1.5)), "found 1.5"),
+        (
+            lambda: ll.synthesise(NAME, "ring", cast("dict[str, object]", "a")),
+            "by name",
+        ),
+        (lambda: ll.solve(NAME, "rounds", seed=cast("int", 1.5)), "options.seed"),
+        (lambda: ll.solve(NAME, "rounds", time_limit_s=cast("int", "a")), "seconds"),
+        (lambda: ll.train(TRAINED, cast("None", 3)), "request: not a request; found 3"),
+        (lambda: ll.train(TRAINED, seed=-1), "seed: value not allowed; found -1"),
+    ],
+)
+def test_a_wrong_kind_of_thing_is_named(
+    call: Callable[[], object], message: str
+) -> None:
+    """Where it is given, with what would do; never an error of another module."""
+    with pytest.raises(ll.LightloomError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_parameters_are_printed_as_they_are_given() -> None:
+    """What a table or a summary shows can be pasted after ``--param``."""
+    from lightloom.report.candidate_table import parameters_text
+
+    text = parameters_text({"ports": 3, "radices": [2, 2], "signed": True})
+    assert text == "ports=3 radices=2,2 signed=true"
+
+
+def test_numbers_of_numpy_are_parameters_and_seeds() -> None:
+    """As in the records of fabrics: the schedule is the same."""
+    radices = ll.synthesise(NAME, "radices", {"radices": [2, 2]}, seed=3).schedule
+    for given in (np.array([2, 2]), (np.int64(2), 2)):
+        made = ll.synthesise(NAME, "radices", {"radices": given}, seed=np.int64(3))
+        assert made.schedule.algorithm == radices.algorithm
 
 
 def test_ocs_demands_are_synthesised() -> None:

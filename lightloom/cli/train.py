@@ -14,6 +14,7 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.core.errors import InputError, LightloomError
+from lightloom.core.seed import MOST_SEED
 from lightloom.core.units import PS_PER_S, PS_PER_US, format_ps
 
 if TYPE_CHECKING:
@@ -76,7 +77,13 @@ if TYPE_CHECKING:
 @click.option("--whole", is_flag=True, help="Replay every replica, alike or not.")
 @click.option("--compare", is_flag=True, help="Compare fabrics of the same rate.")
 @click.option("--strategies", "table", is_flag=True, help="List what was tried.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of placements.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    default=0,
+    show_default=True,
+    help="Of placements.",
+)
 @click.option("--trace", metavar="FILE", help="Write a trace that Perfetto opens.")
 @click.option("--traffic", metavar="FILE", help="Write src,dst,bytes of an iteration.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

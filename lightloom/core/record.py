@@ -33,7 +33,7 @@ class CheckedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             checked = msgspec.convert(self, twin, from_attributes=True)
         except msgspec.ValidationError:
             table = {
-                name: _plain(getattr(self, name)) for name in self.__struct_fields__
+                name: plain(getattr(self, name)) for name in self.__struct_fields__
             }
             checked = convert(table, twin, where=type(self).__name__)
         for name in self.__struct_fields__:
@@ -51,13 +51,19 @@ def _twin(record: type[CheckedRecord]) -> type[msgspec.Struct]:
     return msgspec.defstruct(record.__name__, fields, forbid_unknown_fields=True)
 
 
-def _plain(value: object) -> object:
-    """Return a value without NumPy's types, its sequences as lists."""
+def plain(value: object) -> object:
+    """Return a value without NumPy's types, its sequences as lists.
+
+    Parameters
+    ----------
+    value
+        Anything; what is neither NumPy's nor a sequence nor a dict stays as it is.
+    """
     if hasattr(value, "tolist"):  # an array, or a number of NumPy's
-        plain: object = value.tolist()
-        return plain
+        listed: object = value.tolist()
+        return listed
     if isinstance(value, list | tuple | range):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, dict):
-        return {_plain(key): _plain(entry) for key, entry in value.items()}
+        return {plain(key): plain(entry) for key, entry in value.items()}
     return value

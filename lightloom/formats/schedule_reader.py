@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
@@ -62,11 +63,18 @@ def read_schedule(path: str | Path) -> SealedSchedule:
     Raises
     ------
     InputError
-        The file cannot be opened.
+        The file cannot be opened, or `path` is no path.
     FormatError
         It is damaged, truncated, of another version, or not a schedule; the
         message names the line.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            "not a schedule",
+            found=path,
+            allowed="a Schedule, or the path of a file",
+            fix="take its .schedule" if hasattr(path, "schedule") else "",
+        )
     with open_reading(path) as binary:
         return read_schedule_stream(binary, str(path))
 

@@ -25,7 +25,7 @@ from lightloom.instances.sipac_clusters import cluster_sizes, clusters
 from lightloom.instances.workloads import MODELS, default_training
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lightloom.core.training import Training
 
@@ -187,7 +187,7 @@ def load_instance(name: str) -> Instance:
     InputError
         There is no such name (nearest names suggested), or the file is not right.
     """
-    if name.endswith(".toml") or Path(name).is_file():
+    if name.endswith(".toml") or _is_file(name):
         return read_instance(Path(name))
     known = _entries()
     if name not in known:
@@ -195,6 +195,21 @@ def load_instance(name: str) -> Instance:
             "unknown instance",
             found=name,
             allowed="a name that `lightloom instances` lists, or a .toml file",
-            fix=nearest(name, known),
+            fix=_names_of_fabric(name, known) or nearest(name, known),
         )
     return known[name].instance(name)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:  # too long for a name
+        return False
+
+
+def _names_of_fabric(name: str, known: Iterable[str]) -> str:
+    """Return how to list the instances of a fabric if it is one that is named."""
+    fabric = name.rstrip("/")
+    if not any(other.startswith(f"{fabric}/") for other in known):
+        return ""
+    return f"`lightloom instances --fabric {fabric} --names` lists those of this fabric"

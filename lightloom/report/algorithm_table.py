@@ -67,7 +67,7 @@ class Parameter:
 
     def text(self) -> str:
         """Return the parameter with its default, as ``--param`` takes it."""
-        return f"{self.name}={_value_text(self.default)}"
+        return f"{self.name}={value_text(self.default)}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def algorithm_table(rows: Iterable[AlgorithmRow]) -> Table:
 def parameter_table(row: AlgorithmRow) -> Table:
     """Return the parameters of one algorithm as a terminal table."""
     cells = [
-        (one.name, one.type, _value_text(one.default), one.allowed or None, one.meaning)
+        (one.name, one.type, value_text(one.default), one.allowed or None, one.meaning)
         for one in row.parameters
     ]
     return terminal_table(_PARAMETER_COLUMNS, cells)
@@ -181,8 +181,14 @@ def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
     return type(kind).__name__.removesuffix("Type").lower(), "", False
 
 
-def _value_text(value: object) -> str:
-    """Return a default as ``--param`` takes it, ``...`` where there is none."""
+def value_text(value: object) -> str:
+    """Return a value as ``--param`` takes it, ``...`` where there is none.
+
+    Parameters
+    ----------
+    value
+        Default or value of a parameter.
+    """
     if value in (None, msgspec.NODEFAULT, (), []):
         return "..."
     if isinstance(value, bool):

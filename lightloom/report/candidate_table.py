@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import format_ps
+from lightloom.report.algorithm_table import value_text
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:
@@ -54,10 +55,7 @@ def candidate_table(compared: Sequence[Candidate], *, shown: int) -> Table:
 
 def parameters_text(parameters: Mapping[str, object]) -> str:
     """Return parameters as ``--param`` takes them."""
-    return " ".join(
-        f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
-        for key, value in parameters.items()
-    )
+    return " ".join(f"{key}={value_text(value)}" for key, value in parameters.items())
 
 
 def _time(time_ps: int | None) -> str | None:

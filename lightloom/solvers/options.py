@@ -21,6 +21,16 @@ _MOST_BYTES = 2**62
 _MOST_THREADS = 1024
 
 
+def _within(value: object, number: type, least: int, most: int) -> bool:
+    """Return whether a value is a number of a kind, and in its domain."""
+    kinds = (int, float) if number is float else (int,)
+    return (
+        isinstance(value, kinds)
+        and not isinstance(value, bool)
+        and least <= value <= most
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions:
     """Limits, seed and threads of a run, the same words for every solver.
@@ -70,7 +80,8 @@ class SolveOptions:
             ("threads", _MOST_THREADS, 1, ""),
         ):
             value = getattr(self, name)
-            if value is not None and not least <= value <= most:
+            number = float if name == "time_limit_s" else int
+            if value is not None and not _within(value, number, least, most):
                 raise InputError(
                     "the solver cannot be told this",
                     where=f"options.{name}",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Outcome, Reason
+from lightloom.core.record import plain
+from lightloom.core.seed import checked_seed
 from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective
 from lightloom.core.units import format_ps
@@ -20,7 +23,7 @@ from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.validate.checks import task as task_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import SealedSchedule
@@ -86,9 +89,10 @@ def synthesise(
     algorithm
         Name of an algorithm, or ``auto`` to compare all families.
     parameters
-        Parameters of a named algorithm.
+        Parameters of a named algorithm; numbers and arrays of NumPy serve.
     seed
-        Seed of everything random; the result is a function of the arguments.
+        Seed of everything random, 0 to 2**63 - 1; the result is a function of the
+        arguments.
     router
         ``minimum-congestion`` (the paper's Algorithm 2) or ``random`` (its random
         choice among shortest paths).
@@ -103,17 +107,32 @@ def synthesise(
     Raises
     ------
     InputError
-        Unknown algorithm, parameter or router; an algorithm that cannot do the task.
+        Unknown algorithm, parameter or router; an invalid seed; an algorithm that
+        cannot do the task.
     InfeasibleError
         If the fabric cannot serve the task at all.
     """
     require_router(router)
+    seed = checked_seed(seed)
+    told = _plain_parameters(parameters)
     _refuse_unsound(instance)
     pool = CandidatePool(progress)
-    _enter_candidates(pool, instance, algorithm, dict(parameters or {}), seed, router)
+    _enter_candidates(pool, instance, algorithm, told, seed, router)
     best = pool.best()
     schedule = signed(best.schedule, instance, best.certificates)
     return _outcome(Synthesis(schedule, pool.compared()))
+
+
+def _plain_parameters(parameters: Mapping[str, object] | None) -> dict[str, object]:
+    """Return parameters without NumPy's types, or raise if they are no mapping."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InputError(
+            "not parameters",
+            where="parameters",
+            found=parameters,
+            allowed="values by name, for example {'radices': [4, 4]}",
+        )
+    return {name: plain(value) for name, value in (parameters or {}).items()}
 
 
 def _enter_candidates(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.seed import checked_seed
 from lightloom.replay.workload import replay_iteration
 from lightloom.training.fabric_networks import (
     estimated_circuits,
@@ -64,6 +65,10 @@ class Planner:
         default_factory=dict
     )
     _profiles: dict[int, ReplicaProfile] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a seed that is none."""
+        self.seed = checked_seed(self.seed)
 
     def plan(
         self, fabric: AnyFabric, request: TrainingRequest | None = None

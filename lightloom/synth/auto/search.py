@@ -242,4 +242,6 @@ def _candidate(entrant: _Entrant) -> Candidate:
 
 
 def _label(name: str, parameters: dict[str, Any]) -> str:
-    return " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
+    return " ".join(
+        [str(name), *(f"{key}={value}" for key, value in parameters.items())]
+    )
