@@ -323,12 +323,15 @@ def _draw_spans(axes: Axes, panel: Panel) -> None:
 
 def _draw_matrix(axes: Axes, panel: Panel) -> None:
     import numpy as np
+    from matplotlib.ticker import MaxNLocator
 
     rows = np.array([series.y for series in panel.series], dtype=float)
     image = axes.imshow(np.ma.masked_equal(rows, 0), cmap="viridis_r", vmin=0)
     assert axes.figure is not None
     axes.figure.colorbar(image, ax=axes, shrink=0.7)
     axes.grid(visible=False)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _plain_numbers(axes: Axes) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import MIB, PS_PER_US
+from lightloom.core.units import GIB, KIB, MIB, PS_PER_US
 from lightloom.replay import replay
 from lightloom.report.panel import Panel, Series
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.replay import Timeline
 
+_UNITS = {"GiB": GIB, "MiB": MIB, "KiB": KIB, "B": 1}
 _MOST_NODES = 256
 """Of a traffic matrix that people can read."""
 _MOST_BARS = 16
@@ -40,13 +41,14 @@ def schedule_panels(schedule: Schedule) -> tuple[Panel, ...]:
         If the schedule cannot be replayed.
     """
     timeline = replay(schedule)
+    unit = _unit(timeline)
     panels = [
         _time_line(timeline),
         _by_step(timeline, "pairs that send", "pairs", busiest=False),
-        _by_step(timeline, "most data of one pair", "MiB", busiest=True),
+        _by_step(timeline, "most data of one pair", unit, busiest=True),
     ]
     if 0 < len(timeline.nodes.busy_ps) <= _MOST_NODES and len(timeline.pairs):
-        panels.append(_matrix(timeline))
+        panels.append(_matrix(timeline, unit))
     return tuple(panels)
 
 
@@ -79,13 +81,19 @@ def _spans(label: str, spans: list[tuple[float, float, float]]) -> Series:
     )
 
 
+def _unit(timeline: Timeline) -> str:
+    """Return the largest unit of which the busiest pair sends one at least."""
+    most = int(timeline.pairs.bytes.max()) if len(timeline.pairs) else 0
+    return next((unit for unit, size in _UNITS.items() if most >= size), "B")
+
+
 def _by_step(timeline: Timeline, title: str, unit: str, *, busiest: bool) -> Panel:
     """Return, for each step, how many pairs send, or what the busiest of them sends."""
     pairs, count = timeline.pairs, len(timeline.steps)
     if busiest:
         value = np.zeros(count, dtype=np.int64)
         np.maximum.at(value, pairs.step, pairs.bytes)
-        heights = (value / MIB).tolist()
+        heights = (value / _UNITS[unit]).tolist()
     else:
         heights = np.bincount(pairs.step, minlength=count).astype(float).tolist()
     few = count <= _MOST_BARS
@@ -99,13 +107,13 @@ def _by_step(timeline: Timeline, title: str, unit: str, *, busiest: bool) -> Pan
     )
 
 
-def _matrix(timeline: Timeline) -> Panel:
+def _matrix(timeline: Timeline, unit: str) -> Panel:
     """Return the bytes between every two nodes over the whole schedule."""
     pairs, nodes = timeline.pairs, len(timeline.nodes.busy_ps)
     sent = np.zeros((nodes, nodes))
-    np.add.at(sent, (pairs.src, pairs.dst), pairs.bytes / MIB)
+    np.add.at(sent, (pairs.src, pairs.dst), pairs.bytes / _UNITS[unit])
     return Panel(
-        title="data between nodes, MiB",
+        title=f"data between nodes, {unit}",
         x_label="to node",
         y_label="from node",
         series=[Series("", list(range(nodes)), row) for row in sent.tolist()],
