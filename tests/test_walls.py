@@ -8,6 +8,7 @@ import sys
 import pytest
 
 FORBIDDEN = (
+    "lightloom.plans",
     "lightloom.problems",
     "lightloom.synth",
     "lightloom.testing",

@@ -163,7 +163,7 @@ def _measure(name: str, parameters: dict[str, Parameter], where: str) -> Entrant
 
 
 def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
-    from lightloom.synth.algorithms import ALGORITHMS
+    from lightloom.plans.algorithms import ALGORITHMS
 
     known = [AUTO, *ALGORITHMS]
     if name not in known and not is_callable(name):

@@ -62,7 +62,7 @@ def instance_names(
 
 
 def _algorithms() -> Iterable[str]:
-    from lightloom.synth.algorithms import ALGORITHMS
+    from lightloom.plans.algorithms import ALGORITHMS
 
     return ["auto", *ALGORITHMS]
 

@@ -119,8 +119,8 @@ def command(
 
 
 def _list_parameters() -> set[str]:
+    from lightloom.plans.algorithms import ALGORITHMS
     from lightloom.report.algorithm_table import parameters_of
-    from lightloom.synth.algorithms import ALGORITHMS
 
     return {
         parameter.name

@@ -9,12 +9,12 @@ from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US, format_bytes, format_ps
 from lightloom.formats.perfetto import write_trace
 from lightloom.instances.instance import Instance
+from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
 from lightloom.replay import replay
 from lightloom.replay.trace import trace_events
 from lightloom.report.panel import Mark, Panel, Series
 from lightloom.report.plots import save_plot
 from lightloom.report.tables import Column, terminal_table
-from lightloom.synth.algorithms.double_binary_tree import DoubleBinaryTree
 from lightloom.synth.publish import publish
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify

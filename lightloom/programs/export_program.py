@@ -107,7 +107,7 @@ def _fitting(
     schedule: Schedule, runtime: MscclRuntime, protocol: str, buffers: str
 ) -> list[str]:
     """Return the algorithms with which the same collective fits the runtime."""
-    from lightloom.synth.algorithms import ALGORITHMS
+    from lightloom.plans.algorithms import ALGORITHMS
     from lightloom.synth.synthesise import synthesise
 
     task = schedule.task

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import msgspec.inspect
 
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
-from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.synth.algorithms import AlgorithmEntry
+    from lightloom.plans.algorithms import AlgorithmEntry
 
 DEMANDS = "demand"
 """What algorithms for demands serve, beside the operations of collectives."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.schedule import FluidTransfers
-from lightloom.synth.edge_colouring import edge_colours
+from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.traffic import TrafficRound
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 GIVEN_ORDER = "given"
 """Name of the order in which nodes stand, which a schedule does not mention."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)

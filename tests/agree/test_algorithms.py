@@ -13,8 +13,8 @@ from lightloom.core.outcome import Reason
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
-from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.bounds import all_bounds
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify

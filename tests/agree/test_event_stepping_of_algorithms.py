@@ -12,8 +12,8 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.instances.instance import Instance
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.problems import PROBLEMS
-from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics import plug_of
 from lightloom.synth.synthesise import synthesise

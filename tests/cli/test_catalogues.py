@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.units import MIB
 from lightloom.instances.catalogue import load_instance, named_instances
 from lightloom.instances.instance_file import parse_instance
-from lightloom.synth.algorithms import ALGORITHMS
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
 from tests.cli.program import one_error, run, run_json
 

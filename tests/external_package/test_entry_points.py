@@ -59,7 +59,7 @@ def test_fabric_and_algorithm_from_outside(site: Path) -> None:
         "task = ll.Collective('all-gather', buffer_bytes=4096)\n"
         "made = ll.synthesise(ll.Instance(fabric, task), 'straight')\n"
         "print(made.schedule.algorithm.name, ll.verify(made.schedule).valid)\n"
-        "from lightloom.synth.algorithms import ALGORITHMS\n"
+        "from lightloom.plans.algorithms import ALGORITHMS\n"
         "print('straight' in ALGORITHMS.names, 'direct' in ALGORITHMS.names)\n"
         "try:\n"
         "    ll.fabrics.Bus(nodes=0)\n"
@@ -95,7 +95,7 @@ def test_a_broken_package_breaks_itself_alone(site: Path) -> None:
         "import lightloom as ll\n"
         "made = ll.synthesise('ideal-switch-4/all-gather-1KiB', 'direct')\n"
         "print(made.schedule.algorithm.name)\n"
-        "from lightloom.synth.algorithms import ALGORITHMS\n"
+        "from lightloom.plans.algorithms import ALGORITHMS\n"
         "print(ALGORITHMS.get('direct').name)\n"
         "try:\n"
         "    ALGORITHMS.get('lost')\n"
@@ -115,7 +115,7 @@ def test_two_packages_of_one_name(site: Path) -> None:
     printed = _run(
         site,
         "import lightloom as ll\n"
-        "from lightloom.synth.algorithms import ALGORITHMS\n"
+        "from lightloom.plans.algorithms import ALGORITHMS\n"
         "try:\n"
         "    ALGORITHMS.names\n"
         "except ll.LightloomError as problem:\n"

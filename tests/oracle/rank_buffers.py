@@ -15,7 +15,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.plans.plan import Plan, Round
+    from lightloom.plans.plan import Plan, Round
 
 COPY, REDUCE = 0, 1
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lightloom.core.task import Collective
-from lightloom.synth.plans.plan import Plan, Round
+from lightloom.plans.plan import Plan, Round
 from tests.oracle.rank_buffers import execute
 
 

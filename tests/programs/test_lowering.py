@@ -8,9 +8,9 @@ from lightloom.core.errors import InputError
 from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.formats.msccl_xml import msccl_xml, parse_msccl
 from lightloom.instances.catalogue import load_instance
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.programs.export_program import export_program
 from lightloom.programs.lowering import ProgramLimitError, lower
-from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.programs import verify_program
 from tests.oracle.program_executor import outputs

@@ -11,8 +11,8 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.synth import algorithms
-from lightloom.synth.algorithms import ALGORITHMS, make_algorithm
+from lightloom.plans import algorithms
+from lightloom.plans.algorithms import ALGORITHMS, make_algorithm
 
 
 def test_every_collective_has_an_algorithm() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.synth.algorithms import ALGORITHMS, make_algorithm
+from lightloom.plans.algorithms import ALGORITHMS, make_algorithm
 from lightloom.synth.chunking import choose_chunks
 from tests.oracle.rank_buffers import execute, port_chunks
 from tests.synth.some_ranks import SOME_RANKS

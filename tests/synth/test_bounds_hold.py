@@ -10,7 +10,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.algorithms import ALGORITHMS
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.bounds import all_bounds
 from lightloom.synth.synthesise import synthesise
 from tests.synth.some_ranks import SOME_RANKS

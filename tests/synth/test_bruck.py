@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.bruck import equal_radices
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms.bruck import equal_radices
 from tests.oracle.rank_buffers import execute, port_chunks
 
 if TYPE_CHECKING:
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 
 def _plan(ranks: int, ports: int, **parameters: object) -> Plan:

@@ -12,8 +12,8 @@ from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.disjoint_trees import tree_arcs
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms.disjoint_trees import tree_arcs
 from lightloom.synth.synthesise import synthesise
 from tests.oracle.rank_buffers import execute
 

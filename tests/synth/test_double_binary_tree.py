@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
-from lightloom.synth.algorithms.double_binary_tree import DoubleBinaryTree
+from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
 
 if TYPE_CHECKING:
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 
 def _plan(op: str, ranks: int, pieces: int) -> Plan:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.synth.edge_colouring import edge_colours
+from lightloom.plans.edge_colouring import edge_colours
 
 
 def assert_proper(
@@ -89,7 +89,7 @@ def test_node_numbers_may_be_large() -> None:
 def test_same_colours_under_two_hash_seeds() -> None:
     """The colouring does not depend on the hash seed of the interpreter."""
     code = (
-        "import numpy as np; from lightloom.synth.edge_colouring import edge_colours;"
+        "import numpy as np; from lightloom.plans.edge_colouring import edge_colours;"
         "r = np.random.default_rng(1); "
         "print(edge_colours(r.integers(0, 20, 300), r.integers(0, 20, 300)).tolist())"
     )

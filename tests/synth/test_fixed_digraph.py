@@ -13,14 +13,14 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.digraphs.balanced_generators import even_steps
-from lightloom.synth.digraphs.balanced_walks import even_walks
-from lightloom.synth.digraphs.kautz_graph import (
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.digraphs.balanced_generators import even_steps
+from lightloom.plans.digraphs.balanced_walks import even_walks
+from lightloom.plans.digraphs.kautz_graph import (
     kautz_arcs,
     shortest_trees,
 )
-from lightloom.synth.digraphs.metacyclic import Metacyclic, metacyclic_groups
+from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
 from lightloom.synth.synthesise import synthesise
 from tests.oracle.rank_buffers import execute
 

@@ -15,9 +15,9 @@ from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.digraphs.de_bruijn import DeBruijn
-from lightloom.synth.plans.hub_trees import HubForest
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.digraphs.de_bruijn import DeBruijn
+from lightloom.plans.hub_trees import HubForest
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
@@ -25,7 +25,7 @@ from lightloom.validate.certificates.completion_time.all_reduce_volume import (
 from tests.oracle.rank_buffers import execute
 
 if TYPE_CHECKING:
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 
 def _plan(ranks: int, degree: int, chunks: int | None = None) -> Plan:

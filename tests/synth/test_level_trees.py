@@ -13,8 +13,8 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
+from lightloom.plans.algorithms import make_algorithm
 from lightloom.replay import replay
-from lightloom.synth.algorithms import make_algorithm
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.oracle.rank_buffers import execute

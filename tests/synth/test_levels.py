@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.plans.rank_box import Dimensions
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.rank_box import Dimensions
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=3).filter(

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
-from lightloom.synth.algorithms.multiport import Multiport
+from lightloom.plans.algorithms.multiport import Multiport
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 if TYPE_CHECKING:
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 
 def _plan(op: str, ranks: int, ports: int, *, signed: bool = False) -> Plan:

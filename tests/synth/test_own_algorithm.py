@@ -14,9 +14,9 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.algorithms import ALGORITHMS, AlgorithmEntry, require_op
-from lightloom.synth.plans.partition import Partition
-from lightloom.synth.plans.plan import Plan
+from lightloom.plans.algorithms import ALGORITHMS, AlgorithmEntry, require_op
+from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Plan
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.cli.program import run, run_json

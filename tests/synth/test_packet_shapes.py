@@ -13,7 +13,7 @@ from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
 from lightloom.instances.sipac_clusters import clusters
-from lightloom.synth.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.synthesise import synthesise
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.schedule import Op
-from lightloom.synth.plans.partition import Partition
+from lightloom.plans.partition import Partition
 
 
 @settings(deadline=None)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.synth.algorithms import make_algorithm
-from lightloom.synth.algorithms.overlapping_subspaces import overlapping_bits
-from lightloom.synth.algorithms.radices import Radices
-from lightloom.synth.plans.rank_factors import (
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms.overlapping_subspaces import overlapping_bits
+from lightloom.plans.algorithms.radices import Radices
+from lightloom.plans.rank_factors import (
     base_radices,
     fitting_radices,
     prime_factors,
@@ -23,7 +23,7 @@ from lightloom.synth.plans.rank_factors import (
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 if TYPE_CHECKING:
-    from lightloom.synth.plans.plan import Plan
+    from lightloom.plans.plan import Plan
 
 
 def _all_reduce(ranks: int, chunks: int) -> Collective:

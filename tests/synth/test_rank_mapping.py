@@ -9,7 +9,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm
 from lightloom.synth.auto.candidate_pool import CandidatePool
 from lightloom.synth.auto.search import CandidateSearch
 from lightloom.synth.chunking import choose_chunks

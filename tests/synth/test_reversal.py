@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
-from lightloom.synth.algorithms.direct import Direct
-from lightloom.synth.algorithms.tree import NomialTree
-from lightloom.synth.plans.coloured_ports import coloured_ports
-from lightloom.synth.plans.reversal import reversed_rounds
+from lightloom.plans.algorithms.direct import Direct
+from lightloom.plans.algorithms.tree import NomialTree
+from lightloom.plans.coloured_ports import coloured_ports
+from lightloom.plans.reversal import reversed_rounds
 
 
 def test_twice_reversed_is_the_same() -> None:

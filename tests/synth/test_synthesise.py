@@ -21,8 +21,8 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import AnyFabric, Instance
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.replay import replay
-from lightloom.synth.algorithms import ALGORITHMS
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.synth.some_ranks import SOME_RANKS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.task import Collective
-from lightloom.synth.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.routing.congestion import edge_loads
 from lightloom.synth.routing.minimum_congestion import minimum_congestion
@@ -37,7 +37,7 @@ def rounds(algorithm: str, gpus: int, lasers: int = 16) -> list[list[Requests]]:
     Parameters
     ----------
     algorithm
-        An algorithm of `lightloom.synth.algorithms`.
+        An algorithm of `lightloom.plans.algorithms`.
     gpus
         Ranks.
     lasers

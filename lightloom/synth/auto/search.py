@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective, Demand
-from lightloom.synth.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm
 from lightloom.synth.auto.candidate_pool import Candidate
 from lightloom.synth.auto.search_space import baselines
 from lightloom.synth.bounds import lower_bound

@@ -6,9 +6,9 @@ import itertools
 from math import isqrt
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.synth.algorithms.hub_relays import relays_fit
-from lightloom.synth.algorithms.overlapping_subspaces import overlapping_bits
-from lightloom.synth.digraphs.balanced_generators import even_steps
+from lightloom.plans.algorithms.hub_relays import relays_fit
+from lightloom.plans.algorithms.overlapping_subspaces import overlapping_bits
+from lightloom.plans.digraphs.balanced_generators import even_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

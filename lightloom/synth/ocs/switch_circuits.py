@@ -19,8 +19,8 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
+from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.edge_colouring import edge_colours
 from lightloom.synth.ocs.ratio_threshold import best_threshold
 from lightloom.synth.ocs.spare_circuits import SpareCircuits
 from lightloom.validate.certificates.circuits_per_byte import (

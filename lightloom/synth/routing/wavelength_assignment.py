@@ -10,8 +10,8 @@ from lightloom.core.columns import Ragged
 from lightloom.core.errors import NoAnswerError
 from lightloom.models.rounds_answer import light_paths, unlit_paths
 from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
+from lightloom.plans.edge_colouring import edge_colours
 from lightloom.solvers import SolveOptions, run
-from lightloom.synth.edge_colouring import edge_colours
 from lightloom.synth.routing.congestion import capacity_by_id
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from lightloom.core.circuit import ALONE, Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.units import transmission_ps_columns
-from lightloom.synth.edge_colouring import edge_colours
+from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.lightpath.wavelength_allocation import divide_lasers
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lightloom.synth.algorithms import AlgorithmEntry
-from lightloom.synth.algorithms.direct import Direct
+from lightloom.plans.algorithms import AlgorithmEntry
+from lightloom.plans.algorithms.direct import Direct
 
 ALGORITHM = AlgorithmEntry(
     name="straight",

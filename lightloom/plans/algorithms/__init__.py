@@ -1,0 +1,157 @@
+"""Algorithms for collectives by name: one file each, found by walking this folder.
+
+An algorithm knows ranks, chunks and ports; it never sees a fabric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, cast
+
+from lightloom.core.catalogue import Catalogue
+from lightloom.core.errors import InputError
+from lightloom.core.record_conversion import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import msgspec
+
+    from lightloom.core.task import Collective
+    from lightloom.plans.plan import Plan
+
+__all__ = [
+    "ALGORITHMS",
+    "AlgorithmEntry",
+    "CollectiveAlgorithm",
+    "make_algorithm",
+    "require_op",
+]
+
+
+class CollectiveAlgorithm(Protocol):
+    """A way to do collectives: a frozen record whose fields are its parameters."""
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do with these parameters, sorted."""
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return how many equal chunks it would like the buffer to have.
+
+        For all-to-all the buffer is that of one rank. Any number that the
+        collective admits will do: parts then differ by a chunk or are empty.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers a rank can drive at once, at least 1.
+        """
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds of a collective whose chunk count is chosen.
+
+        Parameters
+        ----------
+        collective
+            What is to be done.
+        ports
+            Peers a rank can drive at once, at least 1.
+
+        Raises
+        ------
+        InputError
+            If it cannot do the operation, or not with these parameters.
+        """
+
+
+@dataclass(frozen=True)
+class AlgorithmEntry:
+    """An algorithm as the catalogue lists it.
+
+    Attributes
+    ----------
+    name
+        Name, as in ``--algorithm``.
+    summary
+        One line that says what it is good for.
+    ops
+        Collectives it can do, sorted.
+    make
+        Record type whose fields are the parameters: a `CollectiveAlgorithm`. Each
+        field has a description, ``Annotated[..., msgspec.Meta(description=...)]``.
+    preset
+        Parameters that differ from the record's defaults.
+    """
+
+    name: str
+    summary: str
+    ops: tuple[str, ...]
+    make: type[msgspec.Struct]
+    preset: Mapping[str, object] = field(default_factory=dict)
+
+
+ALGORITHMS: Catalogue[AlgorithmEntry] = Catalogue(
+    __name__, attribute="ALGORITHM", noun="algorithm", group="lightloom.algorithms"
+)
+"""Every algorithm for collectives, by name."""
+
+
+def make_algorithm(
+    name: str, parameters: Mapping[str, object], op: str | None = None
+) -> CollectiveAlgorithm:
+    """Return an algorithm with parameters.
+
+    Parameters
+    ----------
+    name
+        Name in the catalogue.
+    parameters
+        Plain integers, booleans, texts and lists by parameter name; defaults for
+        the rest.
+    op
+        The collective it is wanted for, to be refused here if it cannot do it.
+
+    Raises
+    ------
+    InputError
+        Unknown algorithm or parameter (nearest names suggested), a value of the
+        wrong type or out of its domain, or an algorithm that cannot do `op`.
+    """
+    entry = ALGORITHMS.get(name)
+    if op is not None and op not in entry.ops:
+        raise _unable(f"{name} does not do {op}", op, entry.ops)
+    table = {**entry.preset, **parameters}
+    where = f"algorithm.{name}"
+    made = cast("CollectiveAlgorithm", convert(table, entry.make, where=where))
+    if op is not None and op not in made.ops:
+        raise _unable(f"{name} with these parameters does not do {op}", op, made.ops)
+    return made
+
+
+def require_op(algorithm: CollectiveAlgorithm, collective: Collective) -> None:
+    """Raise if an algorithm cannot do the operation of a collective.
+
+    Parameters
+    ----------
+    algorithm
+        The algorithm, with its parameters.
+    collective
+        What is to be done.
+
+    Raises
+    ------
+    InputError
+        Naming the algorithms that can.
+    """
+    if collective.op not in algorithm.ops:
+        what = f"the algorithm does not do {collective.op}"
+        raise _unable(what, collective.op, algorithm.ops)
+
+
+def _unable(what: str, op: str, ops: tuple[str, ...]) -> InputError:
+    able = [entry.name for entry in ALGORITHMS.values() if op in entry.ops]
+    fix = f"for {op} use {' or '.join(able)}" if able else ""
+    return InputError(what, where="algorithm", allowed=", ".join(ops), fix=fix)

@@ -1,0 +1,153 @@
+"""The index algorithm of Bruck et al.: all-to-all in logarithmically many rounds."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.parameters import Radix
+from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Plan, Round
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+
+
+class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Blocks travel to their destination one digit of the distance at a time.
+
+    A block from rank s for rank s + d is forwarded in every round whose digit of d
+    is not 0, by that digit times its place value; port z - 1 carries digit z. The
+    first radix is the most significant digit, so that blocks travel in as few chunk
+    ranges as possible; it may stay partly unused. One radix as large as n is the
+    direct exchange, more radices are fewer peers and more data.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-to-all",)
+
+    radices: Annotated[
+        tuple[Radix, ...] | None,
+        msgspec.Meta(
+            description="Radices whose product is at least the number of ranks n. By"
+            " default for k ports ceil(log_{k+1} n) equal ones, as small as can be."
+        ),
+    ] = None
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block of a rank's buffer.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks
+
+    def digits(self, ranks: int, ports: int) -> tuple[int, ...]:
+        """Return the radices for a number of ranks.
+
+        Parameters
+        ----------
+        ranks, ports
+            Number of ranks, and of peers that a rank drives at once.
+
+        Raises
+        ------
+        InputError
+            If the product of the radices is less than the number of ranks.
+        """
+        if self.radices is None:
+            return equal_radices(ranks, ports)
+        if prod(self.radices) < ranks:
+            raise InputError(
+                f"the product of the radices is {prod(self.radices)}, "
+                f"for {ranks} ranks",
+                where="algorithm.radices",
+                found=list(self.radices),
+                allowed=f"radices whose product is at least {ranks}",
+                fix=f"try {list(equal_radices(ranks, ports))}",
+            )
+        return self.radices
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return one round per radix; O(n^2) rows in all.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1: the radices are at most
+            ports + 1 where none are given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the radices is
+            less than the number of ranks.
+        """
+        require_op(self, collective)
+        ranks, chunks = collective.rank_count, collective.chunk_count
+        rounds: list[Round] = []
+        place = prod(radices := self.digits(ranks, ports))
+        for radix in radices:
+            above, place = place, place // radix
+            made = _round(ranks, chunks, place, above)
+            rounds += [] if made is None else [made]
+        return Plan(collective, tuple(rounds))
+
+
+def equal_radices(ranks: int, ports: int) -> tuple[int, ...]:
+    """Return the fewest equal radices of at most ports + 1, as small as can be.
+
+    Parameters
+    ----------
+    ranks, ports
+        Number of ranks, and of peers that a rank drives at once.
+    """
+    count = 0
+    while (ports + 1) ** count < ranks:
+        count += 1
+    radix = 2
+    while radix**count < ranks:
+        radix += 1
+    return (radix,) * count
+
+
+def _round(ranks: int, chunks: int, place: int, above: int) -> Round | None:
+    """Return the round that moves blocks by the digit of place value `place`.
+
+    Blocks have travelled the multiples of `above` in their distance, and travel
+    what is below `place` later.
+    """
+    rank = np.arange(ranks, dtype=np.int64)
+    travelled = np.arange(0, ranks, above, dtype=np.int64)[:, None]
+    step = np.arange(place, min(above, ranks), place, dtype=np.int64)[:, None, None]
+    distance = travelled + step
+    source = (rank - travelled) % ranks
+    return Partition(ranks, chunks).round(
+        rank,
+        (rank + step) % ranks,
+        source + distance,
+        np.clip(ranks - distance, 0, place),
+        port=step // place - 1,
+        op=Op.COPY,
+        base=source * chunks,
+    )
+
+
+ALGORITHM = AlgorithmEntry(
+    name="bruck",
+    summary="index algorithm: all-to-all in few rounds, for small blocks",
+    ops=Bruck.ops,
+    make=Bruck,
+)

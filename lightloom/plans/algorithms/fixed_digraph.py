@@ -1,0 +1,88 @@
+"""Gossip on a Kautz digraph: every round on the same few circuits of each rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.digraphs.balanced_walks import even_walks
+from lightloom.plans.digraphs.kautz_graph import kautz_arcs, shortest_trees
+from lightloom.plans.gossip import GOSSIPS, gossip
+from lightloom.plans.parameters import Degree
+from lightloom.plans.plan import Plan
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+
+
+class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Blocks travel along the shortest paths of a digraph with few arcs per rank.
+
+    With d ports, on a generalised Kautz digraph every rank is within ceil(log_d n)
+    arcs of every other, so that many rounds do an all-gather or an all-to-all without
+    any reconfiguration: circuits are held from the first round to the last.
+    In an all-gather a rank receives every block once; in an all-to-all a block is
+    sent as often as its path has arcs, at most twice where
+    two rounds suffice.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = GOSSIPS
+
+    degree: Degree = None
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds; up to n^2 rows in each.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: the degree of the digraph
+            where none is given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
+        require_op(self, collective)
+        ranks = collective.rank_count
+        if ranks == 1:
+            return Plan(collective, ())
+        degree = min(ports if self.degree is None else self.degree, ranks - 1)
+        arcs = kautz_arcs(ranks, degree)
+        return gossip(
+            collective,
+            arcs,
+            forward=shortest_trees(arcs),
+            backward=lambda: shortest_trees(arcs, backwards=True),
+            walks=lambda: even_walks(
+                *np.divmod(arcs.key, ranks), shortest_trees(arcs).distance
+            ),
+        )
+
+
+ALGORITHM = AlgorithmEntry(
+    name="fixed-digraph",
+    summary="fewest rounds on one configuration: a generalised Kautz digraph",
+    ops=FixedDigraph.ops,
+    make=FixedDigraph,
+)

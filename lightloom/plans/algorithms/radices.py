@@ -1,0 +1,167 @@
+"""Recursive halving and doubling in any mixed radix; LUMORPH-2 and LUMORPH-4."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.mixed_radix import (
+    checked_radices,
+    digits_of,
+    halving_and_doubling,
+)
+from lightloom.plans.parameters import FewestRounds, NearFirst, Radix
+from lightloom.plans.plan import Plan
+from lightloom.plans.rank_factors import base_radices
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+
+_OPS = ("all-gather", "all-reduce", "reduce-scatter")
+
+
+class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Ranks as numbers in mixed radix; a round is a digit, its peers differ in it.
+
+    All-reduce: a reduce-scatter round for every radix, in order, and an all-gather
+    round for every radix, in reverse. Reduce-scatter and all-gather are one or the
+    other.
+
+    The first radix is the most significant digit: its peers are n / radix ranks
+    apart and move the largest parts, and rank i's part ends as block i. With
+    `near_first` it is the least significant one, so that most data move between
+    neighbours; who owns which part in between is then another matter, which only
+    all-reduce leaves open.
+    """
+
+    radices: FewestRounds = None
+    near_first: NearFirst = False
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do with these parameters."""
+        return ("all-reduce",) if self.near_first else _OPS
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: radices that are not given
+            are those of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of the radices is not the number of ranks.
+        """
+        checked_radices(self.radices, ranks, ports)
+        return ranks
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds of the collective.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of the radices is
+            not the number of ranks.
+        """
+        require_op(self, collective)
+        radices = checked_radices(self.radices, collective.rank_count, ports)
+        return _plan(collective, radices, near_first=self.near_first)
+
+
+class Lumorph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`Radices` that are one base as often as it divides the number of ranks.
+
+    Then the prime factors of the rest, ascending.
+    """
+
+    base: Annotated[
+        Radix,
+        msgspec.Meta(description="Ranks that exchange in a round: the base."),
+    ] = 2
+    near_first: NearFirst = False
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do with these parameters."""
+        return ("all-reduce",) if self.near_first else _OPS
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds of the collective.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence: rounds have base - 1
+            peers.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
+        del ports
+        require_op(self, collective)
+        radices = base_radices(collective.rank_count, self.base)
+        return _plan(collective, radices, near_first=self.near_first)
+
+
+def _plan(
+    collective: Collective, radices: tuple[int, ...], *, near_first: bool
+) -> Plan:
+    digits = digits_of(collective.rank_count, radices, near_first=near_first)
+    down, up = halving_and_doubling(digits, collective)
+    return Plan(collective, (*down, *up))
+
+
+ALGORITHM = (
+    AlgorithmEntry(
+        name="radices",
+        summary="recursive halving and doubling in any radices",
+        ops=_OPS,
+        make=Radices,
+    ),
+    AlgorithmEntry(
+        name="lumorph-2",
+        summary="recursive halving and doubling: radices 2, 2, ...",
+        ops=_OPS,
+        make=Lumorph,
+    ),
+    AlgorithmEntry(
+        name="lumorph-4",
+        summary="recursive quartering and quadrupling: radices 4, 4, ...",
+        ops=_OPS,
+        make=Lumorph,
+        preset={"base": 4},
+    ),
+)

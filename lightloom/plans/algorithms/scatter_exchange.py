@@ -1,0 +1,131 @@
+"""All-reduce by halving, a full exchange of the parts that remain, and doubling."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from lightloom.core.errors import InputError
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.mixed_radix import (
+    digits_of,
+    exchange_rounds,
+    halving_and_doubling,
+)
+from lightloom.plans.parameters import Radix
+from lightloom.plans.plan import Plan
+from lightloom.plans.rank_factors import fitting_radices
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
+
+
+class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All-reduce with a reduce-scatter round for some radices, an exchange for others.
+
+    Between `Radices`, which moves the least data, and `FullExchange`, which takes half
+    the rounds: the parts that scattering leaves are exchanged whole, and then gathered.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
+
+    scatter: Annotated[
+        tuple[Radix, ...] | None,
+        msgspec.Meta(
+            description="Radices of the reduce-scatter rounds, in order; all-gather"
+            " takes them in reverse. By default the factors of the rest that need"
+            " fewest rounds of at most as many peers as there are ports."
+        ),
+    ] = None
+    exchange: Annotated[
+        tuple[Radix, ...] | None,
+        msgspec.Meta(
+            description="Radices of the rounds in between, which exchange whole parts;"
+            " the product of all radices is the number of ranks. By default the last"
+            " of the factors that need fewest rounds."
+        ),
+    ] = None
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per part that is exchanged.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1: radices that are not given
+            are those of fewest rounds of so many peers.
+
+        Raises
+        ------
+        InputError
+            If the product of all radices is not the number of ranks.
+        """
+        return prod(self._radices(ranks, ports)[0])
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds of the all-reduce.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1, as for `granularity`.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the product of all radices is
+            not the number of ranks.
+        """
+        require_op(self, collective)
+        ranks = collective.rank_count
+        scatter, exchange = self._radices(ranks, ports)
+        digits = digits_of(ranks, (*scatter, *exchange))
+        scattered, exchanged = digits[: len(scatter)], digits[len(scatter) :]
+        down, up = halving_and_doubling(scattered, collective)
+        whole = exchange_rounds(exchanged, scattered, collective)
+        return Plan(collective, (*down, *whole, *up))
+
+    def _radices(
+        self, ranks: int, ports: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the radices of both sorts of rounds.
+
+        Raises
+        ------
+        InputError
+            If the product of all is not the number of ranks.
+        """
+        exchange = self.exchange
+        if exchange is None:
+            known = prod(self.scatter or ())
+            rest = 1 if ranks % known else ranks // known
+            fitting = fitting_radices(rest, ports)
+            exchange = fitting if self.scatter is not None else fitting[-1:]
+        scatter = self.scatter
+        if scatter is None:
+            known = prod(exchange)
+            scatter = () if ranks % known else fitting_radices(ranks // known, ports)
+        if prod(scatter) * prod(exchange) != ranks:
+            raise InputError(
+                f"the product of the radices is {prod(scatter) * prod(exchange)}, "
+                f"for {ranks} ranks",
+                where="algorithm.scatter",
+                found=[*scatter, *exchange],
+                allowed=f"factors of {ranks} whose product is {ranks}",
+                fix=f"try {list(fitting_radices(ranks, ports))}",
+            )
+        return scatter, exchange
+
+
+ALGORITHM = AlgorithmEntry(
+    name="scatter-exchange",
+    summary="halving, exchange of whole parts, doubling: between data and rounds",
+    ops=ScatterExchange.ops,
+    make=ScatterExchange,
+)

@@ -1,0 +1,175 @@
+"""One k-ary tree on one configuration: broadcast, reduce, scatter, gather."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.core.schedule import Op
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.parameters import Count
+from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Plan, Round
+from lightloom.plans.reversal import reversed_rounds
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+
+
+class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A k-ary tree whose ranks send to their children and then fall silent.
+
+    A holder cuts the ranks below it into k nearly equal spans and hands each to its
+    first rank. It takes as many rounds as 1 + k + k^2 + ... must have terms to count
+    the ranks, sometimes one more than the (k + 1)-nomial `tree`, whose holders go on
+    sending to new peers; but the circuits are the same in all rounds, k a rank.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "gather", "reduce", "scatter")
+
+    ports: Annotated[
+        Count | None,
+        msgspec.Meta(
+            description="Children of a rank, k; as many as the fabric allows."
+        ),
+    ] = None
+    pieces: Annotated[
+        Count,
+        msgspec.Meta(
+            description="Pieces of the buffer in broadcast and reduce, which follow one"
+            " another a round apart."
+        ),
+    ] = 1
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block, and one per piece.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks if self.pieces == 1 else self.pieces
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds; those towards the root mirror those away from it.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its root and its chunk count
+            chosen.
+        ports
+            Peers that a rank drives at once, at least 1: children of a rank where
+            `ports` of the record is not given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
+        require_op(self, collective)
+        ranks = collective.rank_count
+        if ranks == 1:
+            return Plan(collective, ())
+        ports = ports if self.ports is None else self.ports
+        arcs = _arcs(ranks, ports)
+        if collective.op in ("scatter", "gather"):
+            rounds = _scatter(collective, arcs)
+        else:
+            rounds = _broadcast(collective, arcs, self.pieces)
+        if collective.op == "reduce":
+            rounds = reversed_rounds(rounds, Op.REDUCE)
+        if collective.op == "gather":
+            rounds = reversed_rounds(rounds, Op.COPY)
+        return Plan(collective, tuple(rounds))
+
+
+@dataclass(frozen=True, eq=False)
+class _Arcs:
+    """Arcs of the tree on positions counted from the root, by depth of the child.
+
+    `below` counts the positions from the child on that it hands out or keeps.
+    """
+
+    parent: IntArray
+    child: IntArray
+    below: IntArray
+    depth: IntArray
+    port: IntArray
+
+
+def _arcs(ranks: int, ports: int) -> _Arcs:
+    """Return the arcs, the last child's span no longer than the first one's."""
+    found: list[tuple[IntArray, ...]] = []
+    lo, hi = np.zeros(1, dtype=np.int64), np.full(1, ranks, dtype=np.int64)
+    depth = 0
+    while (hi - lo).max() > 1:
+        depth += 1
+        size = (hi - lo - 1)[:, None]
+        number = np.arange(min(ports, int(size.max())) + 1, dtype=np.int64)
+        children = np.minimum(np.maximum(size, 1), ports)
+        cut = lo[:, None] + 1 - (-np.minimum(number, children) * size // children)
+        begin, end = cut[:, :-1], cut[:, 1:]
+        real = end > begin
+        port = np.broadcast_to(number[:-1], begin.shape)[real]
+        parent = np.broadcast_to(lo[:, None], begin.shape)[real]
+        lo, hi = begin[real], end[real]
+        found.append((parent, lo, hi - lo, np.full_like(lo, depth), port))
+    return _Arcs(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _scatter(collective: Collective, arcs: _Arcs) -> list[Round]:
+    ranks, root = collective.rank_count, collective.root_rank
+    blocks = Partition(ranks, collective.chunk_count)
+    made = []
+    for depth in range(1, int(arcs.depth[-1]) + 1):
+        row = np.flatnonzero(arcs.depth == depth)
+        child = (arcs.child[row] + root) % ranks
+        parent = (arcs.parent[row] + root) % ranks
+        made.append(
+            blocks.round(
+                parent,
+                child,
+                child,
+                arcs.below[row],
+                port=arcs.port[row],
+                op=Op.COPY,
+            )
+        )
+    return [one for one in made if one is not None]
+
+
+def _broadcast(collective: Collective, arcs: _Arcs, pieces: int) -> list[Round]:
+    ranks, root = collective.rank_count, collective.root_rank
+    parts = Partition(pieces, collective.chunk_count)
+    made = []
+    for turn in range(1, int(arcs.depth[-1]) + pieces):
+        piece = turn - arcs.depth
+        row = np.flatnonzero((piece >= 0) & (piece < pieces))
+        made.append(
+            parts.round(
+                (arcs.parent[row] + root) % ranks,
+                (arcs.child[row] + root) % ranks,
+                piece[row],
+                1,
+                port=arcs.port[row],
+                op=Op.COPY,
+            )
+        )
+    return [one for one in made if one is not None]
+
+
+ALGORITHM = AlgorithmEntry(
+    name="spanning-tree",
+    summary="k-ary tree on one configuration, in pieces: small buffers",
+    ops=SpanningTree.ops,
+    make=SpanningTree,
+)

@@ -1,0 +1,191 @@
+"""Digraphs of small diameter for any number of nodes, and their shortest paths.
+
+Generalised Kautz digraphs have the least diameter, or nearly. Imase and Itoh (1983):
+the arcs into node v come from -(d v + a) mod n, a = 1..d. Every node has d arcs in and
+d out, and every node is within ceil(log_d n) arcs of every other.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.plans.coloured_ports import coloured_ports
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+
+# Up to here sources are matched with arcs where placing them in turn left them uneven.
+_MATCHED = 256
+_NEVER = np.int64(1) << 40
+
+
+@dataclass(frozen=True, eq=False)
+class Digraph:
+    """A digraph on ranks, as its arcs and what shortest paths to take.
+
+    Attributes
+    ----------
+    distance
+        ``distance[u, v]``: arcs on a shortest path from u to v.
+    before
+        ``before[u, v]``: the node before v on the chosen shortest path from u; the
+        chosen paths from u form a tree. Meaningless where u is v.
+    """
+
+    distance: IntArray
+    before: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ColouredArcs:
+    """Arcs of a digraph, each with the port that has it.
+
+    Attributes
+    ----------
+    key
+        ``src * n + dst`` of each arc, ascending, for n ranks.
+    port
+        Port of each arc: the arcs of a port are a partial permutation.
+    """
+
+    ranks: int
+    key: IntArray
+    port: IntArray
+
+    def ports_of(self, src: IntArray, dst: IntArray) -> IntArray:
+        """Return the port of each arc.
+
+        Parameters
+        ----------
+        src, dst
+            Ends of arcs of the digraph, shape (arcs,).
+        """
+        where = np.searchsorted(self.key, src * self.ranks + dst)
+        ports: IntArray = self.port[where]
+        return ports
+
+
+@functools.lru_cache(maxsize=4)
+def kautz_arcs(ranks: int, degree: int) -> ColouredArcs:
+    """Return the arcs of the generalised Kautz digraph, without its loops.
+
+    Parameters
+    ----------
+    ranks
+        Number of nodes n, at least 2.
+    degree
+        Arcs into and out of a node, loops included: 1 to n - 1. One is a ring.
+    """
+    dst = np.repeat(np.arange(ranks, dtype=np.int64), degree)
+    step = np.tile(np.arange(1, degree + 1, dtype=np.int64), ranks)
+    src = (-(degree * dst + step) if degree > 1 else dst - 1) % ranks
+    key = np.unique((src * ranks + dst)[src != dst])
+    return ColouredArcs(ranks, key, coloured_ports(key // ranks, key % ranks))
+
+
+@functools.lru_cache(maxsize=4)
+def shortest_trees(arcs: ColouredArcs, *, backwards: bool = False) -> Digraph:
+    """Return shortest paths that load the arcs into each node evenly.
+
+    Node v takes what started at u, t arcs away, from a node that is t - 1 arcs away
+    from u: of several the first that has less than an even share of all there is at
+    this distance, so that most of it comes in long ranges of u, else the one with
+    least so far. Time O(n^2 d).
+
+    Parameters
+    ----------
+    arcs
+        A strongly connected digraph.
+    backwards
+        With all arcs turned around.
+    """
+    src, dst = np.divmod(arcs.key, arcs.ranks)
+    if backwards:
+        src, dst = dst, src
+    order = np.lexsort((src, dst))
+    src, dst = src[order], dst[order]
+    degree = np.bincount(dst, minlength=arcs.ranks)
+    slot = np.arange(len(dst)) - np.repeat(np.cumsum(degree) - degree, degree)
+    into = np.full((arcs.ranks, int(degree.max())), -1, dtype=np.int64)
+    into[dst, slot] = src
+    distance = _distances(into)
+    return Digraph(distance, _balanced(into, distance))
+
+
+def _distances(into: IntArray) -> IntArray:
+    """Return all distances, by what is known to each node arc after arc."""
+    ranks = len(into)
+    known = np.eye(ranks, dtype=np.bool_)  # known[v, u]: v hears of u
+    distance = np.where(known, 0, _NEVER)
+    length = 0
+    while not known.all():
+        length += 1
+        heard = known.copy()
+        for source in into.T:
+            heard |= known[source] & (source >= 0)[:, None]
+        if (heard == known).all():
+            message = "the digraph is not strongly connected"
+            raise ValueError(message)
+        distance[heard & ~known] = length
+        known = heard
+    return np.ascontiguousarray(distance.T)
+
+
+def _balanced(into: IntArray, distance: IntArray) -> IntArray:
+    """Return the chosen node before v on the path from u, as [u, v]."""
+    ranks, ports = into.shape
+    node = np.arange(ranks)
+    longest = int(distance.max())
+    load = np.zeros((longest + 1, ranks, ports), dtype=np.int64)
+    share = np.zeros((longest + 1, ranks), dtype=np.int64)
+    for length in range(1, longest + 1):
+        share[length] = -(-(distance == length).sum(axis=0) // ports)
+    before = np.zeros((ranks, ranks), dtype=np.int64)
+    absent = (into < 0) * _NEVER
+    for start in range(ranks):
+        length = distance[start]
+        so_far = load[length, node]
+        cost = np.where(so_far < share[length, node][:, None], -1, so_far) + absent
+        cost += (distance[start][into] != length[:, None] - 1) * _NEVER
+        slot = cost.argmin(axis=1)
+        before[start] = into[node, slot]
+        load[length, node, slot] += 1
+    if ranks <= _MATCHED:
+        crowded = load.max(axis=2) > share
+        for length, end in np.argwhere(crowded).tolist():
+            _rearrange(
+                into[end], end, length, distance, before, int(share[length, end])
+            )
+    return before
+
+
+def _rearrange(
+    into: IntArray,
+    end: int,
+    length: int,
+    distance: IntArray,
+    before: IntArray,
+    least: int,
+) -> None:
+    """Choose anew what comes to `end` from `length` arcs away, if that evens it out.
+
+    A matching of those sources with the arcs into the node, each as often as it may
+    be loaded.
+    """
+    start = np.flatnonzero(distance[:, end] == length)
+    into = into[into >= 0]
+    fits = distance[start[:, None], into] == length - 1
+    most = int(np.bincount(before[start, end]).max())
+    for load in range(least, most):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
+        graph = csr_array(np.repeat(fits, load, axis=1))
+        found = maximum_bipartite_matching(graph, perm_type="column")
+        if (found >= 0).all():
+            before[start, end] = into[found // load]
+            return
