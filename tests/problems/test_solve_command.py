@@ -168,7 +168,7 @@ def test_placements_are_no_schedule(tmp_path: Path) -> None:
     """Asking for a file of them is refused, and none is left."""
     path, file = asked("placement", tmp_path), tmp_path / "answer.jsonl"
     result = run("solve", path, "--problem", "placement", "-o", str(file))
-    assert "no schedules" in one_error(result)
+    assert "not schedules" in one_error(result)
     assert not file.exists()
 
 
