@@ -95,7 +95,7 @@ def lower(
     rows, sender_of = _cut(made.rows, runtime.most_count)
     for row, sender in zip(rows, sender_of, strict=True):
         row.sender = sender
-    keys, blocks, channels = _thread_blocks(rows, task.rank_count, runtime)
+    keys, blocks, channels = _thread_blocks(rows, runtime)
     _refuse_long(rows, blocks, keys, runtime)
     memory = [_cells(task, row) for row in rows]
     waits = references(rows, blocks, memory)
@@ -146,7 +146,7 @@ def _cut(rows: list[RankOperation], most: int) -> tuple[list[RankOperation], lis
 
 
 def _thread_blocks(
-    rows: Sequence[RankOperation], ranks: int, runtime: MscclRuntime
+    rows: Sequence[RankOperation], runtime: MscclRuntime
 ) -> tuple[list[tuple[int, int, int]], list[int], list[int]]:
     """Return (rank, side, peer) and channel of each thread block, and each row's.
 
@@ -172,7 +172,6 @@ def _thread_blocks(
         0 if way == 2 else channel_of[(rank, peer) if way == 0 else (peer, rank)]
         for rank, way, peer in keys
     ]
-    del ranks
     return keys, [number[key] for key in of_row], channels
 
 
