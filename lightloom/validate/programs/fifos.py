@@ -51,7 +51,7 @@ SLOTS = {
 
 
 def check_fifos(
-    program: ChunkProgram, flat: Flat, runtime: MscclRuntime
+    program: ChunkProgram, least: int | None, runtime: MscclRuntime
 ) -> Iterator[Violation]:
     """Yield that a size for which the program may be chosen makes it hang.
 
@@ -59,15 +59,14 @@ def check_fifos(
     ----------
     program
         One that ends where connections are not bounded.
-    flat
-        The same as lists.
+    least
+        What `hangs_from_bytes` says of it.
     runtime
         Who runs it: what a `max_bytes` of 0 means is his.
     """
-    slots = SLOTS.get(program.protocol, SLOTS["Simple"])
-    least = hangs_from_bytes(flat, program.chunks_per_loop, slots)
     if least is None:
         return
+    slots = SLOTS.get(program.protocol, SLOTS["Simple"])
     most = program.max_bytes
     unlimited = most is None or (most == 0 and runtime.zero_is_unlimited)
     if not unlimited and most < least:  # type: ignore[operator]

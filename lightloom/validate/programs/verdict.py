@@ -114,9 +114,9 @@ def verify_program(
     wrong += faults
     if done.stuck:
         return ProgramVerdict(tuple(wrong), loader.name, "it does not end", None)
-    wrong += check_fifos(program, flat, loader)
     slots = SLOTS.get(program.protocol, SLOTS["Simple"])
     hangs = hangs_from_bytes(flat, program.chunks_per_loop, slots)
+    wrong += check_fifos(program, hangs, loader)
     unchecked = ""
     if program.collective not in OPERATIONS:
         unchecked = f"the result of {program.collective} is not known"
