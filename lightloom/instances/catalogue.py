@@ -50,6 +50,9 @@ _TRAINED_ON = (
     "ring-2d-16",
     "sipac-16",
 )
+_SWITCHES = {64: (4, 2 * 10**11), 256: (8, 10**11), 1024: (16, 2 * 10**11)}
+_RING_16 = Ring(nodes=16, wavelengths=8, directions=2, reach=8)
+_RING_64 = Ring(nodes=64, wavelengths=64, directions=2)
 _NETWORKS = ((2, 2, 4), (4, 4, 8), (8, 8, 16), (32, 32, 64))
 _SIZES = {
     f"{count}{unit}": count * size
@@ -59,7 +62,7 @@ _SIZES = {
 
 
 def fabrics() -> dict[str, AnyFabric]:
-    """Return the fabrics of collectives: LUMORPH's rack, RAMP, SiPAC and rivals."""
+    """Return the fabrics of collectives: LIGHTPATH, RAMP, SiPAC, SiP-ML's, rivals."""
     named: dict[str, AnyFabric] = {
         f"lightpath-{size}": Lightpath(rows=rows, cols=cols)
         for size, (rows, cols) in _GRIDS.items()
@@ -75,6 +78,22 @@ def fabrics() -> dict[str, AnyFabric]:
     named["ring-2d-16"] = Ring2d(
         rows=4, cols=4, row_wavelengths=16, column_wavelengths=16, directions=2
     )
+    return {**named, **_switches(), "ring-16": _RING_16, "ring-64": _RING_64}
+
+
+def _switches() -> dict[str, AnyFabric]:
+    """Return parallel switches: the SiP-ML paper's, and larger ones of 0.2 ms."""
+    named: dict[str, AnyFabric] = {
+        "ocs-16": Ocs(nodes=16, switches=16, bits_per_second_per_node=10**12)
+    }
+    for nodes, (switches, bits_per_s) in _SWITCHES.items():
+        named[f"ocs-{nodes}"] = Ocs(
+            nodes=nodes,
+            switches=switches,
+            bits_per_second_per_node=switches * bits_per_s,
+            alpha_ps=20_000_000,
+            reconfiguration_ps=200_000_000,
+        )
     return named
 
 
@@ -126,9 +145,9 @@ def demand_fabrics() -> dict[str, AnyFabric]:
     return {
         "ocs-8": Ocs(nodes=8, switches=4, bits_per_second_per_node=10**12),
         "electrical-cluster-16": ElectricalCluster(nodes=16),
-        "ocs-16": Ocs(nodes=16, switches=16, bits_per_second_per_node=10**12),
+        "ocs-16": _switches()["ocs-16"],
         "ring-8": Ring(nodes=8, wavelengths=16, reach=7),
-        "ring-16": Ring(nodes=16, wavelengths=8, directions=2, reach=8),
+        "ring-16": _RING_16,
     }
 
 

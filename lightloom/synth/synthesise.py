@@ -145,7 +145,8 @@ def _enter_candidates(
 ) -> None:
     """Enter what the plug of a fabric makes, or puts on its circuits."""
     plug = plug_of(instance.fabric)
-    if plug.schedules is not None:
+    collective = isinstance(instance.task, Collective)
+    if plug.schedules is not None and not (collective and plug.realiser is not None):
         _enter_all(
             pool, instance, plug.schedules(instance, algorithm, parameters, seed)
         )

@@ -80,6 +80,13 @@ def test_every_algorithm_conforms(name: str) -> None:
     assert _check(name, WOVEN, 20, ALGORITHMS[name].ops).conforms
 
 
+@pytest.mark.parametrize("kind", ["ocs", "ring"])
+def test_collectives_on_switches_and_rings_conform(kind: str) -> None:
+    """Every operation, whatever the planes, the reach and the transceivers."""
+    report = _check(AUTO, (kind,), 30, tuple(sorted(COLLECTIVES)))
+    assert report.conforms
+
+
 @pytest.mark.parametrize("kind", ["ramp", "ring-2d", "sipac"])
 def test_synthesisers_of_fabrics_conform(kind: str) -> None:
     """Those that make whole schedules for a kind of fabric."""

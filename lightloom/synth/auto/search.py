@@ -208,12 +208,18 @@ class CandidateSearch:
         name, parameters = proposal
         task, ports = self._task, self.realiser.ports
         maker = make_algorithm(name, parameters, op=task.op)
-        chunked = choose_chunks(task, maker.granularity(task.rank_count, ports))
         order = self._arrangement.orders[mapping]
-        plan = maker.plan(reordered(chunked, order), ports)
-        rounds = mapped_traffic(plan, chunked)
+        wanted = maker.granularity(task.rank_count, ports)
+
+        def planned(wanted: int) -> tuple[Collective, tuple[TrafficRound, ...]]:
+            chunked = choose_chunks(task, wanted)
+            plan = maker.plan(reordered(chunked, order), ports)
+            return chunked, mapped_traffic(plan, chunked)
+
+        chunked, rounds = planned(wanted)
         self.realiser.check(rounds, name, self._arrangement)
-        return chunked, rounds
+        pieces = self.realiser.pieces(rounds) if task.chunks is None else 1
+        return planned(pieces * wanted) if pieces > 1 else (chunked, rounds)
 
     def _enter(
         self, candidate: Candidate, task: Task, rounds: Sequence[TrafficRound]

@@ -25,7 +25,7 @@ def demand_of(
     Parameters
     ----------
     instance
-        The instance.
+        A demand on the fabric.
     algorithm, parameters
         As asked for.
     known
@@ -34,17 +34,10 @@ def demand_of(
     Raises
     ------
     InputError
-        A collective, another algorithm, or parameters.
+        Another algorithm, or parameters.
     """
     task, kind = instance.communication, instance.fabric.kind
-    if isinstance(task, Collective):
-        raise InputError(
-            f"no algorithm for collectives on the fabric {kind!r} yet",
-            where=f"{instance.name}: collective",
-            found=task.op,
-            allowed="a [demand]",
-            fix="state what each node sends to each other one as a demand",
-        )
+    assert not isinstance(task, Collective)
     if algorithm not in (AUTO, known):
         raise InputError(
             f"unknown algorithm for a demand on the fabric {kind!r}",

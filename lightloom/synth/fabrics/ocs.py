@@ -1,4 +1,4 @@
-"""The plug of parallel optical switches, which serves demands."""
+"""The plug of parallel optical switches: collectives on lanes, demands by counting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from msgspec.structs import replace
 
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.synth.fabrics.demand_task import demand_of
-from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, TrainingLayout
+from lightloom.synth.fabrics.plug import (
+    FabricPlug,
+    MadeSchedule,
+    Realiser,
+    TrainingLayout,
+)
+from lightloom.synth.ocs.collective_realisation import SwitchRounds
 from lightloom.synth.ocs.switch_circuits import (
     ALGORITHM,
     ocs_schedule,
@@ -18,11 +24,62 @@ from lightloom.synth.ocs.switch_circuits import (
 from lightloom.synth.ocs.training_circuits import CIRCUITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.instances.instance import Instance
+    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG"]
+__all__ = ["PLUG", "OcsRealiser"]
+
+
+class OcsRealiser(Realiser[Ocs]):
+    """Puts rounds on switches, one permutation of a round on each."""
+
+    predicts = True
+
+    def __init__(self, fabric: Ocs, seed: int, router: str) -> None:
+        super().__init__(fabric, seed, router)
+        self._last: tuple[Sequence[TrafficRound], SwitchRounds] | None = None
+
+    @property
+    def ports(self) -> int:
+        """A switch each; two where a switch holds matchings, which rings need."""
+        switches = self.fabric.switches
+        return max(1, switches // 2) if self.fabric.bidirectional else switches
+
+    def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
+        """Return when rounds end if the bytes of pairs are shared evenly.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        cuts
+            Has no influence: nothing is routed.
+        """
+        del cuts
+        return self._placed(rounds).predicted_ps()
+
+    def pieces(self, rounds: Sequence[TrafficRound]) -> int:
+        """Return how many pieces of a chunk let switches share all pairs evenly.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        """
+        return self._placed(rounds).pieces()
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds."""
+        return self._placed(rounds).realisation()
+
+    def _placed(self, rounds: Sequence[TrafficRound]) -> SwitchRounds:
+        """Return rounds on switches; those asked for last are kept."""
+        if self._last is None or self._last[0] is not rounds:
+            self._last = rounds, SwitchRounds(self.fabric, rounds)
+        return self._last[1]
 
 
 def schedules(
@@ -44,7 +101,7 @@ def schedules(
     Raises
     ------
     InputError
-        A collective, another algorithm, parameters, or bidirectional circuits.
+        Another algorithm, parameters, or bidirectional circuits.
     InfeasibleError
         A node with more partners than there are switches.
     """
@@ -64,6 +121,7 @@ def _alike(fabric: Ocs, devices: int) -> Ocs:
 
 PLUG = FabricPlug(
     "ocs",
+    realiser=OcsRealiser,
     schedules=schedules,
     circuits=CIRCUITS,
     layout=TrainingLayout(alike=_alike, blocks="any"),

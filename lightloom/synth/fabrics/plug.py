@@ -179,6 +179,20 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """
         raise NotImplementedError
 
+    def pieces(self, rounds: Sequence[TrafficRound]) -> int:
+        """Return how many equal pieces of a chunk would be used, 1 or more.
+
+        Several where circuits on several planes share what a pair moves. Chunks are
+        then chosen finer.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        """
+        del rounds
+        return 1
+
     @abstractmethod
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds, one step for each round.
@@ -319,9 +333,10 @@ class FabricPlug(Generic[FabricT]):
         the catalogue are put on its circuits. ``None`` where they cannot be.
     schedules
         ``schedules(instance, algorithm, parameters, seed)`` yields schedules of the
-        fabric's own algorithms instead, of which the fastest is taken. `algorithm` is
-        ``auto`` or a name; it raises `InputError` on unknown names and parameters,
-        and on a task that it cannot do. Deterministic.
+        fabric's own algorithms instead, of which the fastest is taken; beside a
+        realiser, for demands only. `algorithm` is ``auto`` or a name; it raises
+        `InputError` on unknown names and parameters, and on a task that it cannot do.
+        Deterministic.
     circuits
         How circuits are kept for a training; ``None`` on fabrics without circuits,
         and where nobody sets any.

@@ -1,4 +1,4 @@
-"""The plug of fibre rings, which serves demands."""
+"""The plug of fibre rings: collectives by found circuits, demands with a bound."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.fabrics.demand_task import demand_of
-from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, TrainingLayout
+from lightloom.synth.fabrics.plug import (
+    Arrangement,
+    FabricPlug,
+    MadeSchedule,
+    Realiser,
+    TrainingLayout,
+)
+from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.ring.quick_circuits import quick_ring_circuits
+from lightloom.synth.ring.span_time import least_ring_ps
 from lightloom.synth.ring.training_circuits import CIRCUITS
 from lightloom.synth.ring.wavelengths import (
     ALGORITHM,
@@ -16,13 +27,99 @@ from lightloom.synth.ring.wavelengths import (
     ring_schedule,
     ring_wavelengths,
 )
+from lightloom.synth.ring_2d.realisation import realise_rings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
+    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG"]
+__all__ = ["PLUG", "RingRealiser"]
+
+_MOST_NEAR = 8
+_PIPELINES = (1, 4, 16, 64)
+
+
+class RingRealiser(Realiser[Ring]):
+    """Lights rounds on wavelengths that are found for all their pairs together."""
+
+    predicts = True
+
+    @property
+    def ports(self) -> int:
+        """A laser each."""
+        return self.fabric.ports_per_node
+
+    def arrange(self, task: Collective) -> Arrangement:
+        """Return the nodes in the order of the ring, so that next ranks are near.
+
+        Where light runs one way only, data that trees gather run that way too.
+        """
+        backwards = self.fabric.directions == 1 and task.op in ("gather", "reduce")
+        nodes = tuple(sorted(task.nodes, reverse=backwards))
+        return Arrangement({GIVEN_ORDER: nodes})
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield what is near on a ring, then what `Realiser` proposes.
+
+        Every operation has a way in which a node sends to its neighbour only, and
+        gossip one for each number of nearest ranks whose circuits fit the spans.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes.
+        """
+        if task.op in GOSSIPS:
+            for near in range(1, self._most_near(task.rank_count) + 1):
+                steps = [*range(1, near + 1)]
+                if self.fabric.directions > 1:
+                    steps += [task.rank_count - step for step in steps]
+                yield "cayley-digraph", {"steps": sorted(set(steps))}
+        elif op_of(task).uses_blocks:
+            yield "spanning-tree", {"ports": 1}
+        else:
+            for pieces in _PIPELINES:
+                yield "spanning-tree", {"ports": 1, "pieces": pieces}
+        yield from super().proposals(task, arrangement)
+
+    def _most_near(self, ranks: int) -> int:
+        """Return k: circuits to the k next ranks need 1 + 2 + ... + k wavelengths."""
+        near = 1
+        most = min(self.fabric.reach, (ranks - 1) // self.fabric.directions, _MOST_NEAR)
+        while near < most and (near + 1) * (near + 2) <= 2 * self.fabric.wavelengths:
+            near += 1
+        return near
+
+    def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
+        """Return a lower bound by what nodes send and spans carry in each round.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        cuts
+            Has no influence: spans always count.
+        """
+        del cuts
+        return least_ring_ps(self.fabric, rounds)
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds."""
+        fabric, seed = self.fabric, self.seed
+        return realise_rings(
+            fabric,
+            rounds,
+            lambda demand: quick_ring_circuits(fabric, demand, seed=seed),
+        )
 
 
 def schedules(
@@ -44,7 +141,7 @@ def schedules(
     Raises
     ------
     InputError
-        A collective, another algorithm, or parameters.
+        Another algorithm, or parameters.
     InfeasibleError
         A pair out of reach, or more pairs than there is light for.
     NoAnswerError
@@ -65,6 +162,7 @@ def _alike(fabric: Ring, devices: int) -> Ring:
 
 PLUG = FabricPlug(
     "ring",
+    realiser=RingRealiser,
     schedules=schedules,
     circuits=CIRCUITS,
     layout=TrainingLayout(alike=_alike, ring=True, blocks="required"),

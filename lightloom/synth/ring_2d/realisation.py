@@ -1,4 +1,4 @@
-"""The realisation of rounds on 2D rings, by circuits along rows and columns."""
+"""The realisation of rounds on rings, by circuits that are found for all of a piece."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lightloom.synth.ring_2d.circuits import grid_circuits
 from lightloom.synth.shared_configurations import best_configurations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
@@ -26,19 +26,13 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring_2d import Ring2d
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["realise_ring_2d"]
+__all__ = ["realise_ring_2d", "realise_rings"]
 
 
 def realise_ring_2d(
     fabric: Ring2d, rounds: Sequence[TrafficRound], seed: int = 0
 ) -> Realisation:
-    """Return segments and steps that carry rounds, one step for each round.
-
-    Transfers go along a row or a column. A round whose pairs find no wavelengths at
-    once is served in several segments: its ports in halves, in halves of these, and so
-    on, at last the pairs of a port. Then `best_configurations` decides which pieces
-    share a segment: circuits that stay save reconfigurations, and fewer pairs leave
-    more wavelengths for each.
+    """Return what `realise_rings` does with the circuits of rows and columns.
 
     Parameters
     ----------
@@ -56,7 +50,43 @@ def realise_ring_2d(
     NoAnswerError
         If a pair by itself finds no wavelength.
     """
-    pieces = _Pieces(fabric, rounds, seed)
+
+    def light(ring: Ring, part: Demand) -> Circuits:
+        return quick_ring_circuits(ring, part, seed=seed)
+
+    return realise_rings(
+        fabric, rounds, lambda demand: grid_circuits(fabric, demand, light)
+    )
+
+
+def realise_rings(
+    fabric: Ring | Ring2d,
+    rounds: Sequence[TrafficRound],
+    circuits_of: Callable[[Demand], Circuits],
+) -> Realisation:
+    """Return segments and steps that carry rounds, one step for each round.
+
+    A round whose pairs find no wavelengths at
+    once is served in several segments: its ports in halves, in halves of these, and so
+    on, at last the pairs of a port. Then `best_configurations` decides which pieces
+    share a segment: circuits that stay save reconfigurations, and fewer pairs leave
+    more wavelengths for each.
+
+    Parameters
+    ----------
+    fabric
+        The ring, or the 2D ring.
+    rounds
+        Traffic in order, between nodes.
+    circuits_of
+        Returns circuits that serve all pairs of a demand at once.
+
+    Raises
+    ------
+    InfeasibleError, NoAnswerError
+        By `circuits_of`, of a pair by itself.
+    """
+    pieces = _Pieces(fabric, rounds, circuits_of)
     if not pieces.runs:
         return Realisation((), ())
     served = best_configurations(
@@ -114,9 +144,12 @@ class _Pieces:
     """Pieces of rounds, in runs of the same pairs."""
 
     def __init__(
-        self, fabric: Ring2d, rounds: Sequence[TrafficRound], seed: int
+        self,
+        fabric: Ring | Ring2d,
+        rounds: Sequence[TrafficRound],
+        circuits_of: Callable[[Demand], Circuits],
     ) -> None:
-        self._fabric, self._seed = fabric, seed
+        self._fabric, self._circuits_of = fabric, circuits_of
         self._known: dict[Demand, Circuits | None] = {}
         self.runs: list[list[_Piece]] = []
         for step, one in enumerate(rounds):
@@ -184,12 +217,9 @@ class _Pieces:
         )
         if demand not in self._known:
             try:
-                self._known[demand] = grid_circuits(self._fabric, demand, self._light)
+                self._known[demand] = self._circuits_of(demand)
             except (InfeasibleError, NoAnswerError):
                 if needed:
                     raise
                 self._known[demand] = None
         return self._known[demand]
-
-    def _light(self, ring: Ring, part: Demand) -> Circuits:
-        return quick_ring_circuits(ring, part, seed=self._seed)

@@ -1,0 +1,126 @@
+"""Collectives on optical switches and on fibre rings: known answers, and every rule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.record_conversion import convert
+from lightloom.core.schedule import Transfers
+from lightloom.core.task import Collective
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.instance import AnyFabric, Instance
+from lightloom.plans.algorithms import ALGORITHMS
+from lightloom.synth.synthesise import Synthesis, synthesise
+from lightloom.validate import verify
+from tests.oracle.circuit_agreement import agree_on_circuits
+
+MS = 10**9
+
+
+def _made(
+    fabric: AnyFabric,
+    op: str,
+    size_bytes: int,
+    algorithm: str = "auto",
+    ranks: int | None = None,
+    **parameters: object,
+) -> Synthesis:
+    nodes = tuple(range(ranks or fabric.node_count))
+    instance = Instance(fabric, Collective(op, nodes, size_bytes), "test")
+    made = synthesise(instance, algorithm, parameters).incumbent
+    assert made is not None
+    assert verify(made.schedule).violations == ()
+    agree_on_circuits(made.schedule)
+    return made
+
+
+def switches(nodes: int, count: int, bytes_per_s: int, **keys: object) -> Ocs:
+    """Return switches of so many bytes per second a port, 0.2 ms and 0.02 ms."""
+    table = {
+        "nodes": nodes,
+        "switches": count,
+        "bits_per_second_per_node": 8 * count * bytes_per_s,
+        "alpha_ps": MS // 50,
+        "reconfiguration_ps": MS // 5,
+    }
+    return convert({**table, **keys}, Ocs, where="fabric")
+
+
+def test_a_ring_shares_its_bytes_among_all_switches() -> None:
+    """2 (n - 1) rounds of a quarter of a block, and one configuration."""
+    made = _made(switches(16, 4, 25 * 10**9), "all-reduce", 32 * 10**6, "ring")
+    assert made.completion_time_ps == MS // 5 + 30 * (MS // 50 + MS // 50)
+    assert len(made.schedule.segments) == 4
+
+
+def test_hub_sums_take_three_rounds_on_one_configuration() -> None:
+    """Of 16 ranks on 4 switches; a sum among 4 takes a quarter of the buffer."""
+    made = _made(switches(16, 4, 25 * 10**9), "all-reduce", 128_000)
+    assert made.schedule.algorithm.name == "hub-sums"
+    assert made.completion_time_ps == 265_120_000
+
+
+def test_uneven_bytes_are_shared_by_the_chunk() -> None:
+    """Seven chunks on three switches: the slowest carries three."""
+    fabric = switches(2, 3, 10**9, alpha_ps=0, reconfiguration_ps=0)
+    task = Collective("broadcast", (0, 1), 7000, chunks=7)
+    made = synthesise(Instance(fabric, task, "test"), "tree").incumbent
+    assert made is not None
+    assert made.completion_time_ps == 3_000_000
+    moved = [
+        int((part.transfers.chunk_hi - part.transfers.chunk_lo).sum())
+        for part in made.schedule.parts
+        if isinstance(part.transfers, Transfers)
+    ]
+    assert sorted(moved) == [2, 2, 3]
+
+
+@pytest.mark.parametrize("op", COLLECTIVES)
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        switches(6, 2, 10**9),
+        switches(5, 3, 10**9, bidirectional=True),
+        Ring(nodes=6, wavelengths=2, reach=1),
+        Ring(nodes=6, wavelengths=4, directions=2, reach=2, shared_transceivers=True),
+    ],
+)
+def test_every_collective_is_done(fabric: AnyFabric, op: str) -> None:
+    """Few switches, matchings, light that reaches only the next node."""
+    _made(fabric, op, 960 * fabric.node_count)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_random_plans_are_timed_by_both_replays(data: st.DataObject) -> None:
+    """Whatever the plan, planes and delays: sound, and never below the prediction."""
+    name = data.draw(st.sampled_from(sorted(ALGORITHMS)))
+    op = data.draw(st.sampled_from(ALGORITHMS[name].ops))
+    both_ways = data.draw(st.booleans())
+    nodes = data.draw(st.integers(2, 9))
+    fabric = switches(
+        nodes,
+        data.draw(st.integers(1, 6)),
+        10**9,
+        bidirectional=both_ways,
+        alpha_ps=data.draw(st.integers(0, 3)) * 1000,
+        reconfiguration_ps=data.draw(st.sampled_from([0, 700, 10**6])),
+        initial_configuration_charged=data.draw(st.booleans()),
+        dark_while_reconfiguring=data.draw(
+            st.sampled_from(["plane", "changed-circuits"])
+        ),
+    )
+    ranks = data.draw(st.integers(2, nodes))
+    size_bytes = ranks * data.draw(st.integers(1, 5000))
+    try:
+        made = _made(fabric, op, size_bytes, name, ranks)
+    except (InputError, InfeasibleError, NoAnswerError):
+        return
+    predicted = made.compared[0].predicted_ps
+    assert predicted <= made.completion_time_ps
+    assert made.certificate is None or made.certificate.bound <= made.completion_time_ps
