@@ -17,7 +17,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.lane_layers import layers_of, switch_traffic
-from lightloom.synth.ocs.plane_walks import Layer, predicted_ps, walks_of
+from lightloom.synth.ocs.plane_walks import LaneLayer, predicted_ps, walks_of
 from lightloom.synth.realisation import Realisation, take_rows
 
 if TYPE_CHECKING:
@@ -101,16 +101,16 @@ class SwitchRounds:
                 layer[mine] = self._layer[lane][row]
         return layer
 
-    def _sizes(self, step: int) -> dict[Layer, int]:
+    def _sizes(self, step: int) -> dict[LaneLayer, int]:
         """Return the most bytes that a pair of each layer in use moves."""
         one = self._traffic.rounds[step]
         if not any(self._layer[lane].any() for lane in one.lanes):
             return {
-                Layer(lane, 0): size_bytes
+                LaneLayer(lane, 0): size_bytes
                 for lane, size_bytes in zip(one.lanes, one.size_bytes, strict=True)
             }
         transfers, layer = self._rounds[step].transfers, self._layer_of_rows(step)
-        sizes: dict[Layer, int] = {}
+        sizes: dict[LaneLayer, int] = {}
         lane_of_row = self._traffic.lane_of_row[step]
         columns = np.stack([lane_of_row, layer, transfers.src], axis=1)
         keys, where = np.unique(columns, axis=0, return_inverse=True)
@@ -119,11 +119,11 @@ class SwitchRounds:
         for (lane, number, _), size_bytes in zip(
             keys.tolist(), moved.tolist(), strict=True
         ):
-            key = Layer(lane, number)
+            key = LaneLayer(lane, number)
             sizes[key] = max(sizes.get(key, 0), size_bytes)
         return sizes
 
-    def _circuits(self, held: Layer) -> Circuits:
+    def _circuits(self, held: LaneLayer) -> Circuits:
         lane = self._traffic.lanes[held.lane]
         rows = np.flatnonzero(self._layer[held.lane] == held.layer)
         return Circuits(lane.src[rows], lane.dst[rows])

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.synth.lightpath.reconfiguration_dp import Configuration
 
-__all__ = ["Layer", "PlaneWalks", "predicted_ps", "walks_of"]
+__all__ = ["LaneLayer", "PlaneWalks", "predicted_ps", "walks_of"]
 
 
-class Layer(NamedTuple):
+class LaneLayer(NamedTuple):
     """Pairs of a lane that one switch can hold: all, where circuits lead one way."""
 
     lane: int
@@ -35,8 +35,8 @@ class PlaneWalks:
         For each round the (plane, segment) pairs that hold each layer, by layer.
     """
 
-    held: tuple[tuple[Layer, ...], ...]
-    served: tuple[dict[Layer, tuple[tuple[int, int], ...]], ...]
+    held: tuple[tuple[LaneLayer, ...], ...]
+    served: tuple[dict[LaneLayer, tuple[tuple[int, int], ...]], ...]
 
 
 def walks_of(
@@ -57,16 +57,18 @@ def walks_of(
     planes
         Number of switches.
     """
-    held: list[list[Layer]] = [[] for _ in range(planes)]
+    held: list[list[LaneLayer]] = [[] for _ in range(planes)]
     last_used = [-1] * planes
-    served: list[dict[Layer, tuple[tuple[int, int], ...]]] = [{} for _ in range(rounds)]
+    served: list[dict[LaneLayer, tuple[tuple[int, int], ...]]] = [
+        {} for _ in range(rounds)
+    ]
     for index, configuration in enumerate(configurations):
         wanted = [
-            (Layer(share.lane, layer), share.wavelengths)
+            (LaneLayer(share.lane, layer), share.wavelengths)
             for share in configuration.shares
             for layer in share.layers
         ]
-        taken: dict[Layer, list[int]] = {}
+        taken: dict[LaneLayer, list[int]] = {}
         for layer, count in wanted:
             keeping = [p for p in range(planes) if held[p] and held[p][-1] == layer]
             taken[layer] = keeping[:count]
@@ -89,7 +91,7 @@ def walks_of(
 
 
 def predicted_ps(
-    fabric: Ocs, walks: PlaneWalks, sizes: Sequence[dict[Layer, int]]
+    fabric: Ocs, walks: PlaneWalks, sizes: Sequence[dict[LaneLayer, int]]
 ) -> int:
     """Return when rounds end, each plane changing as soon as it can.
 
