@@ -15,11 +15,18 @@ from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.flexflow_tasks import read_flexflow_tasks
 from lightloom.formats.msccl_xml import read_msccl
+from lightloom.formats.multicommodity_flows import read_flows
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.formats.operation_graph import read_op_graph
+from lightloom.formats.overlap_solution import (
+    OverlapParameters,
+    read_overlap_parameters,
+    read_overlap_solution,
+)
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.transfers_csv import read_transfers
 from lightloom.instances.instance_file import read_instance
+from lightloom.programs.overlap_schedule import overlap_schedule
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_program
 
@@ -60,6 +67,12 @@ def _judged(path: Path) -> object:
     return verify_program(read_msccl(path))
 
 
+def _followed(path: Path) -> object:
+    made = overlap_schedule(read_overlap_solution(path), _EIGHT_NODES, str(path))
+    return verify(made)
+
+
+_EIGHT_NODES = OverlapParameters("ar_having-doubling", 8, 2, 32.0, 50.0, 0.2, 0.02)
 _TARGETS = (
     Target("schedule", ".jsonl", _verified),
     Target("schedule-gzip", ".jsonl.gz", read_schedule),
@@ -76,6 +89,9 @@ _TARGETS = (
     Target("msccl", ".xml", _judged),
     Target("chakra", ".et", read_chakra),
     Target("transfers", ".csv", read_transfers),
+    Target("flows", ".json", read_flows),
+    Target("overlap-solution", ".json", _followed),
+    Target("overlap-parameters", ".toml", read_overlap_parameters),
     Target("onnx", ".onnx", lambda path: read_onnx(path, batch_size=4)),
 )
 

@@ -11,6 +11,7 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output, output_folder
 from lightloom.cli.progress import progress
+from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import InputError, LightloomError
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def command(
 ) -> None:
     """Write a schedule in another format."""
     from lightloom.formats.compression import open_writing
-    from lightloom.formats.schedule_reader import read_schedule
 
     given = {"--runtime": runtime, "--protocol": protocol, "--buffers": buffers}
     for option, value in given.items():
@@ -94,7 +94,7 @@ def command(
         check_output(output, "--output", file)
     with progress("export") as tell:
         tell(f"reading {file}")
-        schedule = read_schedule(file)
+        schedule = read_schedule_file(file)
         try:
             if folder is not None:
                 say(f"{output}: {_chakra(schedule, folder)}")

@@ -7,27 +7,36 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.console import say
+from lightloom.cli.failure import INVALID
 from lightloom.cli.formatting import counted
+from lightloom.cli.json_records import certificate_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.progress import progress
+from lightloom.cli.schedule_file import plain_name
 from lightloom.core.errors import InputError
-from lightloom.core.units import MIB
+from lightloom.core.units import MIB, format_ps
 
 if TYPE_CHECKING:
-    from lightloom.core.schedule import StepPart
-    from lightloom.core.task import Collective
+    from collections.abc import Callable
 
-_SUFFIXES = (".xml", ".csv")
+    from lightloom.core.schedule import Schedule, StepPart
+    from lightloom.core.task import Collective
+    from lightloom.formats.json_file import JsonFile
+
+_SUFFIXES = (".xml", ".csv", ".json")
 
 
 @click.command(
     "import",
     help=SUMMARIES["import"]
-    + "\n\nFILE is MSCCL XML (.xml) or a table of transfers (.csv with the columns"
-    " step,src,dst,chunk_lo,chunk_hi,op). Channels, thread blocks and scratch are left"
-    " out. Then `lightloom verify`, `replay` and `bound` say whether it is right, how"
-    " long it takes and how good it is.",
+    + "\n\nFILE is MSCCL XML (.xml), a table of transfers (.csv with the columns"
+    " step,src,dst,chunk_lo,chunk_hi,op), flows of TE-CCL (.json) or a solution of"
+    " overlap4ocs (.json, with --config). Channels, thread blocks and scratch are left"
+    " out, and so are times. Then `lightloom verify`, `replay` and `bound` say whether"
+    " it is right, how long it takes and how good it is. Exit code 1 if the planes of a"
+    " solution do not hold what they are used for: it is written all the same, for"
+    " `lightloom verify` to list what is wrong.",
 )
 @click.argument("file", metavar="FILE")
 @click.option("-o", "--output", metavar="FILE", required=True, help="Schedule file.")
@@ -42,46 +51,142 @@ _SUFFIXES = (".xml", ".csv")
     type=click.IntRange(1, 2**60),
     help="Size of the whole buffer.  [default: 1 MiB, rounded up to whole chunks]",
 )
-@click.option("--operation", help="Of a table: the collective, for example all-reduce.")
+@click.option(
+    "--operation",
+    help="Of a table: the collective, for example all-reduce. Of flows: all-gather or"
+    " all-to-all, where the file does not tell.",
+)
 @click.option(
     "--chunks",
     type=click.IntRange(1, 2**31 - 1),
     help="Of a table: chunks of the buffer.  [default: up to the largest that moves]",
 )
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Of a solution: the optimiser's TOML file, with its fabric and message.",
+)
+@click.pass_context
 def command(
+    ctx: click.Context,
     file: str,
     output: str,
     fabric: str | None,
     buffer_bytes: int | None,
     operation: str | None,
     chunks: int | None,
+    config: str | None,
 ) -> None:
     """Read, find steps and transfers, verify, write."""
     from lightloom.instances.catalogue import load_instance
-    from lightloom.programs.import_schedule import imported
-    from lightloom.synth.publish import publish
 
     check_output(output, "--output", file)
     on = None if fabric is None else load_instance(fabric).fabric
     with progress("import") as tell:
         tell(f"reading {file}")
-        collective, parts, unused = _read(file, buffer_bytes, operation, chunks)
+        name = plain_name(file)
+        table = _json(file) if name.endswith(".json") else None
+        if table is not None and _is_solution(table):
+            if (fabric, buffer_bytes, operation, chunks) != (None,) * 4:
+                what = "a solution's fabric and sizes are those of --config"
+                raise click.UsageError(what)
+            ctx.exit(_import_solution(table, config, output, tell))
+        if config is not None:
+            raise click.UsageError("--config is about solutions of overlap4ocs (.json)")
+        collective, parts, left_out = _read(
+            file, name, table, buffer_bytes, operation, chunks
+        )
         tell("finding circuits and verifying")
-        schedule = imported(collective, parts, on, source=file)
-        publish(schedule, output)
-    left_out = f"; {counted(unused, 'chunk')} sent that nobody uses" if unused else ""
+        from lightloom.programs.import_schedule import imported
+
+        _publish(imported(collective, parts, on, source=file), output, left_out)
+
+
+def _json(file: str) -> JsonFile:
+    from lightloom.formats.json_file import read_json
+
+    return read_json(file)
+
+
+def _is_solution(file: JsonFile) -> bool:
+    from lightloom.formats.overlap_solution import has_solution
+
+    return has_solution(file.table)
+
+
+def _publish(schedule: Schedule, output: str, left_out: str) -> None:
+    """Write a schedule that holds, and say what it is and how good."""
+    from lightloom.synth.publish import publish
+
+    verdict = publish(schedule, output)
+    assert schedule.footer is not None
+    collective = schedule.task
     say(
-        f"{output}: {collective.op} of {counted(collective.rank_count, 'rank')} in"
+        f"{output}: {schedule.facts()['task']} of"
+        f" {counted(len(getattr(collective, 'nodes', ())), 'rank')} in"
         f" {counted(schedule.step_count, 'step')} on {schedule.fabric['kind']},"
-        f" {collective.buffer_bytes} bytes{left_out}"
+        f" {schedule.facts()['bytes']} bytes{left_out}"
+    )
+    say(
+        f"{output}: takes {format_ps(schedule.footer.completion_time_ps)};"
+        f" {certificate_text(verdict.certificate)}"
     )
 
 
+def _import_solution(
+    file: JsonFile, config: str | None, output: str, tell: Callable[[str], None]
+) -> int:
+    """Write the schedule of a solution, right or wrong; return the exit code."""
+    from lightloom.formats.overlap_solution import (
+        read_overlap_parameters,
+        solution_of,
+    )
+    from lightloom.programs.overlap_schedule import judged_schedule, overlap_schedule
+
+    if config is None:
+        what, fix = "a solution does not say what was solved", "give --config"
+        raise InputError(what, where=file.path, fix=fix)
+    parameters, solution = read_overlap_parameters(config), solution_of(file)
+    tell("following the planes and verifying")
+    schedule = overlap_schedule(solution, parameters, file.path)
+    sealed, faults = judged_schedule(schedule, solution)
+    claimed = f"; the file claims {solution.completion_ms * 1000:,.3f} us"
+    if not faults:
+        _publish(sealed, output, claimed)
+        return 0
+    from lightloom.formats.schedule_writer import write_schedule
+
+    write_schedule(sealed, output)
+    first = faults[0]
+    say(
+        f"{output}: {counted(len(faults), 'violation')}, the first in step"
+        f" {first.step}: {first.message}; `lightloom verify` lists all{claimed}"
+    )
+    return INVALID
+
+
 def _read(
-    file: str, buffer_bytes: int | None, operation: str | None, chunks: int | None
-) -> tuple[Collective, tuple[StepPart, ...], int]:
-    """Return the collective, its transfers, and the chunks sent for nothing."""
-    name = file.removesuffix(".gz").removesuffix(".zst")
+    file: str,
+    name: str,
+    table: JsonFile | None,
+    buffer_bytes: int | None,
+    operation: str | None,
+    chunks: int | None,
+) -> tuple[Collective, tuple[StepPart, ...], str]:
+    """Return the collective, its transfers, and what is to be said beside."""
+    if table is not None:
+        from lightloom.formats.multicommodity_flows import flows_of
+
+        flows = flows_of(table, operation)
+        size = _whole_chunks(buffer_bytes, flows.chunks, file)
+        nodes = tuple(range(len(flows.gpus)))
+        from lightloom.core.task import Collective
+
+        told = "; epochs are steps, switches and volumes are left out"
+        if flows.finish_s is not None:
+            told += f"; the file claims {flows.finish_s * 1e6:,.3f} us"
+        task = Collective(flows.operation, nodes, size, flows.chunks)
+        return task, flows.parts, told
     if name.endswith(".xml"):
         from lightloom.formats.msccl_xml import read_msccl
         from lightloom.programs.lifting import lift
@@ -89,7 +194,9 @@ def _read(
         program = read_msccl(file)
         size = _whole_chunks(buffer_bytes, program.chunks_per_loop, file)
         lifted = lift(program, size)
-        return lifted.collective, lifted.parts, lifted.unused
+        unused = counted(lifted.unused, "chunk") if lifted.unused else ""
+        told = f"; {unused} sent that nobody uses" if unused else ""
+        return lifted.collective, lifted.parts, told
     if name.endswith(".csv"):
         from lightloom.formats.transfers_csv import read_transfers
         from lightloom.programs.import_schedule import table_collective
@@ -102,7 +209,7 @@ def _read(
         size = _whole_chunks(buffer_bytes, task.chunk_count, file)
         from msgspec.structs import replace
 
-        return replace(task, buffer_bytes=size), parts, 0
+        return replace(task, buffer_bytes=size), parts, ""
     allowed = ", ".join(f"*{suffix}" for suffix in _SUFFIXES)
     raise InputError("unknown kind of file", where=file, allowed=allowed)
 

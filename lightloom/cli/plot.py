@@ -10,6 +10,7 @@ from lightloom.cli.console import say
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.progress import progress
+from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import InputError, LightloomError
 
 
@@ -29,7 +30,6 @@ from lightloom.core.errors import InputError, LightloomError
 )
 def command(file: str, output: str) -> None:
     """Read a schedule, replay it, draw it."""
-    from lightloom.formats.schedule_reader import read_schedule
     from lightloom.report.plots import FILE_KINDS, save_panels
     from lightloom.report.schedule_panels import schedule_panels
 
@@ -40,7 +40,7 @@ def command(file: str, output: str) -> None:
     check_output(output, "--output", file)
     with progress("plot") as tell:
         tell(f"reading {file}")
-        schedule = read_schedule(file)
+        schedule = read_schedule_file(file)
         tell("replaying and drawing")
         try:
             panels = schedule_panels(schedule)

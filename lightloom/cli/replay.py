@@ -12,6 +12,7 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
+from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import LightloomError
 from lightloom.core.units import format_ps
 
@@ -36,14 +37,13 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
     if trace == STDOUT:
         what = "--trace - and what replay says both need stdout; name a file"
         raise click.UsageError(what)
-    from lightloom.formats.schedule_reader import read_schedule
     from lightloom.replay import replay
 
     if trace is not None:
         check_output(trace, "--trace", file)
     with progress("replay") as tell:
         tell(f"reading {file}")
-        schedule = read_schedule(file)
+        schedule = read_schedule_file(file)
         tell("executing")
         try:
             timeline = replay(schedule)

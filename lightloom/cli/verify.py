@@ -17,6 +17,7 @@ from lightloom.cli.json_records import (
 )
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
+from lightloom.cli.schedule_file import plain_name, read_schedule_file
 
 if TYPE_CHECKING:
     from lightloom.validate import Verdict
@@ -44,19 +45,18 @@ def command(
     ctx: click.Context, file: str, runtime: str | None, *, as_json: bool
 ) -> None:
     """Check a schedule and say so."""
-    if file.removesuffix(".gz").removesuffix(".zst").endswith(".xml"):
+    if plain_name(file).endswith(".xml"):
         from lightloom.cli.program_verdict import say_program_verdict
 
         valid = say_program_verdict(file, runtime, as_json=as_json)
         ctx.exit(0 if valid else INVALID)
     if runtime is not None:
         raise click.UsageError("--runtime is about MSCCL XML (.xml)")
-    from lightloom.formats.schedule_reader import read_schedule
     from lightloom.validate import verify
 
     with progress("verify") as tell:
         tell(f"reading {file}")
-        schedule = read_schedule(file)
+        schedule = read_schedule_file(file)
         tell("checking every rule")
         verdict = verify(schedule)
     if as_json:

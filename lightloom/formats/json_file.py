@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RecordT = TypeVar("RecordT")
 
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 _SPACE = re.compile(r"[\s,:]*")
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 

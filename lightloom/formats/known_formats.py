@@ -46,6 +46,14 @@ KNOWN_FORMATS = (
         "export --to msccl",
     ),
     KnownFormat("transfers as CSV", ".csv", "1", "import", ""),
+    KnownFormat("flows of TE-CCL", ".json", "keys 6-Flows, 7-Flows", "import", ""),
+    KnownFormat(
+        "solution of overlap4ocs",
+        ".json",
+        "of PuLP or Gurobi",
+        "import --config",
+        "",
+    ),
     KnownFormat("switch program as CSV", ".csv", "1", "", "export --to csv"),
     KnownFormat("switch or node program as JSON", ".json", "1", "", "export --to json"),
     KnownFormat(

@@ -10,19 +10,18 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lightloom.core.chunk_program import READS_SRC, REDUCES, SENDS, WRITES_DST
-from lightloom.core.columns import column
 from lightloom.core.errors import InputError
-from lightloom.core.schedule import Op, StepPart, Transfers
+from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
+from lightloom.core.transfer_parts import transfer_parts
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.form import place_of
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Place
+    from lightloom.core.schedule import StepPart
     from lightloom.validate.programs.execution import Flat
 
 __all__ = ["Lifted", "lift"]
@@ -308,24 +307,13 @@ def _number_steps(ledger: _Ledger) -> None:
 
 def _parts(messages: list[_Message]) -> tuple[StepPart, ...]:
     """Return messages as steps, chunks in a row as one transfer."""
-    rows: dict[int, list[list[int]]] = defaultdict(list)
-    ordered = sorted(
-        messages,
-        key=lambda m: (m.step, m.src, m.dst, m.copies, m.chunk),
-    )
-    for message in ordered:
-        op = int(Op.COPY if message.copies else Op.REDUCE)
-        mine = rows[message.step]
-        head = [message.src, message.dst, op]
-        if mine and mine[-1][:3] == head and mine[-1][4] == message.chunk:
-            mine[-1][4] += 1
-        else:
-            mine.append([*head, message.chunk, message.chunk + 1])
-    parts = []
-    for index, step in enumerate(sorted(rows)):
-        src, dst, op_code, low, high = (
-            column(each) for each in zip(*rows[step], strict=True)
+    return transfer_parts(
+        (
+            message.step,
+            message.src,
+            message.dst,
+            int(Op.COPY if message.copies else Op.REDUCE),
+            message.chunk,
         )
-        moved = Transfers(src, dst, low, high, np.asarray(op_code))
-        parts.append(StepPart(index, None, None, moved))
-    return tuple(parts)
+        for message in messages
+    )

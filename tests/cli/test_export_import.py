@@ -130,12 +130,19 @@ def test_bad_tables(table: str, says: str) -> None:
             "chunks do not divide",
         ),
         (("verify", "t.csv", "--runtime", "rccl"), "--runtime is about MSCCL XML"),
+        (("replay", "t.csv"), "it is a table: `lightloom import` makes a schedule"),
+        (("export", "t.xml", "--to", "csv", "-o", "x.csv"), "a program of GPUs"),
+        (
+            ("verify", "lightpath-8/all-reduce-1MiB"),
+            "`lightloom synth lightpath-8/all-reduce-1MiB -o schedule.jsonl`",
+        ),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], says: str) -> None:
     """Wrong arguments are refused in one line with exit code 2, without a file."""
     Path("t.csv").write_text(TABLE, encoding="utf-8")
     Path("t.txt").write_text(TABLE, encoding="utf-8")
+    Path("t.xml").write_text("<algo/>", encoding="utf-8")
     result = run(*arguments)
     assert result.exit_code == 2
     assert says in result.stderr

@@ -1,0 +1,218 @@
+"""Schedules of TE-CCL, a synthesiser that solves multi-commodity flows, as JSON.
+
+A file has a few figures and, under ``7-Flows`` (in older files ``6-Flows``), a sentence
+for every chunk that crosses a link: ``Chunk 2 from 0 traveled over 0->3 with volume 1.0
+in epoch 4 via switches 9->8``. The volume and the switches may be absent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import FormatError
+from lightloom.core.schedule import Op
+from lightloom.core.transfer_parts import transfer_parts
+from lightloom.formats.json_file import read_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lightloom.core.schedule import StepPart
+    from lightloom.formats.json_file import JsonFile
+
+__all__ = ["FLOW_OPERATIONS", "Flows", "flows_of", "has_flows", "read_flows"]
+
+FLOW_OPERATIONS = ("all-gather", "all-to-all")
+"""What the synthesiser makes schedules for."""
+
+_FLOW = re.compile(
+    r"Chunk (\d{1,9}) from (\d{1,9}) traveled over (\d{1,9})->(\d{1,9})"
+    r"(?: with volume ([0-9.eE+-]{1,30}))? in epoch (\d{1,9})"
+    r"(?: via switches \d+(?: ?-> ?\d+)*)?",
+    re.ASCII,
+)
+_KEYS = ("6-Flows", "7-Flows")
+_FORM = "Chunk C from S traveled over U->V [with volume X] in epoch E [via switches W]"
+_MOST_CHUNKS = 2**31 - 1
+_DIGITS = 5
+"""Decimal places of a volume that its writer takes for exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """What such a file says.
+
+    Attributes
+    ----------
+    operation
+        ``all-gather`` or ``all-to-all``.
+    gpus
+        Numbers of the GPUs in the file, ascending; rank i is ``gpus[i]``.
+    chunks
+        Chunks of the whole buffer (of all-to-all, of one rank's).
+    parts
+        The flows, between ranks; a step for each epoch in which a flow begins.
+    finish_s
+        Time that the file claims, in seconds; ``None`` where it claims none.
+    """
+
+    operation: str
+    gpus: tuple[int, ...]
+    chunks: int
+    parts: tuple[StepPart, ...]
+    finish_s: float | None
+
+
+def has_flows(table: object) -> bool:
+    """Return whether a decoded JSON file is one of flows."""
+    return isinstance(table, dict) and any(key in table for key in _KEYS)
+
+
+def read_flows(path: str | Path, operation: str | None = None) -> Flows:
+    """Return the flows in a file.
+
+    Parameters
+    ----------
+    path
+        Of the file, decompressed by its suffix.
+    operation
+        ``all-gather`` or ``all-to-all``; ``None`` for what the file is plainly about.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        As `flows_of`.
+    """
+    return flows_of(read_json(path), operation)
+
+
+def flows_of(file: JsonFile, operation: str | None = None) -> Flows:
+    """Return the flows of a decoded file.
+
+    Parameters
+    ----------
+    file
+        With the key of its flows.
+    operation
+        As for `read_flows`.
+
+    Raises
+    ------
+    FormatError
+        A sentence of another form, a part of a chunk on the move, a flow that ends at
+        a switch, an operation of another name.
+
+    Notes
+    -----
+    Chunk c of the s-th GPU is chunk ``s k + c`` of an all-gather of k chunks each, and
+    goes to GPU ``c mod n`` in an all-to-all of n.
+    """
+    table = file.table if isinstance(file.table, dict) else {}
+    keys = [key for key in _KEYS if key in table]
+    if len(keys) != 1:
+        what = "not a file of flows"
+        raise FormatError(what, where=file.path, found=keys, allowed="one key 7-Flows")
+    rows, volumes = _rows(file, keys[0], table[keys[0]])
+    op = operation or _operation(table, rows, volumes=volumes)
+    if op not in FLOW_OPERATIONS:
+        allowed = ", ".join(FLOW_OPERATIONS)
+        what = "flows are not of this operation"
+        raise FormatError(what, where=file.path, found=op, allowed=allowed)
+    chunk, source, src, dst, epoch = np.array(rows, dtype=np.int64).T
+    gpus = np.unique(source)
+    ends = np.concatenate([src, dst])
+    for end in ends[~np.isin(ends, gpus)][:1].tolist():
+        what = "not representable: a flow ends at what sends no chunk, a switch"
+        raise FormatError(what, where=file.path, found=end)
+    n, most = len(gpus), int(chunk.max()) + 1
+    rank, a, b = (np.searchsorted(gpus, each) for each in (source, src, dst))
+    if op == "all-gather":
+        chunks, number = n * most, rank * most + chunk
+    else:
+        block = -(-most // n)
+        chunks = n * block
+        number = rank * chunks + chunk % n * block + chunk // n
+    if n * chunks > _MOST_CHUNKS:
+        what, allowed = "too many chunks", f"{_MOST_CHUNKS} at most"
+        raise FormatError(what, where=file.path, found=n * chunks, allowed=allowed)
+    op_code = np.full(len(rows), int(Op.COPY))
+    moves = np.stack([epoch, a, b, op_code, number], axis=1).tolist()
+    finish = table.get("4-Collective_Finish_Time")
+    finish_s = float(finish) if isinstance(finish, int | float) else None
+    return Flows(
+        op,
+        tuple(gpus.tolist()),
+        chunks,
+        transfer_parts(tuple(move) for move in moves),
+        finish_s,
+    )
+
+
+def _rows(
+    file: JsonFile, key: str, sentences: object
+) -> tuple[list[tuple[int, ...]], bool]:
+    """Return (chunk, source, src, dst, epoch) of all flows, and if volumes are told."""
+    if not isinstance(sentences, list) or not sentences:
+        what, allowed = "there are no flows", "a list of sentences"
+        raise FormatError(what, where=file.place(key), allowed=allowed)
+    rows: list[tuple[int, ...]] = []
+    fractions: list[int] = []
+    volumes = False
+    for place, sentence in enumerate(sentences):
+        found = _FLOW.fullmatch(sentence) if isinstance(sentence, str) else None
+        volume = None if found is None else _volume(found[5])
+        if found is None or volume is None:
+            where = file.place(f"{key}[{place}]")
+            what = "invalid flow"
+            raise FormatError(what, where=where, found=sentence, allowed=_FORM)
+        volumes = volumes or found[5] is not None
+        if round(volume, _DIGITS) != 1:
+            fractions.append(place)
+        rows.append(tuple(int(found[number]) for number in (1, 2, 3, 4, 6)))
+    if fractions:
+        raise FormatError(
+            f"not representable: {len(fractions)} of {len(rows)} flows move other than"
+            " one whole chunk",
+            where=file.place(f"{key}[{fractions[0]}]"),
+            found=sentences[fractions[0]],
+            fix="solve for whole chunks",
+        )
+    return rows, volumes
+
+
+def _volume(text: str | None) -> float | None:
+    """Return a volume in chunks, ``None`` if it is no number."""
+    try:
+        return 1.0 if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _operation(
+    table: dict[str, object], rows: list[tuple[int, ...]], *, volumes: bool
+) -> str:
+    """Return what the file is about.
+
+    Volumes are those of the all-to-all problem; of the other one, it is all-gather if
+    some GPU is told to receive as many chunks of another as there are.
+    """
+    if volumes:
+        return "all-to-all"
+    met = next((table[key] for key in table if key.endswith("-Demand_Met")), None)
+    if not isinstance(met, dict):
+        return "all-gather"
+    chunks = max(row[0] for row in rows) + 1
+    received = [
+        len(chunks_of)
+        for sources in met.values()
+        if isinstance(sources, dict)
+        for chunks_of in sources.values()
+        if isinstance(chunks_of, dict)
+    ]
+    return "all-gather" if max(received, default=chunks) == chunks else "all-to-all"
