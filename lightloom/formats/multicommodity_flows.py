@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import StepPart
     from lightloom.formats.json_file import JsonFile
 
-__all__ = ["FLOW_OPERATIONS", "Flows", "flows_of", "has_flows", "read_flows"]
+__all__ = ["FLOW_OPERATIONS", "ChunkFlows", "flows_of", "has_flows", "read_flows"]
 
 FLOW_OPERATIONS = ("all-gather", "all-to-all")
 """What the synthesiser makes schedules for."""
@@ -43,7 +43,7 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Flows:
+class ChunkFlows:
     """What such a file says.
 
     Attributes
@@ -72,7 +72,7 @@ def has_flows(table: object) -> bool:
     return isinstance(table, dict) and any(key in table for key in _KEYS)
 
 
-def read_flows(path: str | Path, operation: str | None = None) -> Flows:
+def read_flows(path: str | Path, operation: str | None = None) -> ChunkFlows:
     """Return the flows in a file.
 
     Parameters
@@ -92,7 +92,7 @@ def read_flows(path: str | Path, operation: str | None = None) -> Flows:
     return flows_of(read_json(path), operation)
 
 
-def flows_of(file: JsonFile, operation: str | None = None) -> Flows:
+def flows_of(file: JsonFile, operation: str | None = None) -> ChunkFlows:
     """Return the flows of a decoded file.
 
     Parameters
@@ -145,7 +145,7 @@ def flows_of(file: JsonFile, operation: str | None = None) -> Flows:
     moves = np.stack([epoch, a, b, op_code, number], axis=1).tolist()
     finish = table.get("4-Collective_Finish_Time")
     finish_s = float(finish) if isinstance(finish, int | float) else None
-    return Flows(
+    return ChunkFlows(
         op,
         tuple(gpus.tolist()),
         chunks,
