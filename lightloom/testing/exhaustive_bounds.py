@@ -34,7 +34,7 @@ def every_bound(
     """Return the best certificate of each kind of bound on the completion time.
 
     Tried are the empty witness, every node in either direction and on every level,
-    every level, and small sets of nodes with their complements.
+    every level, both axes, and small sets of nodes with their complements.
 
     Parameters
     ----------
@@ -87,6 +87,7 @@ def _witnesses(count: int, most_sets: int) -> Iterator[Witness]:
             for level in range(_MOST_LEVELS):
                 yield {"level": level, "direction": direction, "node": node}
     yield from ({"level": level} for level in range(_MOST_LEVELS))
+    yield from ({"axis": axis} for axis in (0, 1))
     sizes = (combinations(range(count), size) for size in range(1, count))
     for some in islice(chain.from_iterable(sizes), most_sets):
         yield {"nodes": [*some]}

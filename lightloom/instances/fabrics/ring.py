@@ -118,6 +118,30 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
         forward = (dst - src) % self.nodes
         return np.where(direction == 0, forward, (-forward) % self.nodes)
 
+    def least_spans(self, src: IntArray, dst: IntArray) -> IntArray:
+        """Return the number of spans from one node to another the shortest way.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        """
+        forward: IntArray = (dst - src) % self.nodes
+        if self.directions == 1:
+            return forward
+        return np.minimum(forward, (-forward) % self.nodes)
+
+    def circuits_apart(self, src: IntArray, dst: IntArray) -> IntArray:
+        """Return how many circuits data need at least, one after another.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        """
+        apart: IntArray = -(-self.least_spans(src, dst) // self.reach)
+        return apart
+
     def spans(self, src: int, dst: int, direction: int) -> tuple[int, ...]:
         """Return the spans from a node to another one, in the order of the light.
 

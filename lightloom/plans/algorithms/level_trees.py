@@ -5,7 +5,7 @@ The trees of Johnsson and Ho (1989) for hypercubes, with lines of any length.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -25,40 +25,52 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.rank_box import Dimensions
 
+_CHUNKS_OF_A_PIECE = 16
+
 
 class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One tree for each of D dimensions, each with its own part of the buffer.
+    """Trees that each begin along a dimension, each with its own part of the buffer.
 
-    Digits are counted from the root. In the tree of dimension p the root feeds its
-    line along p. A rank whose digit p is not zero is fed by the one with its last
-    other digit zeroed, in the order p + 1, ..., D - 1, 0, ..., p - 1; one whose
-    digit p is zero, by the one that has 1 there. So
+    Digits are counted from the root. Tree (p, c) begins at the rank whose digit p is c
+    and whose others are zero. In it a rank whose digit p is not c, as far as the tree
+    has any, is fed by the rank that has c there; one whose digit p is c, by the rank
+    with its last other nonzero digit zeroed, in the order p + 1, ..., D - 1, 0, ...,
+    p - 1, and at last by the root. So there are two ways to have every rank hear at its
+    full rate once the pipeline is full; circuits never change.
 
-    - a rank hears the D trees along D different dimensions: along p where digit p is
-      zero, else along the nonzero digit that comes before p in a circle;
-    - what it sends along a dimension is of one tree, the same for all whom it feeds:
-      where its digit is 1, the tree of that dimension; where it is zero, that of the
-      next nonzero digit in a circle; the root, each tree along its own.
+    - ``arcs``: a tree for every dimension p of r and every c from 1 to r - 1. A rank
+      with digit p = a hears the trees (p, c), c other than a, from the r - 2 ranks of
+      its line that are neither it nor the first one of it, and if a is zero from one
+      more; tree (p, a), from the first rank along the nonzero digit before p in a
+      circle. So each pair of a line bears one tree, in all (N - 1) sum (r - 1) of
+      them for N ranks: all that do not enter the root.
+    - One tree for each dimension, with c = 1 for ranks whose digit p is zero, and
+      whatever their digit is for others. A rank hears the D trees along D different
+      dimensions; what it sends along a dimension is of one tree, the same for all whom
+      it feeds, in one transmission (``multicast``) or each passing on to the next.
 
-    Where one transmission reaches several ranks, all therefore receive at their full
-    rate once the pipeline is full. The trees are D + 1 deep; circuits never change.
+    Trees are D + 1 deep at most, and deeper where ranks of a line form a ``chain``.
     """
 
     shape: Shape = None
     pieces: Pieces = 1
-    chains: Annotated[
-        bool,
+    lines: Annotated[
+        Literal["arcs", "multicast", "chain"],
         msgspec.Meta(
-            description="On a line, ranks pass on from each to the next, and the last"
-            " to the one whose digit is zero, instead of one feeding all: the full rate"
-            " without multicast, and of reduce. Trees are deeper."
+            description="How ranks of a line feed one another. `arcs`: a tree for each"
+            " pair of ranks, all pairs at once. `multicast`: one feeds all others with"
+            " the same. `chain`: each passes on to the next, and the last to the one"
+            " whose digit is zero; trees are deeper."
         ),
-    ] = False
+    ] = "arcs"
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
     def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each piece of each part.
+        """Return some chunks for each piece of each part.
+
+        So many that pieces which are uneven by a chunk hardly differ: all rounds of a
+        pipeline last as long as the longest piece.
 
         Parameters
         ----------
@@ -73,7 +85,8 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         InputError
             If the product of the shape is not the number of ranks.
         """
-        return max(1, len(box_of_shape(self.shape, ranks, ports).sizes)) * self.pieces
+        box = box_of_shape(self.shape, ranks, ports)
+        return max(1, len(self._trees(box))) * self.pieces * _CHUNKS_OF_A_PIECE
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds; reduce is the reversal of broadcast.
@@ -99,17 +112,25 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds = reversed_rounds(rounds, Op.REDUCE)
         return Plan(collective, tuple(rounds))
 
+    def _trees(self, box: Dimensions) -> list[tuple[int, int]]:
+        """Return (p, c) of each tree."""
+        return [
+            (dimension, first)
+            for dimension, size in enumerate(box.sizes)
+            for first in range(1, size if self.lines == "arcs" else 2)
+        ]
+
     def _broadcast(self, box: Dimensions, collective: Collective) -> Iterator[Round]:
         """Yield the rounds, a hop of each piece in each."""
-        trees = len(box.sizes)
-        if not trees:
+        begins = self._trees(box)
+        if not begins:
             return
         root = collective.root_rank
-        found = [_arcs(box, root, tree, chains=self.chains) for tree in range(trees)]
+        found = [_arcs(box, root, begin, self.lines) for begin in begins]
         columns = zip(*found, strict=True)
         src, dst, depth, port = (np.concatenate(one) for one in columns)
-        tree = np.repeat(np.arange(trees), box.ranks - 1)
-        cut = Partition(trees * self.pieces, collective.chunk_count)
+        tree = np.repeat(np.arange(len(begins)), box.ranks - 1)
+        cut = Partition(len(begins) * self.pieces, collective.chunk_count)
         for turn in range(1, self.pieces + int(depth.max())):
             piece = turn - depth
             row = np.flatnonzero((piece >= 0) & (piece < self.pieces))
@@ -120,9 +141,10 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _arcs(
-    box: Dimensions, root: int, tree: int, *, chains: bool
+    box: Dimensions, root: int, begin: tuple[int, int], lines: str
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Return (src, dst, depth of dst, port) of a tree, a row for each but the root."""
+    tree, first = begin
     rank = np.arange(box.ranks, dtype=np.int64)
     origin = np.array(root, dtype=np.int64)
     sizes = np.array(box.sizes, dtype=np.int64)
@@ -135,15 +157,17 @@ def _arcs(
     along = np.full_like(rank, tree)
     for dimension in box.order(tree)[1:]:
         along[digits[dimension] > 0] = dimension
-    leaf = digits[tree] == 0
-    along[leaf] = tree
-    if chains:
-        # A leaf hangs below the last of its line.
+    off = digits[tree] != first if lines == "arcs" else digits[tree] == 0
+    along[off] = tree
+    if lines == "chain":
+        # Who is off hangs below the last of its line.
         further = np.ones_like(rank)
-        depth = digits.sum(axis=0) + leaf * sizes[tree]
+        depth = digits.sum(axis=0) + off * sizes[tree]
     else:
-        further = np.where(leaf, sizes[tree] - 1, digits[along, rank])
-        depth = (digits > 0).sum(axis=0) + 2 * leaf
+        back = (digits[tree] - first) % sizes[tree]
+        further = np.where(off, back, digits[along, rank])
+        others = (digits > 0).sum(axis=0) - (digits[tree] > 0)
+        depth = others + 1 + off
     feeder = rank.copy()
     for dimension in range(len(sizes)):
         mine = along == dimension
@@ -156,7 +180,7 @@ def _arcs(
 
 ALGORITHM = AlgorithmEntry(
     name="level-trees",
-    summary="a pipelined tree per dimension of a box: large broadcast and reduce",
+    summary="pipelined trees along the dimensions of a box: large broadcast and reduce",
     ops=LevelTrees.ops,
     make=LevelTrees,
 )

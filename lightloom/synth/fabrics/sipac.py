@@ -73,7 +73,6 @@ class SipacRealiser(Realiser[Sipac]):
             What `arrange` said of its nodes: `shape` has a size for each dimension
             of their box.
         """
-        fabric = self.fabric
         dimensions = sum(size > 1 for size in arrangement.shape)
         parts = sorted({1, max(1, dimensions)})
         # In the last rounds a rank may move a row for every part of most blocks.
@@ -88,14 +87,30 @@ class SipacRealiser(Realiser[Sipac]):
                 yield "level-scatter-gather", {"parts": number}
             if task.op in _RINGS:
                 yield "torus-rings", {"parts": number}
-        # The shuffle gives a pair all wavelengths of a port only where there is one
-        # pair.
-        whole_port = fabric.switching == "tunable" or fabric.radix == 2
-        if task.op in ("broadcast", "reduce") and whole_port:
-            chains = task.op == "reduce"
-            hops = dimensions * (fabric.radix - 1 if chains else 1)
-            pieces = _pieces(fabric, task, hops)
-            yield "level-trees", {"pieces": pieces, "chains": chains}
+        if task.op in ("broadcast", "reduce"):
+            yield from self._trees(task, arrangement)
+
+    def _trees(self, task: Collective, arrangement: Arrangement) -> Iterator[Proposal]:
+        """Yield pipelined trees along the levels.
+
+        Where the box is as long along some levels as along others, no tree is better
+        than those that use each pair of a line. Where it is not, pairs of long lines
+        have fewer wavelengths, and switches that can be tuned do without most of them.
+        """
+        fabric = self.fabric
+        sizes = [size for size in arrangement.shape if size > 1]
+        ideal = _pieces(fabric, task, len(sizes))
+        arcs = (task.rank_count - 1) * sum(size - 1 for size in sizes)
+        pieces = min(ideal, _MOST_ROWS // max(arcs, 1))
+        if pieces:
+            yield "level-trees", {"pieces": pieces, "lines": "arcs"}
+        even = len(set(sizes)) == 1 and pieces == ideal
+        if fabric.switching == "tunable" and not even:
+            if task.op == "broadcast":
+                yield "level-trees", {"pieces": ideal, "lines": "multicast"}
+            else:
+                longer = _pieces(fabric, task, sum(sizes) - len(sizes))
+                yield "level-trees", {"pieces": longer, "lines": "chain"}
 
     def check(
         self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement
