@@ -33,6 +33,8 @@ from tests.validate.sipac import MUTANTS as OF_SIPAC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.certificate import Witness
+
 Mutant = tuple[str, str, "Callable[[], Schedule]"]
 """Name, rule, and the broken schedule."""
 
@@ -112,6 +114,15 @@ def certified(**fields: Any) -> Schedule:  # noqa: ANN401
         **fields,
     }
     return with_bound(base, Certificate(COMPLETION_TIME, **values))
+
+
+def by_links(witness: Witness, more_ps: int = 0) -> Schedule:
+    """Return the all-gather on a switch, with a bound that its one step proves."""
+    base = made.switch_all_gather()
+    assert base.footer is not None
+    value = base.footer.completion_time_ps
+    proven = COMPLETION_TIME, "link-lengths", value + more_ps, value, witness
+    return with_bound(base, Certificate(*proven))
 
 
 def retasked(base: Schedule, **fields: object) -> Schedule:
@@ -497,6 +508,21 @@ MUTANTS: tuple[Mutant, ...] = (
         lambda: certified(kind="cut", witness={"nodes": [1, 1]}),
     ),
     ("bound that is not proven", "certificate-bound", lambda: certified(bound=5181921)),
+    (
+        "links that prove less than the bound",
+        "certificate-bound",
+        lambda: by_links({"links": [0, 1], "lengths": [1, 1]}, more_ps=1),
+    ),
+    (
+        "a length without a link",
+        "certificate-witness",
+        lambda: by_links({"links": [0, 1, 2, 3], "lengths": [1, 1, 1, 1, 1]}),
+    ),
+    (
+        "a link that no route uses",
+        "certificate-witness",
+        lambda: by_links({"links": [0, 1, 2, 8], "lengths": [1, 1, 1, 1]}),
+    ),
     ("value that is not the time", "certificate-value", lambda: certified(value=1)),
     ("value missing", "certificate-value", lambda: certified(value=None)),
     *OF_RINGS_2D,

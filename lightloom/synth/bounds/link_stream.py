@@ -1,0 +1,84 @@
+"""The search for the links that a broadcast or a reduce must share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.synth.bounds.link_lengths import LinkQuestion
+from lightloom.synth.bounds.witness_search import WitnessSearch
+from lightloom.validate.certificates.completion_time.link_stream import BOUND, streams
+from lightloom.validate.certificates.proofs.link_costs import free_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.certificate import Witness
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.validate.certificates.completion_time.requirements import Mask
+
+
+def _find(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return the best pair of links into groups and out of the root's."""
+    question = LinkQuestion.of(fabric, task) if streams(task) else None
+    if question is None:
+        return None
+    found = list(_witnesses(question))
+    proven = [
+        (BOUND.prove(fabric, task, one), -place) for place, one in enumerate(found)
+    ]
+    return found[-max(proven)[1]] if proven else None
+
+
+def _witnesses(question: LinkQuestion) -> Iterator[Witness]:
+    """Yield the links into groups by links of one kind, with those out of the root's.
+
+    A reduce is a broadcast with all messages turned around.
+    """
+    if question.needs.reduces:
+        question = question.turned()
+    root = question.needs.collective.root_rank
+    seen: set[bytes] = set()
+    for kind in range(-1, int(question.kind.max()) + 1):
+        some = (question.kind == kind) | (kind < 0)
+        group = free_groups(question.crossed(some))
+        inside = group == group[root]
+        if group.tobytes() in seen or inside.all():
+            continue
+        seen.add(group.tobytes())
+        into = _needed(question, some, (group[:, None] != group) & ~inside)
+        out = _needed(question, some, inside[:, None] & ~inside)
+        if into is None or out is None:
+            continue
+        yield {
+            "out": question.links[out].tolist(),
+            "into": question.links[into].tolist(),
+        }
+
+
+def _needed(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None:
+    """Return few of some links such that messages of all these pairs cross one.
+
+    Classes of links are left out while that holds, in two orders: the least used for
+    their rate first, or the largest. ``None`` where even all the links are too few.
+    """
+    if not question.crossed(some)[pairs].all():
+        return None
+    used = pairs.reshape(-1)[question.routes.pair].astype(np.int64)
+    load = np.bincount(question.place, used, len(question.links))
+    worth = np.bincount(question.number, load * some) / question.rates
+    found: list[tuple[float, Mask]] = []
+    for order in (worth, -question.rates):
+        kept = some
+        for number in np.argsort(order, kind="stable").tolist():
+            fewer = kept & (question.number != number)
+            if question.crossed(fewer)[pairs].all():
+                kept = fewer
+        rate = float(question.rates[np.unique(question.number[kept])].sum())
+        found.append((rate, kept))
+    return min(found, key=lambda one: one[0])[1]
+
+
+SEARCHES = WitnessSearch("link-stream", _find)

@@ -1,0 +1,192 @@
+"""Bounds on packet fabrics: known to the picosecond, never above a schedule."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.task import Collective, Demand
+from lightloom.core.units import MIB, transmission_ps
+from lightloom.instances.catalogue import load_instance
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.instances.fabrics.fat_tree import FatTree
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.superpod import SuperPod
+from lightloom.instances.fabrics.topoopt import TopoOpt
+from lightloom.instances.fabrics.torus import Torus
+from lightloom.instances.instance import AnyFabric, Instance
+from lightloom.synth.bounds import all_bounds, find_bound
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate.certificates.completion_time import BOUND_KINDS
+from lightloom.validate.certificates.proofs.link_costs import gossip_cost, tree_costs
+from lightloom.validate.certificates.witness import WitnessError
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Task
+
+SWITCH = IdealSwitch(nodes=3)
+POD = SuperPod(nodes=4, gpus_per_server=2)
+FABRICS: tuple[AnyFabric, ...] = (
+    SWITCH,
+    POD,
+    SuperPod(nodes=5, gpus_per_server=2, servers_per_unit=1, oversubscription=2),
+    Torus(rows=2, cols=3, alpha_ps=0),
+    TopoOpt(nodes=7, degree=2),
+    FatTree(nodes=5, nodes_per_leaf=2, oversubscription=2),
+)
+
+
+def _bound_us(name: str, kind: str) -> float:
+    instance = load_instance(name)
+    found = find_bound(kind, instance.fabric, instance.communication)
+    assert found is not None
+    return int(found.bound) / 10**6
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "bound_us"),
+    [
+        ("superpod-64/all-gather-256MiB", "link-lengths", 1492.344001),
+        ("superpod-64/all-reduce-256MiB", "link-lengths", 2983.288001),
+        ("topoopt-64/all-to-all-256MiB", "link-lengths", 3919.762948),
+        ("torus-64/all-to-all-256MiB", "link-lengths", 4195.004),
+        ("fat-tree-64/all-to-all-64KiB", "link-lengths", 1.596),
+        ("superpod-64/broadcast-256MiB", "link-stream", 1768.488062),
+        ("bcube-64/reduce-4MiB", "link-stream", 23.798583),
+    ],
+)
+def test_known_bounds(name: str, kind: str, bound_us: float) -> None:
+    """Cuts of servers, hops by class and streams out of a root."""
+    assert _bound_us(name, kind) == bound_us
+
+
+@pytest.mark.parametrize("op", ["all-to-all", "gather", "reduce-scatter", "scatter"])
+def test_one_step_is_known_exactly(op: str) -> None:
+    """On an ideal switch these take what the direct schedule takes."""
+    task = Collective(op, (0, 1, 2), 3 * MIB)
+    found = find_bound("link-lengths", SWITCH, task)
+    assert found is not None
+    assert found.bound == SWITCH.alpha_ps + transmission_ps(
+        2 * MIB, SWITCH.node_bits_per_s
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_no_schedule_beats_them(data: st.DataObject) -> None:
+    """Whatever the fabric, the nodes and the root, certificates stay below replay."""
+    fabric = data.draw(st.sampled_from(FABRICS))
+    count = fabric.node_count
+    order = data.draw(st.permutations(range(count)))
+    nodes = tuple(order[: data.draw(st.integers(2, count))])
+    op = data.draw(st.sampled_from(sorted(COLLECTIVES)))
+    rooted = op in ("broadcast", "gather", "reduce", "scatter")
+    root = data.draw(st.sampled_from(nodes)) if rooted else None
+    size_bytes = len(nodes) * data.draw(st.sampled_from([4, 4096, 10**6]))
+    task = Collective(op, nodes, size_bytes, None, root)
+    found = synthesise(Instance(fabric, task, "a test")).objective
+    assert found is not None
+    for certificate in all_bounds(fabric, task).values():
+        assert certificate.bound <= found, certificate
+
+
+def _cheapest_tree(cost: IntArray, root: int) -> int:
+    """Return the cost of the cheapest tree from a root, by trying all parents."""
+    ranks = len(cost)
+    best = None
+    for parents in itertools.product(range(ranks), repeat=ranks):
+        for start in range(ranks):
+            seen, now = set(), start
+            while now != root and now not in seen:
+                seen.add(now)
+                now = parents[now]
+            if now != root:
+                break
+        else:
+            total = sum(int(cost[parents[v], v]) for v in range(ranks) if v != root)
+            best = total if best is None else min(best, total)
+    assert best is not None
+    return best
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, 4), min_size=16, max_size=16))
+def test_trees_by_brute_force(values: list[int]) -> None:
+    """With one source the cheapest tree is found; for all at once never more."""
+    cost = np.array(values, dtype=np.int64).reshape(4, 4)
+    np.fill_diagonal(cost, 0)
+    shared = tree_costs(cost)
+    for root in range(4):
+        cheapest = _cheapest_tree(cost, root)
+        assert tree_costs(cost, root)[root] == cheapest
+        assert shared[root] <= cheapest
+
+
+def test_gossip_of_equals() -> None:
+    """Four ranks at distance one need six messages; two pairs at distance none, two."""
+    apart = np.ones((4, 4), dtype=np.int64) - np.eye(4, dtype=np.int64)
+    assert gossip_cost(apart) == 6
+    pairs = apart * (np.arange(4)[:, None] // 2 != np.arange(4) // 2)
+    assert gossip_cost(pairs) == 2
+
+
+GATHER = Collective("all-gather", (0, 1, 2), 3 * MIB)
+SEND = Collective("broadcast", (0, 1, 2), 3 * MIB)
+FROM_POD = Collective("broadcast", (0, 1, 2, 3), 4 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fabric", "task", "witness"),
+    [
+        ("link-lengths", SWITCH, GATHER, {}),
+        ("link-lengths", SWITCH, GATHER, {"links": [], "lengths": []}),
+        ("link-lengths", SWITCH, GATHER, {"links": [0], "lengths": [0]}),
+        ("link-lengths", SWITCH, GATHER, {"links": [0], "lengths": [-1]}),
+        ("link-lengths", SWITCH, GATHER, {"links": [0, 0], "lengths": [1, 1]}),
+        ("link-lengths", SWITCH, GATHER, {"links": [6], "lengths": [1]}),
+        ("link-lengths", SWITCH, GATHER, {"links": [0], "lengths": [2**30]}),
+        ("link-lengths", SWITCH, GATHER, {"links": [0, 1], "lengths": [1]}),
+        (
+            "link-lengths",
+            SWITCH,
+            Demand((0,), (1,), (8,)),
+            {"links": [0], "lengths": [1]},
+        ),
+        (
+            "link-lengths",
+            Lightpath(rows=1, cols=3),
+            GATHER,
+            {"links": [0], "lengths": [1]},
+        ),
+        ("link-stream", SWITCH, GATHER, {"out": [0], "into": [4, 5]}),
+        ("link-stream", SWITCH, SEND, {"out": [1], "into": [4, 5]}),
+        ("link-stream", SWITCH, SEND, {"out": [0], "into": []}),
+        ("link-stream", SWITCH, SEND, {"out": [0], "into": [3]}),
+        ("link-stream", POD, FROM_POD, {"out": [12], "into": [20, 21]}),
+    ],
+)
+def test_wrong_witnesses_are_refused(
+    kind: str, fabric: AnyFabric, task: Task, witness: Witness
+) -> None:
+    """Links that are none, cross nothing or are no match for the question."""
+    with pytest.raises(WitnessError):
+        BOUND_KINDS[kind].prove(fabric, task, witness)
+
+
+def test_a_weaker_witness_proves_less() -> None:
+    """Lengths that leave out a receiver prove less than the claim of all."""
+    full = find_bound("link-lengths", POD, Collective("all-gather", (0, 1, 2, 3), MIB))
+    assert full is not None
+    task = Collective("all-gather", (0, 1, 2, 3), MIB)
+    part: Witness = {
+        key: value[1:] for key, value in full.witness.items() if isinstance(value, list)
+    }
+    assert BOUND_KINDS["link-lengths"].prove(POD, task, part) < full.bound
