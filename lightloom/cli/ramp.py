@@ -12,10 +12,12 @@ from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.core.errors import InputError
+from lightloom.core.units import format_bytes, format_ps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lightloom.core.task import Task
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.instances.instance import Instance
     from lightloom.programs.ramp_nic import NicInstruction, Program, Stage
@@ -27,8 +29,9 @@ _OPERATION = (
 )
 _MOST_PRINTED = 10_000
 _STRATEGY = (
-    "Strategy: steps, exchange (all-reduce), direct (all-to-all) or tree (broadcast)."
-    "  [default: steps; tree for a broadcast]"
+    "Strategy: steps, exchange (all-reduce), tree (broadcast); of an all-to-all"
+    " two-phase, three-phase, four-phase, direct or steps.  [default: steps; tree for a"
+    " broadcast; what is fastest for an all-to-all]"
 )
 
 
@@ -78,10 +81,12 @@ def nic(
     " circuit and resource at any size; the data of every chunk up to 4096 nodes, of"
     " sampled chunks above."
     "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; its size of"
-    " buffer does not matter here. Ranks are numbered by the information map.",
+    " buffer matters for an all-to-all alone, of which the time is told. Ranks are"
+    " numbered by the information map.",
 )
 @click.argument("instance", shell_complete=instance_names)
 @click.option("--op", "name", help=_OPERATION)
+@click.option("--strategy", help=_STRATEGY)
 @click.option(
     "--samples",
     type=click.IntRange(2, 10_000),
@@ -102,6 +107,7 @@ def check(
     ctx: click.Context,
     instance: str,
     name: str | None,
+    strategy: str | None,
     samples: int,
     seed: int,
     *,
@@ -118,15 +124,35 @@ def check(
         raise InputError(what, where=instance, fix=fix)
     nodes = getattr(task, "nodes", range(fabric.node_count))
     with progress("ramp check") as tell, as_given(instance):
-        job = operation(fabric, op, nodes, getattr(task, "root", None))
+        root, size_bytes = getattr(task, "root", None), _buffer_bytes(task)
+        job = operation(
+            *(fabric, op, nodes, root), strategy=strategy, buffer_bytes=size_bytes
+        )
         tell(f"{op} on {len(nodes)} nodes")
         report = check_operation(job, samples=samples, seed=seed)
+    time_ps = job.time_ps(size_bytes) if size_bytes else None
     if as_json:
-        write_json(_check_record(op, len(nodes), report))
+        write_json(
+            {
+                **_check_record(op, len(nodes), report),
+                "strategy": job.strategy,
+                "completion_time_ps": time_ps,
+            }
+        )
     else:
         write_text(_check_text(op, len(nodes), report))
+        if time_ps is not None and size_bytes is not None:
+            told = f"{format_bytes(size_bytes)} by {job.strategy}"
+            write_text(f"  {format_ps(time_ps)} for {told}")
     if not report.valid:
         ctx.exit(1)
+
+
+def _buffer_bytes(task: Task) -> int | None:
+    """Return the size of a task's buffer, ``None`` for a demand."""
+    from lightloom.core.task import Collective
+
+    return task.buffer_bytes if isinstance(task, Collective) else None
 
 
 def _ramp(name: str) -> tuple[Ramp, Instance]:

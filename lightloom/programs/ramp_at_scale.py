@@ -11,21 +11,25 @@ import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
+from lightloom.core.units import GIB
 from lightloom.instances.collectives import COLLECTIVES, check_collective
-from lightloom.programs.ramp_nic import program, tree_program
+from lightloom.programs.ramp_nic import program, routed_program, tree_program
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.all_to_all_items import SomeItems
 from lightloom.synth.ramp.broadcast_tree import grow
 from lightloom.synth.ramp.held_blocks import Blocks
 from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.schedules import (
     BARRIER,
-    DIRECT,
     EXCHANGE,
     OPS,
+    PHASES,
+    STEPS,
     TREE,
-    require_full_shape,
+    fastest_phases,
     require_strategy,
+    routes_of,
     strategies,
     ways,
 )
@@ -34,6 +38,7 @@ from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Segment, StepPart
@@ -41,6 +46,8 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.programs.ramp_nic import Program
     from lightloom.validate.schedule_stream import StreamReport
+
+    _Followed: TypeAlias = tuple[IntArray, Iterator[Segment | StepPart]]
 
 OPERATIONS = tuple(sorted((*OPS, BARRIER)))
 
@@ -71,19 +78,70 @@ class RampOperation:
     collective: Collective
     strategy: str
 
-    def events(self, items: SomeItems | None) -> Iterator[Segment | StepPart]:
+    @property
+    def exchange(self) -> RoutedExchange | None:
+        """The all-to-all on routes, ``None`` where it goes otherwise."""
+        if self.strategy not in PHASES:
+            return None
+        routes = routes_of(self.fabric, self.collective.nodes, self.strategy)
+        return RoutedExchange(self.collective, routes)
+
+    def events(self) -> Iterator[Segment | StepPart]:
         """Yield the segments and steps."""
-        if self.strategy == TREE:
+        exchange = self.exchange
+        if exchange is not None:
+            yield from exchange.events(_MOST_ROWS)
+        elif self.strategy == TREE:
             (way,) = ways(self.fabric, self.collective, TREE)
             yield from way.events()
         else:
-            team = team_of(self.fabric, self.collective.nodes)
-            job = TeamCollective(team, self.collective, self.strategy == EXCHANGE)
-            yield from stream(job, items=items, most_rows=_MOST_ROWS)
+            yield from stream(self._by_steps, most_rows=_MOST_ROWS)
+
+    def followed(self, sources: IntArray, targets: IntArray) -> _Followed:
+        """Return the first chunks of some blocks of an all-to-all, and their events.
+
+        Parameters
+        ----------
+        sources, targets
+            Ranks that the blocks go from and to, shape (blocks,) each.
+        """
+        exchange = self.exchange
+        if exchange is not None:
+            blocks = sources * self.collective.rank_count + targets
+            return exchange.chunks(blocks), exchange.followed(blocks)
+        job = self._by_steps
+        placed = Blocks.of(job.team, self.collective)
+        items = SomeItems.at_home(placed, sources, targets)
+        return items.chunk, stream(job, items=items, most_rows=_MOST_ROWS)
+
+    def time_ps(self, buffer_bytes: int) -> int | None:
+        """Return how long an all-to-all on routes takes, up to rounding, else ``None``.
+
+        Parameters
+        ----------
+        buffer_bytes
+            What each node has for all; one that the nodes do not divide is cut into
+            blocks of the next larger size.
+        """
+        exchange, ranks = self.exchange, self.collective.rank_count
+        if exchange is None:
+            return None
+        return exchange.routes.time_ps(-(-buffer_bytes // ranks))
+
+    @property
+    def _by_steps(self) -> TeamCollective:
+        team = team_of(self.fabric, self.collective.nodes)
+        return TeamCollective(team, self.collective, self.strategy == EXCHANGE)
 
 
 def operation(
-    fabric: Ramp, name: str, nodes: Sequence[int], root: int | None = None
+    fabric: Ramp,
+    name: str,
+    nodes: Sequence[int],
+    root: int | None = None,
+    *,
+    strategy: str | None = None,
+    buffer_bytes: int | None = None,
 ) -> RampOperation:
     """Return an operation on some nodes; the root is `root`, or else the first node.
 
@@ -97,21 +155,33 @@ def operation(
         Who takes part, distinct, in rank order.
     root
         One of `nodes`, for operations that have a root.
+    strategy
+        One of `lightloom.synth.ramp.schedules.strategies`; by default the first, of an
+        all-to-all the one that `synth` would take.
+    buffer_bytes
+        What is moved, for this choice alone; 1 GiB where ``None``.
 
     Raises
     ------
     InputError
-        No such operation, nodes that no steps serve, a root where there is none.
+        No such operation or strategy; nodes that it does not serve; a root where there
+        is none.
     """
     if name not in OPERATIONS:
         what, allowed = "unknown operation", ", ".join(OPERATIONS)
         fix = nearest(name, OPERATIONS)
         raise InputError(what, where="--op", found=name, allowed=allowed, fix=fix)
-    team = team_of(fabric, nodes)
-    order = tuple(team.nodes.tolist())
+    if strategy is None:
+        strategy = strategies(fabric, name)[0]
+        if name == "all-to-all":
+            asked = Collective(name, tuple(nodes), buffer_bytes or GIB)
+            strategy = fastest_phases(fabric, asked) or STEPS
+    require_strategy(fabric, name, strategy, "--strategy")
+    order = tuple(sorted(nodes))
+    if strategy not in PHASES:
+        order = tuple(team_of(fabric, nodes).nodes.tolist())
     if name == BARRIER:
         return RampOperation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
-    strategy = strategies(fabric, name)[0]
     if not COLLECTIVES[name].rooted:
         root = None
     elif root is None:
@@ -145,15 +215,13 @@ def check_operation(
     ranks, random = task.rank_count, Random(seed)  # noqa: S311
     cells = ranks * task.chunk_count
     if ranks <= MOST_FOLLOWED_NODES or cells <= _MOST_CELLS:
-        return check_stream(job.fabric, task, job.events(None))
+        return check_stream(job.fabric, task, job.events())
     if task.op != "all-to-all":
         drawn = _drawn(task.chunk_count, samples, random)
-        return check_stream(job.fabric, task, job.events(None), chunks=drawn)
-    blocks = Blocks.of(team_of(job.fabric, task.nodes), task)
+        return check_stream(job.fabric, task, job.events(), chunks=drawn)
     pairs = _drawn(ranks * ranks, samples * ranks, random)
-    items = SomeItems.at_home(blocks, pairs // ranks, pairs % ranks)
-    chunks = np.sort(items.chunk)
-    return check_stream(job.fabric, task, job.events(items), chunks=chunks)
+    chunks, events = job.followed(pairs // ranks, pairs % ranks)
+    return check_stream(job.fabric, task, events, chunks=np.sort(chunks))
 
 
 def _drawn(count: int, samples: int, random: Random) -> IntArray:
@@ -183,14 +251,14 @@ def node_program(
     name
         One of `OPERATIONS`; by default the task's own.
     strategy
-        One of `lightloom.synth.ramp.schedules.strategies`; by default the first.
+        As of `operation`.
 
     Raises
     ------
     InputError
         A demand; a strategy that the operation does not have; a node that takes no
-        part; nodes that no steps serve; a buffer that the operation cannot cut into
-        blocks.
+        part; nodes that the strategy does not serve; a buffer that the operation cannot
+        cut into blocks.
     """
     if not isinstance(task, Collective):
         what = "a demand has no program: RAMP's operations are collectives"
@@ -200,9 +268,15 @@ def node_program(
         what = "the node takes no part in the collective"
         raise InputError(what, where="--node", found=",".join(map(str, place)))
     op = name or task.op
-    job = operation(fabric, op, task.nodes, task.root)
-    how = strategy or job.strategy
-    require_strategy(fabric, op, how, "--strategy")
+    job = operation(
+        fabric,
+        op,
+        task.nodes,
+        task.root,
+        strategy=strategy,
+        buffer_bytes=task.buffer_bytes,
+    )
+    how = job.strategy
     sized = job.collective
     if op != BARRIER:
         sized = msgspec.structs.replace(
@@ -217,8 +291,10 @@ def node_program(
         start = sized.nodes[sized.root_rank]
         tree = grow(fabric, sized.nodes, start, fanout)
         return tree_program(tree, way.collective, pieces, node)
-    team = team_of(fabric, task.nodes)
-    if how == DIRECT:
-        require_full_shape(team)
-    chunked = choose_chunks(sized, 1 if how == EXCHANGE else len(team))
-    return program(TeamCollective(team, chunked, how == EXCHANGE, how == DIRECT), node)
+    ranks = sized.rank_count
+    chunked = choose_chunks(sized, 1 if how == EXCHANGE else ranks)
+    if how in PHASES:
+        return routed_program(routes_of(fabric, task.nodes, how), chunked, node)
+    return program(
+        TeamCollective(team_of(fabric, task.nodes), chunked, how == EXCHANGE), node
+    )

@@ -15,16 +15,18 @@ import numpy as np
 
 from lightloom.synth.ramp.held_blocks import Blocks
 from lightloom.synth.ramp.segment_stream import circuits, rows_of
-from lightloom.synth.ramp.step_phases import DIRECT, Content
+from lightloom.synth.ramp.step_phases import Content
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.ramp.broadcast_tree import Tree
+    from lightloom.synth.ramp.exchange_routes import Routes
     from lightloom.synth.ramp.segment_stream import TeamCollective
     from lightloom.synth.ramp.step_phases import Phase
 
@@ -39,7 +41,7 @@ class NicInstruction(msgspec.Struct, frozen=True):
     first_step, last_step
         Steps of the schedule.
     ramp_step
-        Step of RAMP, 1 to 4; 0 for the tree of a broadcast and for direct phases.
+        Step of RAMP, 1 to 4; 0 for the tree of a broadcast and for shifts.
     direction
         ``send`` or ``receive``.
     transceiver, wavelength
@@ -80,7 +82,7 @@ class Stage(msgspec.Struct, frozen=True):
         After receiving: ``reduce`` adds, ``and`` joins flags (of an exchange),
         ``reshape`` brings items in the order of their sources, ``identity`` leaves it.
     members
-        Members of the subgroup; of a direct phase, nodes that a node sends to, and one.
+        Members of the subgroup; of a shift, nodes that a node sends to, and one.
     portion
         Which portion is this node's; 0 where there are none.
     """
@@ -107,7 +109,6 @@ _BUFFER_OP = {
     Content.WIDEN: "copy",
     Content.WHOLE: "identity",
     Content.ITEMS: "reshape",
-    Content.OWN: "identity",
 }
 
 
@@ -117,7 +118,7 @@ def program(job: TeamCollective, node: int) -> Program:
     Parameters
     ----------
     job
-        A collective by steps, by exchange, or direct.
+        A collective by steps or by exchange.
     node
         A node of its team.
     """
@@ -127,9 +128,6 @@ def program(job: TeamCollective, node: int) -> Program:
     instructions: list[NicInstruction] = []
     place = team.at(np.array([member], dtype=np.int64))
     for index, phase in enumerate(job.phases(member)):
-        direct = phase.step == DIRECT
-        portion = 0 if direct else int(team.shape.portion(phase.step, place)[0])
-        members = team.shape.groups if direct else team.shape.members(phase.step)
         stages.append(
             Stage(
                 first_step=index,
@@ -137,11 +135,43 @@ def program(job: TeamCollective, node: int) -> Program:
                 ramp_step=phase.step,
                 buffer_op=_BUFFER_OP[phase.content],
                 local_op=_local_op(phase),
-                members=members,
-                portion=portion,
+                members=team.shape.members(phase.step),
+                portion=int(team.shape.portion(phase.step, place)[0]),
             )
         )
         instructions += _instructions(job, phase, index, node)
+    return Program(tuple(stages), tuple(instructions))
+
+
+def routed_program(routes: Routes, task: Collective, node: int) -> Program:
+    """Return the program of a node in an all-to-all on routes.
+
+    Parameters
+    ----------
+    routes
+        In the box of its nodes.
+    task
+        The all-to-all.
+    node
+        A node of it.
+    """
+    box = routes.box
+    fabric, place = box.fabric, int(np.searchsorted(box.nodes, node))
+    # Blocks that stay on their way, or come together, change their order.
+    local_op = "identity" if len(routes.shift) == 1 else "reshape"
+    block_bytes = task.buffer_bytes // task.rank_count
+    stages: list[Stage] = []
+    instructions: list[NicInstruction] = []
+    for index, (shift, loads) in enumerate(
+        zip(routes.shifts, routes.loads, strict=True)
+    ):
+        members = len(shift.lit) + 1
+        stages.append(Stage(index, index, 0, local_op, local_op, members, 0))
+        count = shift.transceivers(box)
+        sizes = loads[shift.pairs(box, place)[1]] * block_bytes
+        rows = shift.circuits(box, place)
+        each = -(-np.repeat(sizes, count) // count)
+        instructions += _lines(fabric, rows, node, each, index)
     return Program(tuple(stages), tuple(instructions))
 
 
@@ -200,12 +230,24 @@ def _of_class(
 def _instructions(
     job: TeamCollective, phase: Phase, index: int, node: int
 ) -> Iterator[NicInstruction]:
-    """Yield the instructions of a node's pairs in one phase."""
+    """Return the instructions of a node's pairs in one phase."""
     fabric, team = job.team.fabric, job.team
     count = per_pair(fabric.groups, team.shape, phase.step)
     rows = circuits(team, phase)
-    sends = rows.src == node
     sizes = -(-np.repeat(_pair_bytes(job, phase), count) // count)
+    return _lines(fabric, rows, node, sizes, index, phase.step)
+
+
+def _lines(
+    fabric: Ramp,
+    rows: Circuits,
+    node: int,
+    sizes: IntArray,
+    index: int,
+    ramp_step: int = 0,
+) -> Iterator[NicInstruction]:
+    """Yield an instruction for each circuit that begins or ends at a node."""
+    sends = rows.src == node
     columns = (
         sends.tolist(),
         rows.column("transceiver").tolist(),
@@ -217,7 +259,7 @@ def _instructions(
         yield NicInstruction(
             first_step=index,
             last_step=index,
-            ramp_step=phase.step,
+            ramp_step=ramp_step,
             direction=SEND if sent else RECEIVE,
             transceiver=used,
             wavelength=wavelength,
@@ -235,8 +277,6 @@ def _pair_bytes(job: TeamCollective, phase: Phase) -> IntArray:
         # Each of the others passes a d-th of what there is for its portion.
         size = team.shape.members(phase.step)
         return np.full(len(phase.src), task.buffer_bytes // size, dtype=np.int64)
-    if phase.content is Content.OWN:
-        return np.full(len(phase.src), task.buffer_bytes // len(team), dtype=np.int64)
     src, dst, lo, hi = rows_of(Blocks.of(team, task), phase)
     sizes = np.zeros(len(phase.src), dtype=np.int64)
     # Rows come pair by pair, but pairs with nothing to send have none.

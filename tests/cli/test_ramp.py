@@ -55,6 +55,20 @@ def test_check_of_every_operation(op: str, tmp_path: Path) -> None:
     assert found["circuits"] >= 95
 
 
+def test_check_tells_the_time_of_an_all_to_all(tmp_path: Path) -> None:
+    """That of the schedule that `synth` makes, by the strategy that it takes."""
+    path = _instance(tmp_path)
+    found = run_json("ramp", "check", path, "--op", "all-to-all")
+    assert found["strategy"] == "two-phase"
+    file = tmp_path / "exchange.toml"
+    file.write_text((tmp_path / "ramp.toml").read_text().replace("gather", "to-all"))
+    made = run_json("synth", str(file), "-o", str(tmp_path / "out.jsonl"))
+    assert made["completion_time_ps"] - found["completion_time_ps"] in range(96)
+    named = run_json("ramp", "check", str(file), "--strategy", "direct")
+    assert named["segments"] == 24
+    assert run_json("ramp", "check", path)["completion_time_ps"] is None
+
+
 def test_check_in_words(tmp_path: Path) -> None:
     """By default the instance's own operation; what was followed is said."""
     text = run("ramp", "check", _instance(tmp_path)).stdout

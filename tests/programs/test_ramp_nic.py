@@ -12,7 +12,7 @@ from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.programs.ramp_at_scale import node_program
 from lightloom.programs.ramp_nic import RECEIVE, SEND
-from lightloom.synth.ramp.schedules import OPS, ways
+from lightloom.synth.ramp.schedules import OPS, PHASES, ways
 from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _node(place: tuple[int, int, int]) -> int:
     [
         *((op, None) for op in OPS),
         ("all-reduce", "exchange"),
-        ("all-to-all", "direct"),
+        *(("all-to-all", name) for name in (*PHASES, "steps")),
         ("broadcast", "steps"),
     ],
 )
@@ -143,7 +143,8 @@ def test_sizes_of_table_8() -> None:
     size = 36 * 3 * 1000
 
     def per_pair(op: str) -> list[int]:
-        found = node_program(FABRIC, _task(op, size), (0, 0, 0)).instructions
+        task = _task(op, size)
+        found = node_program(FABRIC, task, (0, 0, 0), None, "steps").instructions
         sends: dict[int, dict[tuple[int, int, int], int]] = {}
         for line in found:
             if line.direction == SEND:
@@ -188,8 +189,8 @@ def test_what_has_no_program() -> None:
         node_program(FABRIC, pair, (0, 0, 0), None, "direct")
     with pytest.raises(InputError, match=r"unknown strategy for barrier.*exchange"):
         node_program(FABRIC, pair, (0, 0, 0), "barrier", "steps")
-    apart = Collective("all-to-all", (0, 12), 8)
-    with pytest.raises(InputError, match=r"2 nodes at \d+ places"):
+    apart = Collective("all-to-all", (0, 13), 8)
+    with pytest.raises(InputError, match=r"2 nodes at 4 places"):
         node_program(FABRIC, apart, (0, 0, 0), None, "direct")
     odd = Collective("all-reduce", (0, 12), 9)
     with pytest.raises(InputError, match="needs a buffer that 2 divides"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import PS_PER_US
@@ -15,7 +15,7 @@ from lightloom.papers.ramp.repeated_steps import Processor
 from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lightloom.papers.figure_data import Data
     from lightloom.papers.ramp.baseline_networks import TieredNetwork
@@ -27,11 +27,14 @@ RAMP_BITS_PER_S = 32 * 400 * 10**9
 GB = 10**9
 MB = 10**6
 
+STEPS, AS_PRINTED = "steps", "ramp-as-printed"
+
 TITLES = {
     "fat-tree": "fat tree",
     "2d-torus": "2D torus",
     "topoopt": "TopoOpt",
     "ramp": "RAMP",
+    AS_PRINTED: "RAMP, as printed",
 }
 """Names in pictures, of systems and of strategies that have one of these names."""
 
@@ -101,6 +104,7 @@ def on_ramp(
     size_bytes: int,
     nodes: int = NODES,
     bits_per_s: int = RAMP_BITS_PER_S,
+    strategy: str | None = None,
 ) -> Timed:
     """Return an operation on so many nodes of RAMP, at the best of places.
 
@@ -114,15 +118,34 @@ def on_ramp(
         How many take part.
     bits_per_s
         Rate of a node.
+    strategy
+        The only one wanted; by default the fastest.
     """
     fabric = ramp(bits_per_s)
     offered = (
         plan
         for box in boxes(fabric, nodes)
         for plan in ramp_plans(fabric, box, op, size_bytes)
+        if strategy in (None, plan.strategy)
     )
     plan, time = fastest(offered, PROCESSOR)
     return Timed(plan.network, plan.strategy, plan.rings, time)
+
+
+def on_ramp_as_printed(op: str, size_bytes: int, best: Timed) -> Iterator[Timed]:
+    """Yield an operation by the steps of the paper, where they are not the best.
+
+    Parameters
+    ----------
+    op
+        An operation.
+    size_bytes
+        The full buffer.
+    best
+        What is fastest, on all nodes of the network.
+    """
+    if op == "all-to-all" and best.strategy != STEPS:
+        yield replace(on_ramp(op, size_bytes, strategy=STEPS), system=AS_PRINTED)
 
 
 def on_rings(network: TieredNetwork, op: str, size_bytes: int) -> dict[str, Timed]:

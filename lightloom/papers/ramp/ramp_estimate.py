@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from lightloom.core.errors import InputError
 from lightloom.papers.ramp.baseline_strategies import StrategyPlan
 from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
 from lightloom.papers.ramp.repeated_steps import Estimate, RepeatedSteps, total
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
-from lightloom.synth.ramp.step_phases import DIRECT
+from lightloom.synth.ramp.exchange_routes import exchange_routes
+from lightloom.synth.ramp.node_box import NodeBox
+from lightloom.synth.ramp.schedules import PHASES
 from lightloom.synth.ramp.subgroups import STEPS, Shape
-from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,8 +108,8 @@ def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
 def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[StrategyPlan]:
     """Yield what each strategy of RAMP does for an operation on the nodes of a box.
 
-    ``steps``, for all-reduce also ``exchange``, for all-to-all also ``direct`` where
-    the box allows it, and for broadcast ``tree`` instead: see ``docs/ramp.md``. A step
+    ``steps``, for all-reduce also ``exchange``, for all-to-all also the phases of
+    shifts, and for broadcast ``tree`` instead: see ``docs/ramp.md``. A step
     lasts as on the fabric without its reconfiguration, which goes on while data are
     on their way between memory and transceiver.
 
@@ -132,8 +135,9 @@ def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Strategy
     yield _along(fabric, box, op, op, size_bytes, "steps")
     if op == "all-reduce":
         yield _along(fabric, box, op, "barrier", size_bytes, "exchange")
-    if op == "all-to-all" and box.fills_shape:
-        yield _direct(fabric, box, size_bytes)
+    if op == "all-to-all":
+        for name, phases in PHASES.items():
+            yield _phased(fabric, box, name, phases, size_bytes)
 
 
 def fastest(
@@ -173,14 +177,32 @@ def _along(
     return StrategyPlan(NAME, strategy, sizes, tuple(runs))
 
 
-def _direct(fabric: Ramp, box: Box, size_bytes: int) -> StrategyPlan:
-    """Return the plan in which everyone sends to one node of each group at a time."""
-    nodes = prod((box.groups, box.racks, box.numbers))
-    rate = per_pair(fabric.groups, box.shape, DIRECT) * fabric.transceiver_bits_per_s
-    run = RepeatedSteps(
-        box.racks * box.numbers, Fraction(size_bytes, nodes), rate, fabric.alpha_ps
+def _phased(
+    fabric: Ramp, box: Box, strategy: str, phases: int, size_bytes: int
+) -> StrategyPlan:
+    """Return the plan in which blocks go by shifts in so many phases."""
+    nodes = box.groups * box.racks * box.numbers
+    at_any_rate = replace(fabric, bits_per_second_per_transceiver=1)
+    runs = tuple(
+        RepeatedSteps(
+            steps,
+            Fraction(size_bytes * blocks, nodes),
+            transceivers * fabric.transceiver_bits_per_s,
+            fabric.alpha_ps,
+        )
+        for (blocks, transceivers), steps in _shifts(at_any_rate, box, phases).items()
     )
-    return StrategyPlan(NAME, "direct", (nodes,), (run,))
+    return StrategyPlan(NAME, strategy, (nodes,), runs)
+
+
+@cache
+def _shifts(fabric: Ramp, box: Box, phases: int) -> dict[tuple[int, int], int]:
+    """Return how many shifts load a pair with so many blocks and transceivers."""
+    nodes = np.array(box.nodes(fabric), dtype=np.int64)
+    within = NodeBox(fabric, box.groups, box.racks, box.numbers, nodes)
+    routes = exchange_routes(within, phases)
+    pairs = zip(routes.shifts, routes.loads.max(axis=1).tolist(), strict=True)
+    return Counter((most, shift.transceivers(within)) for shift, most in pairs)
 
 
 def _tree(fabric: Ramp, box: Box, size_bytes: int) -> StrategyPlan:

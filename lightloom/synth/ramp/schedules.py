@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.instances.fabrics.ramp import ROUTE_AND_SWITCH
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
+from lightloom.synth.ramp.exchange_routes import exchange_routes
+from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
-from lightloom.synth.ramp.segment_stream import TeamCollective, stream
+from lightloom.synth.ramp.routed_blocks import RoutedExchange
+from lightloom.synth.ramp.segment_stream import NO_LIMIT, TeamCollective, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.participants import Team
+    from lightloom.synth.ramp.exchange_routes import Routes
 
 NAME = "ramp"
-STEPS, EXCHANGE, DIRECT, TREE = "steps", "exchange", "direct", "tree"
+STEPS, EXCHANGE, TREE = "steps", "exchange", "tree"
+PHASES = {"two-phase": 2, "three-phase": 3, "four-phase": 4, "direct": 1}
+"""Strategies for an all-to-all on a box of nodes, and in how many phases they go."""
 BARRIER = "barrier"
 OPS = (
     "all-gather",
@@ -54,8 +62,11 @@ class Way:
 
     def events(self) -> Iterator[Segment | StepPart]:
         """Yield segments and steps in the order of a file."""
-        task = self.collective
-        if self.parameters["strategy"] == TREE:
+        task, strategy = self.collective, str(self.parameters["strategy"])
+        if strategy in PHASES:
+            routes = routes_of(self.fabric, task.nodes, strategy)
+            yield from RoutedExchange(task, routes).events(NO_LIMIT)
+        elif strategy == TREE:
             fanout, pieces = self.parameters["fanout"], self.parameters["pieces"]
             assert isinstance(fanout, int)
             assert isinstance(pieces, int)
@@ -64,9 +75,7 @@ class Way:
             yield from tree_stream(tree, task, pieces)
         else:
             team = team_of(self.fabric, task.nodes)
-            strategy = self.parameters["strategy"]
-            job = TeamCollective(team, task, strategy == EXCHANGE, strategy == DIRECT)
-            yield from stream(job)
+            yield from stream(TeamCollective(team, task, strategy == EXCHANGE))
 
     def schedule(self, seed: int) -> Schedule:
         """Return the schedule, without footer."""
@@ -95,7 +104,7 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     if op == "all-reduce":
         return (STEPS, EXCHANGE)
     if op == "all-to-all":
-        return (STEPS, DIRECT)
+        return (*PHASES, STEPS)
     if op == "broadcast" and fabric.subnet != ROUTE_AND_SWITCH:
         return (TREE, STEPS)
     return (STEPS,)
@@ -122,12 +131,55 @@ def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
         raise InputError(what, where=where, found=strategy, allowed=allowed)
 
 
-def require_full_shape(team: Team) -> None:
-    """Raise where a direct all-to-all has no node at some place it would send to."""
-    if not team.fills_shape:
-        what = "a direct all-to-all needs the same numbers in the same racks of groups"
-        found = f"{len(team)} nodes at {team.shape.size} places"
-        raise InputError(what, where="collective.nodes", found=found)
+def routes_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> Routes:
+    """Return the routes of an all-to-all by a strategy of `PHASES`.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    nodes
+        Who takes part.
+    strategy
+        One of `PHASES`.
+
+    Raises
+    ------
+    InputError
+        Nodes that are not at the same numbers in the same racks of groups.
+    """
+    box = NodeBox.of(fabric, nodes)
+    if box is None:
+        sizes = [len(np.unique(part)) for part in fabric.coordinates(np.array(nodes))]
+        what = f"invalid nodes for {strategy}: there is none at some place between them"
+        found = f"{len(nodes)} nodes at {prod(sizes)} places"
+        fix = "name the same numbers in the same racks of some groups"
+        raise InputError(what, where="collective.nodes", found=found, fix=fix)
+    return exchange_routes(box, PHASES[strategy])
+
+
+def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
+    """Return the strategy of `PHASES` that is fastest for an all-to-all.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    task
+        The all-to-all.
+
+    Returns
+    -------
+    The first of equals; ``None`` where the nodes do not form a box.
+    """
+    if NodeBox.of(fabric, task.nodes) is None:
+        return None
+    block_bytes = task.buffer_bytes // task.rank_count
+
+    def time_ps(strategy: str) -> int:
+        return routes_of(fabric, task.nodes, strategy).time_ps(block_bytes)
+
+    return min(PHASES, key=time_ps)
 
 
 def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterator[Way]:
@@ -157,6 +209,8 @@ def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterato
     known = strategies(fabric, task.op)
     if strategy is not None:
         require_strategy(fabric, task.op, strategy, "algorithm.ramp.strategy")
+    elif task.op == "all-to-all":
+        strategy = fastest_phases(fabric, task) or STEPS
     refused: InputError | None = None
     made = 0
     for name in known if strategy is None else (strategy,):
@@ -182,8 +236,9 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
             chunked,
             {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
         )
-    team = team_of(fabric, task.nodes)
-    if strategy == DIRECT:
-        require_full_shape(team)
+    if strategy in PHASES:
+        routes_of(fabric, task.nodes, strategy)
+    else:
+        team_of(fabric, task.nodes)
     chunked = choose_chunks(task, 1 if strategy == EXCHANGE else task.rank_count)
     return Way(fabric, chunked, {"strategy": strategy})

@@ -11,7 +11,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.synth.ramp.all_to_all_items import AllItems
 from lightloom.synth.ramp.held_blocks import Blocks
-from lightloom.synth.ramp.step_phases import Content, direct_phases, phases
+from lightloom.synth.ramp.step_phases import Content, phases
 from lightloom.synth.ramp.transceivers import per_pair, transceivers_of
 
 if TYPE_CHECKING:
@@ -40,20 +40,14 @@ class TeamCollective:
         What, its chunk count chosen.
     exchange
         See `lightloom.synth.ramp.step_phases.phases`.
-    direct
-        Of an all-to-all: whether nothing is forwarded.
     """
 
     team: Team
     collective: Collective
     exchange: bool = False
-    direct: bool = False
 
     def phases(self, member: int | None = None) -> Iterator[Phase]:
         """Yield the phases, of one member or all."""
-        if self.direct:
-            yield from direct_phases(self.team, member)
-            return
         op, root = self.collective.op, self.root
         yield from phases(self.team, op, root, exchange=self.exchange, member=member)
 
@@ -133,16 +127,13 @@ def rows_of(blocks: Blocks, phase: Phase) -> Rows:
     if phase.content is Content.WHOLE:
         none = np.zeros(len(phase.src), dtype=np.int64)
         return phase.src, phase.dst, none, none + blocks.chunks
-    own = phase.content is Content.OWN
-    width = 1 if own else team.width(phase.step)
+    width = team.width(phase.step)
     lo, hi = blocks.runs(width)
-    narrow = own or phase.content is Content.NARROW
+    narrow = phase.content is Content.NARROW
     prefix = (phase.dst if narrow else phase.src) // width
     first, end = lo.take(prefix), hi.take(prefix)
     pair = first.row_of_value
-    src, dst = phase.src[pair], phase.dst[pair]
-    base = blocks.rank[src] * blocks.chunks if own else 0
-    return src, dst, base + first.values, base + end.values
+    return phase.src[pair], phase.dst[pair], first.values, end.values
 
 
 def _transfers(team: Team, phase: Phase, rows: Rows) -> Transfers:

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ramp.participants import Team
 
 
-DIRECT = 0
-"""Step number of phases in which every node has a peer in every group."""
-
-
 class Content(StrEnum):
     """What a pair sends in a phase."""
 
@@ -39,8 +35,6 @@ class Content(StrEnum):
     """The whole buffer."""
     ITEMS = "items"
     """Of each source whose data are here, what the destination will have."""
-    OWN = "own"
-    """Of the source's own data, what the destination will have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +44,7 @@ class Phase:
     Attributes
     ----------
     step
-        Step of RAMP, 1 to 4, or `DIRECT`.
+        Step of RAMP, 1 to 4.
     content, op
         What pairs send, and what happens to it at the destination.
     src, dst
@@ -134,54 +128,6 @@ def phases(
                 src, dst = dst, src
             key = (step, sweep if rooted else "", root if rooted else 0)
             yield Phase(step, content, does, src, dst, key)
-
-
-def direct_phases(team: Team, member: int | None = None) -> Iterator[Phase]:
-    """Yield the phases of an all-to-all without forwarding, of one member or all.
-
-    In each, every node sends to one node of every group, so many racks and numbers
-    on: J L phases at the full rate of the nodes, where forwarding takes four at a part
-    of it. The team must fill its shape.
-
-    Parameters
-    ----------
-    team
-        Members of the collective.
-    member
-        The one whose transfers are yielded; all members where ``None``.
-    """
-    shape = team.shape
-    everyone = np.arange(len(team), dtype=np.int64)
-    if member is not None:
-        everyone = everyone[[member]]
-    groups = np.tile(np.arange(shape.groups, dtype=np.int64), len(everyone))
-    ends = np.repeat(everyone, shape.groups)
-    for racks in range(shape.racks):
-        for numbers in range(shape.numbers):
-            src, dst = ends, _further(team, ends, groups, racks, numbers)
-            if member is not None:
-                src = np.append(src, _further(team, ends, -groups, -racks, -numbers))
-                dst = np.append(dst, ends)
-            away = np.flatnonzero(src != dst)
-            if len(away):
-                key = (DIRECT, "", racks * shape.numbers + numbers)
-                pairs = (src[away], dst[away])
-                yield Phase(DIRECT, Content.OWN, Op.COPY, *pairs, key)
-
-
-def _further(
-    team: Team, members: IntArray, groups: IntArray, racks: int, numbers: int
-) -> IntArray:
-    """Return the members so many groups, racks and numbers on from others."""
-    shape = team.shape
-    group, rack, lam = team.at(members)
-    return team.member_at(
-        (
-            (group + groups) % shape.groups,
-            (rack + racks) % shape.racks,
-            (lam + numbers) % shape.numbers,
-        )
-    )
 
 
 def _pairs(

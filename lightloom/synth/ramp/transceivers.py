@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ramp.step_phases import DIRECT
-
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.synth.ramp.subgroups import Places, Shape
@@ -30,7 +28,7 @@ def per_pair(transceivers: int, shape: Shape, step: int) -> int:
     shape
         The network that takes the step.
     step
-        1 to 4, or `DIRECT`.
+        1 to 4.
 
     Notes
     -----
@@ -38,8 +36,6 @@ def per_pair(transceivers: int, shape: Shape, step: int) -> int:
     the J racks of a group share their subnets: with K for each pair, both K J and
     K (d - 1) must find room. Step 3 leads from rack to rack and is tighter still.
     """
-    if step == DIRECT:
-        return transceivers // shape.groups
     if step == 3:
         return max(transceivers // shape.groups, _across_racks(transceivers, shape))
     peers = max(shape.members(step) - 1, 1)
@@ -60,9 +56,7 @@ def transceivers_of(
     - in step 3 ``g_dst + j_src``, where there are as many places as groups: peers
       differ in group and in rack, and pairs that meet in a subnet in j_src;
     - or ``j_src + j_dst``, where 2 J - 1 groups or more leave a pair of groups one
-      difference of racks, modulo an odd number not below J, so that doubles differ;
-    - in a direct phase the offset of groups plus j_src, by the first argument: there
-      is a peer in each group, all as many racks and numbers on.
+      difference of racks, modulo an odd number not below J, so that doubles differ.
 
     Parameters
     ----------
@@ -81,8 +75,6 @@ def transceivers_of(
         place = (src[1] + dst[1]) % _odd(places)
     elif step == 3:
         place = (dst[0] + src[1]) % places
-    elif step == DIRECT:
-        place = ((dst[0] - src[0]) % shape.groups + src[1]) % places
     elif count == 1:
         place = (src[0] + dst[0] + src[1]) % places
     else:

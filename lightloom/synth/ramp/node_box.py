@@ -1,0 +1,199 @@
+"""Boxes of nodes, and shifts: every node of a box sends to one node of each group.
+
+In a shift node (g, j, l) sends to (g + c, j + r(c), l + n(c)) for every offset c of the
+groups, modulo the sizes of the box. With transceivers in *places*, one for each c, no
+two pairs collide in a transmitter, in a receiver, or in a subnet, where pairs meet that
+agree in both groups and in the number of the destination, if r is
+
+- one number for all c, and the place is ``c + j``. Pairs that meet in a subnet have one
+  c, so they differ in the rack of the source; the nodes that a receiver hears from
+  stand in racks of one j, and differ in c;
+- or one number more than ``c mod J``, where J divides the groups, and the place is
+  ``(g + c + j) mod J`` in the (c div J)-th lot of J places. Receivers in one place know
+  g + c and j + c, so c mod J tells the place in the lot; pairs that meet in a subnet
+  differ in j.
+
+Only the c that are lit need places: as many as there are, or as there are racks. Where
+transceivers are left over, each pair has several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.ramp import Ramp
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBox:
+    """All nodes at some numbers in some racks of some groups.
+
+    Place i of the box is ``nodes[i]``. A place (g, j, l) is
+    ``(g racks + j) numbers + l``, and so is a displacement from one place to another.
+
+    Attributes
+    ----------
+    fabric
+        The network.
+    groups, racks, numbers
+        How many of each there are; groups are counted from 0 without gaps, and so are
+        racks and numbers.
+    nodes
+        Nodes of the network, ascending.
+    """
+
+    fabric: Ramp
+    groups: int
+    racks: int
+    numbers: int
+    nodes: IntArray
+
+    @classmethod
+    def of(cls, fabric: Ramp, nodes: Sequence[int]) -> NodeBox | None:
+        """Return the box that nodes fill, ``None`` where they fill none.
+
+        Parameters
+        ----------
+        fabric
+            The network.
+        nodes
+            Distinct nodes, in any order.
+        """
+        column = np.sort(np.array(nodes, dtype=np.int64))
+        sizes = [len(np.unique(part)) for part in fabric.coordinates(column)]
+        groups, racks, numbers = sizes
+        if groups * racks * numbers != len(column):
+            return None
+        return cls(fabric, groups, racks, numbers, column)
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.nodes)
+
+    @property
+    def turns(self) -> bool:
+        """Whether racks may turn with groups."""
+        return self.groups % self.racks == 0
+
+    def coordinates(self, place: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return group, rack and number of places, or of displacements."""
+        rack, number = place // self.numbers, place % self.numbers
+        return rack // self.racks, rack % self.racks, number
+
+    def moved(self, place: IntArray, by: IntArray | int) -> IntArray:
+        """Return the places that are displaced from others.
+
+        Parameters
+        ----------
+        place, by
+            Places and displacements, of shapes that go together.
+        """
+        here, there = (
+            self.coordinates(np.asarray(part, dtype=np.int64)) for part in (place, by)
+        )
+        sizes = (self.groups, self.racks, self.numbers)
+        group, rack, number = (
+            (a + b) % size for a, b, size in zip(here, there, sizes, strict=True)
+        )
+        moved: IntArray = (group * self.racks + rack) * self.numbers + number
+        return moved
+
+    def opposite(self, by: IntArray) -> IntArray:
+        """Return the displacements back."""
+        dg, dj, dl = self.coordinates(by)
+        rack = -dg % self.groups * self.racks + -dj % self.racks
+        back: IntArray = rack * self.numbers + -dl % self.numbers
+        return back
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """The circuits of one segment: see the head of this file.
+
+    Attributes
+    ----------
+    racks
+        What is added to the rack, the same for all groups.
+    turns
+        Whether the offset of groups is added to it as well.
+    numbers
+        What is added to the number, for each offset of groups, shape (groups,).
+    lit
+        Offsets of groups at which there are circuits, ascending; none of them may
+        lead from a node to itself.
+    """
+
+    racks: int
+    turns: bool
+    numbers: IntArray
+    lit: IntArray
+
+    def displacements(self, box: NodeBox) -> IntArray:
+        """Return where each offset of groups leads, shape (groups,); 0: nowhere."""
+        offset = np.arange(box.groups, dtype=np.int64)
+        rack = (self.racks + self.turns * offset) % box.racks
+        return (offset * box.racks + rack) * box.numbers + self.numbers % box.numbers
+
+    def transceivers(self, box: NodeBox) -> int:
+        """Return how many transceivers each pair has."""
+        if self.turns:
+            lots = len(np.unique(self.lit // box.racks))
+            return box.fabric.groups // (lots * box.racks)
+        return box.fabric.groups // max(len(self.lit), box.racks)
+
+    def pair_bits_per_s(self, box: NodeBox) -> int:
+        """Return the rate of each pair."""
+        return self.transceivers(box) * box.fabric.transceiver_bits_per_s
+
+    def pairs(
+        self, box: NodeBox, place: int | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """Return the places that send, and by which offset of groups each does.
+
+        Parameters
+        ----------
+        box
+            Who takes part.
+        place
+            The place whose pairs are wanted, first as their source; by default all.
+        """
+        everyone = np.arange(len(box), dtype=np.int64)
+        if place is None:
+            return np.repeat(everyone, len(self.lit)), np.tile(self.lit, len(box))
+        back = box.opposite(self.displacements(box)[self.lit])
+        here = np.full(len(self.lit), place, dtype=np.int64)
+        return np.append(here, box.moved(here, back)), np.tile(self.lit, 2)
+
+    def circuits(self, box: NodeBox, place: int | None = None) -> Circuits:
+        """Return the circuits: one for each pair and transceiver, by pair.
+
+        Parameters
+        ----------
+        box, place
+            As of `pairs`.
+        """
+        src, offset = self.pairs(box, place)
+        group, rack, _ = box.coordinates(src)
+        count = self.transceivers(box)
+        if self.turns:
+            lot = np.searchsorted(np.unique(self.lit // box.racks), offset // box.racks)
+            first = lot * box.racks + (group + offset + rack) % box.racks
+        else:
+            order = np.searchsorted(self.lit, offset)
+            first = (order + rack) % max(len(self.lit), box.racks)
+        used = first[:, None] * count + np.arange(count)
+        dst = box.moved(src, self.displacements(box)[offset])
+        return Circuits(
+            np.repeat(box.nodes[src], count),
+            np.repeat(box.nodes[dst], count),
+            transceiver=used.reshape(-1),
+        )
