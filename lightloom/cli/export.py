@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
-_FORMATS = ("msccl", "csv", "json", "sonic-ocs", "chakra")
+_FORMATS = ("msccl", "mscclpp", "csv", "json", "sonic-ocs", "chakra")
 _RUNTIMES = ("msccl", "azure", "rccl")
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("scratch", "direct")
@@ -31,7 +31,8 @@ _BUFFERS = ("scratch", "direct")
     help=SUMMARIES["export"]
     + "\n\nFILE is a schedule. msccl: XML that collective libraries load; circuits"
     " and times have no place in it, and nothing is written that `lightloom verify`"
-    " does not accept. csv, json, sonic-ocs: which circuits each plane connects and"
+    " does not accept. mscclpp: an execution plan of MSCCL++, made of such a program."
+    " csv, json, sonic-ocs: which circuits each plane connects and"
     " disconnects, and when. chakra: a folder with a trace of each rank, workload,"
     " system and network of a simulator, in which a nanosecond stands for a"
     " picosecond.",
@@ -86,7 +87,7 @@ def command(
     for option, value in given.items():
         if value is not None and target != "msccl":
             raise click.UsageError(f"{option} is about --to msccl")
-    if node is not None and target == "msccl":
+    if node is not None and target.startswith("msccl"):
         what = "--node is about --to json"
         raise click.UsageError(what)
     folder = output_folder(output, "--output") if target == "chakra" else None
@@ -101,6 +102,8 @@ def command(
                 return
             if target == "msccl":
                 text, told = _msccl(schedule, runtime, protocol, buffers, tell)
+            elif target == "mscclpp":
+                text, told = _mscclpp(schedule, tell)
             else:
                 text, told = _switches(schedule, target, node)
         except LightloomError as problem:
@@ -137,6 +140,22 @@ def _msccl(
         " circuits and times are left out"
     )
     return msccl_xml(program), told
+
+
+def _mscclpp(schedule: Schedule, tell: Callable[[str], None]) -> tuple[str, str]:
+    """Return the execution plan, and what to say of it."""
+    from lightloom.formats.msccl_runtimes import MSCCLPP
+    from lightloom.programs.export_program import export_program
+    from lightloom.programs.mscclpp_plan import plan_json
+
+    # Messages have memory of their own, so what is received direct never waits.
+    program = export_program(schedule, MSCCLPP, buffers="direct", progress=tell)
+    told = (
+        f"{counted(len(program.ranks), 'rank')}, verified as a program of"
+        f" {counted(program.instruction_count, 'step')}; circuits and times are left"
+        " out"
+    )
+    return plan_json(program), told
 
 
 def _switches(schedule: Schedule, target: str, node: int | None) -> tuple[str, str]:

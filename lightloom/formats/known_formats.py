@@ -45,6 +45,13 @@ KNOWN_FORMATS = (
         "verify, import",
         "export --to msccl",
     ),
+    KnownFormat(
+        "MSCCL++ execution plan",
+        ".json",
+        "microsoft/mscclpp 2025",
+        "",
+        "export --to mscclpp",
+    ),
     KnownFormat("transfers as CSV", ".csv", "1", "import", ""),
     KnownFormat("flows of TE-CCL", ".json", "keys 6-Flows, 7-Flows", "import", ""),
     KnownFormat(

@@ -1,7 +1,8 @@
-"""Runtimes that load MSCCL XML: the words each accepts, and its limits.
+"""Runtimes of collectives: the words each accepts, and its limits.
 
-Facts of three loaders: ``msccl`` is microsoft/msccl (2023), ``azure`` the executor of
-Azure/msccl-executor-nccl, ``rccl`` the loader in ROCm's RCCL.
+Facts of three loaders of MSCCL XML: ``msccl`` is microsoft/msccl (2023), ``azure`` the
+executor of Azure/msccl-executor-nccl, ``rccl`` the loader in ROCm's RCCL; and of the
+executor of microsoft/mscclpp.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from lightloom.core.errors import InputError, nearest
 
-__all__ = ["RUNTIMES", "MscclRuntime", "runtime_of"]
+__all__ = ["MSCCLPP", "RUNTIMES", "MscclRuntime", "runtime_of"]
 
 _COMMON = {
     "all-reduce": "allreduce",
@@ -54,6 +55,8 @@ class MscclRuntime:
         XML elements of one GPU at most, its own included.
     most_name
         Characters of the program's name.
+    bounded
+        Whether a connection holds a few messages only, and senders wait for room.
     """
 
     name: str
@@ -69,6 +72,7 @@ class MscclRuntime:
     most_awaited_block: int = 127
     most_elements: int = 4096
     most_name: int = 63
+    bounded: bool = True
 
 
 RUNTIMES = {
@@ -103,7 +107,27 @@ RUNTIMES = {
         ),
     )
 }
-"""The runtimes by name."""
+"""The runtimes that load MSCCL XML, by name."""
+
+_ANY = 2**31
+MSCCLPP = MscclRuntime(
+    "mscclpp",
+    _COMMON | {"reduce-scatter": "reducescatter"},
+    ("s", "r", "rrc", "cpy", "re", "nop"),
+    _BASIC,
+    most_steps=_ANY,
+    most_thread_blocks=108,
+    zero_is_unlimited=True,
+    most_blocks_per_channel=_ANY,
+    most_channels=_ANY,
+    most_count=_ANY,
+    most_awaited_block=_ANY,
+    most_elements=_ANY,
+    bounded=False,
+)
+"""The executor of MSCCL++. It loads no XML, but plans that are made of programs. Thread
+blocks wait for one another, so all of a GPU must run at once: one on each
+multiprocessor, of which an A100 has 108."""
 
 
 def runtime_of(name: str) -> MscclRuntime:

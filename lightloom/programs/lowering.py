@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["PROTOCOLS", "ProgramLimitError", "lower"]
+__all__ = ["PROTOCOLS", "ProgramLimitError", "lower", "over_limit"]
 
 PROTOCOLS = ("Simple", "LL", "LL128")
 
@@ -207,7 +207,7 @@ def _refuse_long(
     longest = max(steps.values(), default=0)
     if longest > runtime.most_steps:
         rank, _, _ = keys[max(steps, key=lambda block: steps[block])]
-        raise _over(
+        raise over_limit(
             runtime,
             f"gpu {rank}",
             "steps in a thread block",
@@ -217,7 +217,7 @@ def _refuse_long(
     elements = Counter(row.rank for row in rows)
     for rank, count in elements.items():
         if count > runtime.most_elements:
-            raise _over(
+            raise over_limit(
                 runtime, f"gpu {rank}", "steps of a GPU", count, runtime.most_elements
             )
 
@@ -314,12 +314,23 @@ def _refuse_large(ranks: Iterable[RankProgram], runtime: MscclRuntime) -> None:
             ("as a thread block to wait for", waits, runtime.most_awaited_block),
         ):
             if found > most:
-                raise _over(runtime, f"gpu {rank.id}", what, found, most)
+                raise over_limit(runtime, f"gpu {rank.id}", what, found, most)
 
 
-def _over(
+def over_limit(
     runtime: MscclRuntime, where: str, what: str, found: int, most: int
 ) -> ProgramLimitError:
+    """Return the error of a program that exceeds a limit of its runtime.
+
+    Parameters
+    ----------
+    runtime
+        Whose limit.
+    where
+        Which GPU.
+    what, found, most
+        What is counted, how many there are, and may be.
+    """
     return ProgramLimitError(
         f"more than {runtime.name} takes: {what}",
         where=where,

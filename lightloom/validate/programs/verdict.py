@@ -115,7 +115,9 @@ def verify_program(
     if done.stuck:
         return ProgramVerdict(tuple(wrong), loader.name, "it does not end", None)
     slots = SLOTS.get(program.protocol, SLOTS["Simple"])
-    hangs = hangs_from_bytes(flat, program.chunks_per_loop, slots)
+    hangs = None
+    if loader.bounded:
+        hangs = hangs_from_bytes(flat, program.chunks_per_loop, slots)
     wrong += check_fifos(program, hangs, loader)
     unchecked = ""
     if program.collective not in OPERATIONS:
