@@ -1,15 +1,15 @@
-"""The demand of an instance, for fabrics with one algorithm of their own."""
+"""The demand of an instance, for fabrics with algorithms of their own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.errors import InputError
+from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
 from lightloom.synth.auto.search import AUTO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
@@ -18,9 +18,13 @@ __all__ = ["demand_of"]
 
 
 def demand_of(
-    instance: Instance, algorithm: str, parameters: Mapping[str, object], *, known: str
+    instance: Instance,
+    algorithm: str,
+    parameters: Mapping[str, object],
+    *,
+    known: Sequence[str],
 ) -> Demand:
-    """Return the demand of an instance, if the one algorithm of its fabric is meant.
+    """Return the demand of an instance, if an algorithm of its fabric is meant.
 
     Parameters
     ----------
@@ -29,7 +33,7 @@ def demand_of(
     algorithm, parameters
         As asked for.
     known
-        Name of the algorithm.
+        Names of the algorithms.
 
     Raises
     ------
@@ -38,12 +42,13 @@ def demand_of(
     """
     task, kind = instance.communication, instance.fabric.kind
     assert not isinstance(task, Collective)
-    if algorithm not in (AUTO, known):
+    if algorithm not in (AUTO, *known):
         raise InputError(
             f"unknown algorithm for a demand on the fabric {kind!r}",
             where="algorithm",
             found=algorithm,
-            allowed=f"{AUTO}, {known}",
+            allowed=", ".join([AUTO, *known]),
+            fix=nearest(algorithm, known),
         )
     if parameters:
         what = "algorithms for demands take no parameters"

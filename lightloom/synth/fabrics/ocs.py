@@ -1,4 +1,4 @@
-"""The plug of parallel optical switches: collectives on lanes, demands by counting."""
+"""The plug of parallel optical switches: collectives on lanes, demands in turns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import (
     FabricPlug,
@@ -15,11 +16,9 @@ from lightloom.synth.fabrics.plug import (
     TrainingLayout,
 )
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
-from lightloom.synth.ocs.switch_circuits import (
-    ALGORITHM,
-    ocs_schedule,
-    port_certificates,
-    switch_circuits,
+from lightloom.synth.ocs.demand_schedules import (
+    OCS_DEMAND_ALGORITHMS,
+    ocs_demand_schedules,
 )
 from lightloom.synth.ocs.training_circuits import CIRCUITS
 
@@ -85,14 +84,14 @@ class OcsRealiser(Realiser[Ocs]):
 def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[MadeSchedule]:
-    """Yield the schedule of a demand, with its most crowded port: see `FabricPlug`.
+    """Yield schedules of a demand, in one configuration and in several in turn.
 
     Parameters
     ----------
     instance
         A demand on parallel optical switches.
     algorithm
-        ``auto`` or the name of the only algorithm.
+        ``auto`` or the name of an algorithm: see `ocs_demand_schedules`.
     parameters
         Must be empty.
     seed
@@ -101,17 +100,15 @@ def schedules(
     Raises
     ------
     InputError
-        Another algorithm, parameters, or bidirectional circuits.
-    InfeasibleError
-        A node with more partners than there are switches.
+        Another algorithm, parameters, bidirectional circuits, or one configuration
+        where a node has more partners than there are switches.
     """
     del seed
-    fabric = instance.fabric
+    fabric, known = instance.fabric, OCS_DEMAND_ALGORITHMS
     assert isinstance(fabric, Ocs)
-    plan = switch_circuits(
-        fabric, demand_of(instance, algorithm, parameters, known=ALGORITHM)
-    )
-    yield MadeSchedule(ocs_schedule(fabric, plan), port_certificates(plan))
+    demand = demand_of(instance, algorithm, parameters, known=known)
+    wanted = known if algorithm == AUTO else (algorithm,)
+    yield from ocs_demand_schedules(fabric, demand, wanted)
 
 
 def _alike(fabric: Ocs, devices: int) -> Ocs:

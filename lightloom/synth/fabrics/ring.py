@@ -149,7 +149,7 @@ def schedules(
     """
     fabric = instance.fabric
     assert isinstance(fabric, Ring)
-    demand = demand_of(instance, algorithm, parameters, known=ALGORITHM)
+    demand = demand_of(instance, algorithm, parameters, known=(ALGORITHM,))
     plan = ring_wavelengths(fabric, demand, seed=seed)
     yield MadeSchedule(ring_schedule(fabric, plan), ring_certificates(plan))
 

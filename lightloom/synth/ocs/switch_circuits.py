@@ -168,7 +168,8 @@ def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
             where=f"demand, {plan.witness.side} {node}",
             found=partners,
             allowed=f"at most {fabric.switches}",
-            fix="more switches, or configurations that take turns",
+            fix="more switches, or configurations that take turns:"
+            " `lightloom synth --algorithm decomposition`",
         )
     algorithm = Algorithm(ALGORITHM)
     return fluid_schedule(fabric, plan.demand, algorithm, plan.switches, plan.pairs)

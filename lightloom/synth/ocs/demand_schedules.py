@@ -1,0 +1,64 @@
+"""The schedules that compete for a demand on optical switches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.synth.fabrics.plug import MadeSchedule
+from lightloom.synth.ocs.decomposition import DECOMPOSITION, decomposition_schedule
+from lightloom.synth.ocs.switch_circuits import (
+    ALGORITHM,
+    ocs_schedule,
+    port_certificates,
+    switch_circuits,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.ocs import Ocs
+
+__all__ = ["OCS_DEMAND_ALGORITHMS", "ocs_demand_schedules"]
+
+OCS_DEMAND_ALGORITHMS = (ALGORITHM, DECOMPOSITION)
+"""Algorithms for demands on optical switches, by name."""
+
+
+def ocs_demand_schedules(
+    fabric: Ocs, demand: Demand, wanted: tuple[str, ...]
+) -> Iterator[MadeSchedule]:
+    """Yield schedules of a demand: of one configuration, and of several in turn.
+
+    Parameters
+    ----------
+    fabric
+        The switches.
+    demand
+        Bytes of each pair.
+    wanted
+        Names of `OCS_DEMAND_ALGORITHMS`, one or more. Among both, a demand that finds
+        no room in one configuration is served in several.
+
+    Raises
+    ------
+    InputError
+        Bidirectional circuits; or one configuration alone is wanted, and a node has
+        more partners than there are switches.
+    """
+    if ALGORITHM in wanted:
+        plan = switch_circuits(fabric, demand)
+        possible = plan.witness is None or bool(plan.witness.ratio)
+        if not possible and wanted == (ALGORITHM,):
+            raise InputError(
+                "a node has more partners than there are switches: one configuration"
+                " does not serve them",
+                where=f"algorithm {ALGORITHM}",
+                allowed=f"at most {fabric.switches} partners",
+                fix=f"take turns: `--algorithm {DECOMPOSITION}`, or `auto`",
+            )
+        if possible:
+            yield MadeSchedule(ocs_schedule(fabric, plan), port_certificates(plan))
+    if DECOMPOSITION in wanted and demand.src:
+        yield MadeSchedule(decomposition_schedule(fabric, demand))

@@ -1,0 +1,100 @@
+"""Configurations of given durations put on switches, and cut where that saves time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.solvers.standard_form import FloatArray
+
+__all__ = ["levelled", "wrapped"]
+
+_HALVINGS = 40
+
+
+def levelled(weight: FloatArray, room: FloatArray, cost: float) -> IntArray:
+    """Return the switch of each configuration: none is cut, the longest come first.
+
+    Parameters
+    ----------
+    weight
+        Durations.
+    room
+        By how much each switch begins sooner than others, shape (switches,).
+    cost
+        Of each configuration, beside its duration.
+    """
+    left = room.copy()
+    switch = np.zeros(len(weight), dtype=np.int64)
+    for one in np.argsort(-weight, kind="stable").tolist():
+        switch[one] = int(left.argmax())
+        left[switch[one]] -= weight[one] + cost
+    return switch
+
+
+def wrapped(
+    weight: FloatArray, room: FloatArray, cost: float
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return pieces of configurations on switches, which end as soon as is found.
+
+    For a given end the longest configurations come first. One goes where it leaves
+    least room; where none has room for all of it, the switch with most room takes
+    what it can, and the rest goes on. Every piece pays the cost.
+
+    Parameters
+    ----------
+    weight, room, cost
+        As for `levelled`.
+
+    Returns
+    -------
+    Configuration, switch and duration of each piece.
+
+    Notes
+    -----
+    The end is found by bisection. At ``(sum of weights + (configurations + switches -
+    1) cost) / switches`` everything has room.
+    """
+    order = np.argsort(-weight, kind="stable").tolist()
+    least = (float(weight.sum()) + cost * len(weight) - float(room.sum())) / len(room)
+    low, high = least, least + float(weight.max()) + 2 * cost
+    best = None
+    while best is None:
+        best = _filled(weight, order, room + high, cost)
+        high += 0.0 if best else high - low
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        pieces = _filled(weight, order, room + middle, cost)
+        if pieces is None:
+            low = middle
+        else:
+            best, high = pieces, middle
+    which, switch, lasts = zip(*best, strict=True)
+    return np.array(which), np.array(switch), np.array(lasts)
+
+
+def _filled(
+    weight: FloatArray, order: list[int], room: FloatArray, cost: float
+) -> list[tuple[int, int, float]] | None:
+    """Return pieces that fit the room of each switch, ``None`` if some do not."""
+    pieces: list[tuple[int, int, float]] = []
+    for one in order:
+        rest = float(weight[one])
+        while True:
+            fits = np.flatnonzero(room >= rest + cost)
+            if len(fits):
+                switch = int(fits[room[fits].argmin()])
+                pieces.append((one, switch, rest))
+                room[switch] -= rest + cost
+                break
+            switch = int(room.argmax())
+            part = float(room[switch]) - cost
+            if part <= 0:
+                return None
+            pieces.append((one, switch, part))
+            rest -= part
+            room[switch] = 0.0
+    return pieces

@@ -1,0 +1,169 @@
+"""Demands in configurations of switches that take turns: sound, near their bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Demand
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.instance import Instance
+from lightloom.replay import completion_time_ps
+from lightloom.synth.bounds import find_bound
+from lightloom.synth.certify import signed
+from lightloom.synth.ocs.cycle_exchange import exchanged
+from lightloom.synth.ocs.decomposition import decomposition_schedule
+from lightloom.synth.ocs.magnitude_split import split_by_magnitude
+from lightloom.synth.ocs.permutation_peeling import peel
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from lightloom.solvers.standard_form import FloatArray
+
+_UNIT_BYTES = 10**9
+"""Bytes of a line of sum 1, which a circuit of `_switches` carries in a second."""
+
+
+def _switches(nodes: int, count: int, delay: float, *, charged: bool = True) -> Ocs:
+    return Ocs(
+        nodes=nodes,
+        switches=count,
+        bits_per_second_per_node=count * 8 * _UNIT_BYTES,
+        alpha_ps=0,
+        reconfiguration_ps=round(delay * 10**12),
+        initial_configuration_charged=charged,
+    )
+
+
+def _demand(matrix: FloatArray) -> Demand:
+    return Demand.from_matrix(np.rint(matrix * _UNIT_BYTES).astype(np.int64))
+
+
+def _line_sum(matrix: FloatArray) -> float:
+    return float(max(matrix.sum(axis=0).max(), matrix.sum(axis=1).max()))
+
+
+def pipeline_matrix(seed: int) -> FloatArray:
+    """Return the traffic of tensor, pipeline and data parallelism on 32 nodes."""
+    i, j = np.indices((32, 32))
+    size = np.where((i != j) & (i // 2 == j // 2), 680 * 125 / 1024, 0.0)
+    size += np.where(abs(i - j) == 8, 16 * 125 / 1024, 0.0)
+    ahead = ((i % 8 < 6) & (j - i == 2)) | ((i % 8 >= 6) & (i - j == 6))
+    size += np.where(ahead, 741 / 1024, 0.0) + np.where(abs(i - j) == 24, 96 / 1024, 0)
+    size /= _line_sum(size)
+    noise = np.random.default_rng(seed).normal(0, 0.003, size.shape)
+    size = np.where(size > 0, np.maximum(size + noise, 0.0), 0.0)
+    return size / _line_sum(size)
+
+
+def permutation_matrix(seed: int) -> FloatArray:
+    """Return four permutations of weight .7 and twelve of .3 on 100 nodes."""
+    rng = np.random.default_rng(seed)
+    size = np.zeros((100, 100))
+    for weight in [0.7 / 4] * 4 + [0.3 / 12] * 12:
+        size[np.arange(100), rng.permutation(100)] += weight
+    np.fill_diagonal(size, 0.0)
+    return size / _line_sum(size)
+
+
+def _gap(fabric: Ocs, demand: Demand, kind: str = "line") -> float:
+    """Return how far the decomposition is from a bound, its schedule verified."""
+    schedule = decomposition_schedule(fabric, demand)
+    whole = signed(schedule, Instance(fabric, demand, "test"))
+    assert verify(whole).violations == ()
+    bound = find_bound(kind, fabric, demand)
+    assert bound is not None
+    return completion_time_ps(schedule) / int(bound.bound) - 1
+
+
+@st.composite
+def _traffic(draw: st.DrawFn) -> tuple[Ocs, Demand]:
+    nodes = draw(st.integers(2, 7))
+    sizes = st.lists(
+        st.sampled_from([0, 0, 1, 7, 1000, 123_456_789, 2**56 - 1]),
+        min_size=nodes * nodes,
+        max_size=nodes * nodes,
+    )
+    matrix = np.array(draw(sizes)).reshape(nodes, nodes)
+    np.fill_diagonal(matrix, 0)
+    matrix[0, 1] = max(1, int(matrix[0, 1]))
+    count = draw(st.integers(1, 4))
+    fabric = Ocs(
+        nodes=nodes,
+        switches=count,
+        bits_per_second_per_node=draw(st.sampled_from([10**14, 10**18])),
+        alpha_ps=draw(st.sampled_from([0, 1000])),
+        reconfiguration_ps=draw(st.sampled_from([0, 10**6, 10**13])),
+        initial_configuration_charged=draw(st.booleans()),
+        dark_while_reconfiguring=draw(st.sampled_from(["plane", "changed-circuits"])),
+    )
+    return fabric, Demand.from_matrix(matrix)
+
+
+@settings(max_examples=25, deadline=None)
+@given(_traffic())
+def test_any_demand_has_a_schedule(question: tuple[Ocs, Demand]) -> None:
+    """It verifies, and no bound is above it."""
+    fabric, demand = question
+    schedule = decomposition_schedule(fabric, demand)
+    verdict = verify(signed(schedule, Instance(fabric, demand, "test")))
+    assert verdict.violations == ()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_permutations_cover_a_matrix(seed: int) -> None:
+    """As many as the busiest line has entries, of parts that sum to the matrix."""
+    rng = np.random.default_rng(seed)
+    size = np.where(rng.random((30, 30)) < 0.5, rng.random((30, 30)), 0.0)
+    size /= _line_sum(size)
+    degree = max((size > 0).sum(axis=0).max(), (size > 0).sum(axis=1).max())
+    src, dst = np.nonzero(size)
+    peeled = [exchanged(peel(size, power), 512) for power in (0, 1, 2)]
+    for one in [*peeled, split_by_magnitude(src, dst, size[src, dst])]:
+        assert len(one.column) == degree
+        assert (np.sort(one.column, axis=1) == np.arange(one.column.shape[1])).all()
+        total = np.zeros_like(size)
+        for column, part in zip(one.column, one.part, strict=True):
+            total[np.arange(len(size)), column] += part
+        assert np.allclose(total, size, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("delay", "most"), [(0.01, 0.012), (0.02, 0.012), (0.04, 0.034), (0.08, 0.036)]
+)
+def test_pipeline_traffic_nears_the_line_bound(delay: float, most: float) -> None:
+    """On 16 switches: .0745, .0859, .1107 and .1525 of the busiest line's time."""
+    demand = _demand(pipeline_matrix(0))
+    assert _gap(_switches(32, 16, delay), demand) <= most
+
+
+@pytest.mark.parametrize(
+    ("switches", "delay", "most"), [(4, 0.01, 0.0001), (16, 0.01, 0.033)]
+)
+def test_random_permutations_are_found_again(
+    switches: int, delay: float, most: float
+) -> None:
+    """On four switches the answer is optimal, but for rounding."""
+    demand = _demand(permutation_matrix(0))
+    assert _gap(_switches(100, switches, delay), demand) <= most
+
+
+def test_one_configuration_stays_where_it_wins() -> None:
+    """Equal pairs on idle switches are served at once; more partners take turns."""
+    fabric = _switches(6, 4, 0.5)
+    ring = Demand(tuple(range(6)), (1, 2, 3, 4, 5, 0), (_UNIT_BYTES,) * 6)
+    found = synthesise(Instance(fabric, ring, "test")).incumbent
+    assert found is not None
+    assert found.schedule.algorithm.name == "saturated-port"
+    fan = Demand((0,) * 5, (1, 2, 3, 4, 5), (_UNIT_BYTES,) * 5)
+    found = synthesise(Instance(fabric, fan, "test")).incumbent
+    assert found is not None
+    assert found.schedule.algorithm.name == "decomposition"
+    with pytest.raises(InputError, match="more partners than there are switches"):
+        synthesise(Instance(fabric, fan, "test"), "saturated-port")
