@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
+from lightloom.plans.plan import Plan, Round, RoundOutline
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -59,6 +60,36 @@ def gossip(
             back = DigraphPaths(blocks, arcs, backward(), turned=True)
             rounds = [*reversed_rounds(back.gather(), Op.REDUCE), *there.gather()]
     return Plan(collective, tuple(rounds))
+
+
+def gossip_outline(
+    ranks: int, degree: int, op: str, *, loops: int = 0
+) -> tuple[RoundOutline, ...]:
+    """Return what gossip takes on any digraph of so many arcs a rank.
+
+    As a rank reaches at most d^i others by i arcs, and a block is received by every
+    other rank once, or as often in an all-to-all as its path has arcs.
+
+    Parameters
+    ----------
+    ranks, degree
+        Number of ranks, and of arcs that leave, or enter, each; none of one rank.
+    op
+        One of `GOSSIPS`.
+    loops
+        Arcs that some rank lacks; they do not count in an all-to-all.
+    """
+    left, reached, hops, sent = ranks - 1, degree, 0, 0
+    while left > 0:
+        hops += 1
+        new = min(left, reached)
+        sent += new * (hops if op == "all-to-all" else 1)
+        left, reached = left - new, reached * degree
+    # Which round a block moves in is open: only the sum is known.
+    shares = [sent, *[0] * (hops - 1)] if hops else []
+    idle = 0 if op == "all-to-all" else loops
+    rounds = [RoundOutline(1, Fraction(sent, ranks), idle=idle) for sent in shares]
+    return (*rounds, *rounds) if op == "all-reduce" else tuple(rounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ whose digit is greater by d (modulo r), so that each port is a permutation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.partition import Partition
+from lightloom.plans.plan import RoundOutline
 from lightloom.plans.rank_factors import fitting_radices
 
 if TYPE_CHECKING:
@@ -156,3 +158,29 @@ def exchange_rounds(
         port, _, peer = digit.peers(rank)
         rounds.append(cut.round(rank, peer, part, 1, port=port, op=Op.REDUCE))
     return [one for one in rounds if one is not None]
+
+
+def digit_outlines(
+    scattered: Sequence[int], exchanged: Sequence[int], op: str
+) -> tuple[RoundOutline, ...]:
+    """Return what the rounds of both functions above take, in order.
+
+    Parameters
+    ----------
+    scattered, exchanged
+        Radices of the digits that the buffer is scattered by, and of the others.
+    op
+        The collective.
+    """
+    parts = 1
+    down: list[RoundOutline] = []
+    for digit, radix in enumerate(scattered):
+        parts *= radix
+        down.append(RoundOutline(radix - 1, Fraction(1, parts), digit))
+    whole = [
+        RoundOutline(radix - 1, Fraction(1, parts), digit)
+        for digit, radix in enumerate(exchanged, start=len(down))
+    ]
+    first = [] if op == "all-gather" else down
+    last = [] if op == "reduce-scatter" else down[::-1]
+    return (*first, *whole, *last)

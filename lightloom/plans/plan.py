@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
@@ -51,6 +52,53 @@ class Plan:
 
     collective: Collective
     rounds: tuple[Round, ...]
+
+
+@dataclass(frozen=True)
+class RoundOutline:
+    """What a round of a plan takes at least, known before the plan is made.
+
+    Some rank sends, or receives, `streams` equal streams at once, each of `share` of
+    the buffer or more, over ports of its own. What is known only in sum is one stream.
+
+    Attributes
+    ----------
+    streams
+        1 or more.
+    share
+        From 0.
+    circuits
+        Rounds of equal numbers may use the same circuits; others have none in common.
+    idle
+        Ports that other ranks use meanwhile, and that rank does not.
+    """
+
+    streams: int
+    share: Fraction
+    circuits: int = 0
+    idle: int = 0
+
+
+@runtime_checkable
+class Outlined(Protocol):
+    """An algorithm that can say what its rounds take at least, without making them."""
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return the least rounds of a plan, in order.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once, at least 1.
+        op
+            The collective.
+
+        Returns
+        -------
+        A plan has these rounds or more. Costs much less than the plan.
+        """
 
 
 def merged(rounds: list[Round | None]) -> Round | None:

@@ -9,13 +9,18 @@ import numpy as np
 
 from lightloom.plans.algorithms import AlgorithmEntry, require_op
 from lightloom.plans.digraphs.balanced_walks import even_walks
-from lightloom.plans.digraphs.kautz_graph import kautz_arcs, shortest_trees
-from lightloom.plans.gossip import GOSSIPS, gossip
+from lightloom.plans.digraphs.kautz_graph import (
+    kautz_arcs,
+    kautz_ends,
+    shortest_trees,
+)
+from lightloom.plans.gossip import GOSSIPS, gossip, gossip_outline
 from lightloom.plans.parameters import Degree
 from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import RoundOutline
 
 
 class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +50,21 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         del ports
         return ranks
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
+
+        Parameters
+        ----------
+        ranks, ports, op
+            As there.
+        """
+        if ranks == 1:
+            return ()
+        degree = min(ports if self.degree is None else self.degree, ranks - 1)
+        src, dst = kautz_ends(ranks, degree)
+        loops = int(np.bincount(dst[src == dst]).max(initial=0))
+        return gossip_outline(ranks, degree, op, loops=loops)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds; up to n^2 rows in each.

@@ -9,6 +9,7 @@ import msgspec
 from lightloom.plans.algorithms import AlgorithmEntry, require_op
 from lightloom.plans.mixed_radix import (
     checked_radices,
+    digit_outlines,
     digits_of,
     exchange_rounds,
 )
@@ -17,6 +18,7 @@ from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import RoundOutline
 
 
 class FullExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +51,16 @@ class FullExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         checked_radices(self.radices, ranks, ports)
         return 1
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
+
+        Parameters
+        ----------
+        ranks, ports, op
+            As there.
+        """
+        return digit_outlines((), checked_radices(self.radices, ranks, ports), op)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return a round for each radix.

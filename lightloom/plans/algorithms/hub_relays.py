@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
@@ -16,7 +17,7 @@ from lightloom.plans.digraphs.de_bruijn import DeBruijn
 from lightloom.plans.parameters import DeBruijnDegree
 from lightloom.plans.part_moves import PartMoves, round_of
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan
+from lightloom.plans.plan import Plan, RoundOutline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +71,23 @@ class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             If there are no relays on the digraph of so many ranks and ports.
         """
         return 1 if ranks == 1 else len(relay_parts(self._graph(ranks, ports)))
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
+
+        Parameters
+        ----------
+        ranks, ports, op
+            As there.
+        """
+        if ranks == 1:
+            return ()
+        del op
+        # Ranks send equally much over all parts, and parts differ in nothing but who.
+        moves = [0] * _ROUNDS
+        for turn, src, _, _ in _part(self._graph(ranks, ports), 0, 0, 0, 0, 0).moves():
+            moves[turn] += len(src)
+        return tuple(RoundOutline(1, Fraction(sent, ranks)) for sent in moves)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the four rounds: some 3 n rows for each of a few hundred parts.
@@ -132,68 +150,64 @@ def relays_fit(ranks: int, degree: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """A group as a part uses it.
-
-    `number` is that of the digraph, `idle` the tail that its relays copy, and `roots`
-    are the tails that sum blocks.
-    """
-
-    number: int
-    idle: int
-    roots: IntArray
-
-
-@dataclass(frozen=True, eq=False)
 class RelayPart:
     """How one part of the buffer is summed and spread.
 
-    `window` are the places among the heads of every group that are relays.
+    Attributes
+    ----------
+    graph
+        The digraph.
+    groups
+        Its groups that have roots, then the one whose tails are sources.
+    idle
+        The tail of each group that its relays copy, shape (groups,).
+    roots, of_root
+        The tails that sum blocks, shape (roots,), and the place of the group of each.
+    window
+        The places among the heads of every group that are relays, shape (q,).
+    hubs
+        The ranks that sum relays, shape (hubs,).
     """
 
     graph: DeBruijn
-    groups: tuple[_Group, ...]
-    sources: _Group
+    groups: IntArray
+    idle: IntArray
+    roots: IntArray
+    of_root: IntArray
     window: IntArray
     hubs: IntArray
 
     def moves(self) -> Iterator[tuple[int, IntArray, IntArray, Op]]:
         """Yield round, sources, destinations and what they do."""
-        graph, degree = self.graph, self.graph.degree
+        graph, degree, hubs = self.graph, self.graph.degree, self.hubs
         rank = np.arange(graph.ranks, dtype=np.int64)
         root_of_block = np.full(graph.groups, -1, dtype=np.int64)
+        root_of_block[self.roots // degree] = self.roots
         silent = np.zeros(graph.ranks, dtype=np.bool_)
-        for group in self.groups:
-            root_of_block[group.roots // degree] = group.roots
-            silent[group.roots] = silent[group.idle] = True
-        silent[self.sources.idle] = True
+        silent[self.roots] = silent[self.idle] = True
         rising = rank[~silent]
         yield 0, rising, root_of_block[rising % graph.groups], Op.REDUCE
-        relay = np.full(graph.ranks, -1, dtype=np.int64)
-        for group in (*self.groups, self.sources):
-            relays = self._relays(group)
-            relay[relays] = group.number
-            yield 0, np.full_like(relays, group.idle), relays, Op.COPY
-            src, dst = (c.reshape(-1) for c in np.meshgrid(group.roots, relays))
-            yield 1, src, dst, Op.REDUCE
-        place = self.hubs // degree % degree
-        source = self.sources.number * degree + place
-        empty = relay[self.hubs] < 0
-        yield 1, source[empty], self.hubs[empty], Op.COPY
-        summing = (relay[self.hubs] >= 0) & (relay[self.hubs] != self.sources.number)
-        yield 2, source[summing], self.hubs[summing], Op.REDUCE
-        for group in self.groups:
-            lacks = relay[self.hubs] != group.number
-            src = group.number * degree + place
-            yield 2, src[lacks], self.hubs[lacks], Op.REDUCE
+        relays = self.groups[:, None] * degree + self.window
+        group_of = np.full(graph.ranks, -1, dtype=np.int64)
+        group_of[relays] = self.groups[:, None]
+        each = len(self.window)
+        yield 0, np.repeat(self.idle, each), relays.reshape(-1), Op.COPY
+        summed = relays[self.of_root].reshape(-1)
+        yield 1, np.repeat(self.roots, each), summed, Op.REDUCE
+        mine, place = group_of[hubs], hubs // degree % degree
+        source = int(self.groups[-1])
+        yield 1, (source * degree + place)[mine < 0], hubs[mine < 0], Op.COPY
+        # A hub that is a relay has the sum of its own group, and no source yet.
+        lacks = mine != self.groups[:, None]
+        lacks[-1] &= mine >= 0
+        heads = self.groups[:, None] * degree + place
+        yield 2, heads[lacks], np.broadcast_to(hubs, lacks.shape)[lacks], Op.REDUCE
         hub_of_block = np.zeros(graph.groups, dtype=np.int64)
-        hub_of_block[self.hubs % graph.groups] = self.hubs
-        others = np.setdiff1d(rank, self.hubs)
+        hub_of_block[hubs % graph.groups] = hubs
+        waits = np.ones(graph.ranks, dtype=np.bool_)
+        waits[hubs] = False
+        others = rank[waits]
         yield 3, hub_of_block[others // degree], others, Op.COPY
-
-    def _relays(self, group: _Group) -> IntArray:
-        relays: IntArray = group.number * self.graph.degree + self.window
-        return relays
 
 
 @functools.lru_cache(maxsize=4)
@@ -238,7 +252,9 @@ def _part(
     """
     degree, groups = graph.degree, graph.groups
     folds = groups // degree
-    found: list[_Group] = []
+    chosen: list[int] = []
+    idles: list[int] = []
+    roots: list[IntArray] = []
     unused: list[int] = []
     for place in range(folds):
         # Relays are tails of groups themselves: these have no roots.
@@ -247,19 +263,26 @@ def _part(
             for step in range(degree // folds)
             if not (place == residue and step == window)
         ]
-        base, extra, *rest = np.roll(free, -turn - window).tolist()
+        shift = (turn + window) % len(free)
+        base, extra, *rest = free[shift:] + free[:shift]
         spared, other = (idle + place) % degree, (idle + place + 1) % degree
-        roots = np.delete(graph.tails(base), spared)
-        found.append(_Group(base, base + groups * spared, roots))
-        root = np.array([extra + groups * spared], dtype=np.int64)
-        found.append(_Group(extra, extra + groups * other, root))
+        tails = graph.tails(base)
+        chosen += [base, extra]
+        idles += [base + groups * spared, extra + groups * other]
+        roots += [tails[np.arange(degree) != spared], tails[spared : spared + 1]]
+        roots[-1] = roots[-1] - base + extra
         unused += rest
-    places = window * folds + np.arange(folds, dtype=np.int64)
-    first = degree * degree * residue + groups * window
-    hubs = first + np.arange(groups, dtype=np.int64)
     last = unused[source]
-    sources = _Group(last, last + groups * (idle % degree), roots[:0])
-    return RelayPart(graph, tuple(found), sources, places, hubs)
+    lengths = [len(of_group) for of_group in roots]
+    return RelayPart(
+        graph,
+        groups=np.array([*chosen, last], dtype=np.int64),
+        idle=np.array([*idles, last + groups * (idle % degree)], dtype=np.int64),
+        roots=np.concatenate(roots),
+        of_root=np.repeat(np.arange(len(chosen)), lengths),
+        window=window * folds + np.arange(folds, dtype=np.int64),
+        hubs=np.arange(groups) + degree * degree * residue + groups * window,
+    )
 
 
 ALGORITHM = AlgorithmEntry(

@@ -9,6 +9,7 @@ import msgspec
 from lightloom.plans.algorithms import AlgorithmEntry, require_op
 from lightloom.plans.mixed_radix import (
     checked_radices,
+    digit_outlines,
     digits_of,
     halving_and_doubling,
 )
@@ -18,6 +19,7 @@ from lightloom.plans.rank_factors import base_radices
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import RoundOutline
 
 _OPS = ("all-gather", "all-reduce", "reduce-scatter")
 
@@ -62,6 +64,16 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         checked_radices(self.radices, ranks, ports)
         return ranks
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
+
+        Parameters
+        ----------
+        ranks, ports, op
+            As there.
+        """
+        return digit_outlines(checked_radices(self.radices, ranks, ports), (), op)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds of the collective.
@@ -113,6 +125,17 @@ class Lumorph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         del ports
         return ranks
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
+
+        Parameters
+        ----------
+        ranks, ports, op
+            As there.
+        """
+        del ports
+        return digit_outlines(base_radices(ranks, self.base), (), op)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds of the collective.

@@ -10,6 +10,7 @@ import msgspec
 from lightloom.core.errors import InputError
 from lightloom.plans.algorithms import AlgorithmEntry, require_op
 from lightloom.plans.mixed_radix import (
+    digit_outlines,
     digits_of,
     exchange_rounds,
     halving_and_doubling,
@@ -20,6 +21,7 @@ from lightloom.plans.rank_factors import fitting_radices
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import RoundOutline
 
 
 class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +67,16 @@ class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             If the product of all radices is not the number of ranks.
         """
         return prod(self._radices(ranks, ports)[0])
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
+
+        Parameters
+        ----------
+        ranks, ports, op
+            As there.
+        """
+        return digit_outlines(*self._radices(ranks, ports), op)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds of the all-reduce.

@@ -69,6 +69,19 @@ class ColouredArcs:
         return ports
 
 
+def kautz_ends(ranks: int, degree: int) -> tuple[IntArray, IntArray]:
+    """Return sources and destinations of the arcs, `degree` into every node.
+
+    Parameters
+    ----------
+    ranks, degree
+        As of `kautz_arcs`; loops are among the arcs.
+    """
+    dst = np.repeat(np.arange(ranks, dtype=np.int64), degree)
+    step = np.tile(np.arange(1, degree + 1, dtype=np.int64), ranks)
+    return (-(degree * dst + step) if degree > 1 else dst - 1) % ranks, dst
+
+
 @functools.lru_cache(maxsize=4)
 def kautz_arcs(ranks: int, degree: int) -> ColouredArcs:
     """Return the arcs of the generalised Kautz digraph, without its loops.
@@ -80,9 +93,7 @@ def kautz_arcs(ranks: int, degree: int) -> ColouredArcs:
     degree
         Arcs into and out of a node, loops included: 1 to n - 1. One is a ring.
     """
-    dst = np.repeat(np.arange(ranks, dtype=np.int64), degree)
-    step = np.tile(np.arange(1, degree + 1, dtype=np.int64), ranks)
-    src = (-(degree * dst + step) if degree > 1 else dst - 1) % ranks
+    src, dst = kautz_ends(ranks, degree)
     key = np.unique((src * ranks + dst)[src != dst])
     return ColouredArcs(ranks, key, coloured_ports(key // ranks, key % ranks))
 

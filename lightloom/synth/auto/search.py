@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective, Demand
 from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.plan import Outlined
 from lightloom.synth.auto.candidate_pool import Candidate
 from lightloom.synth.auto.search_space import baselines
 from lightloom.synth.bounds import lower_bound
@@ -42,16 +43,21 @@ _SHAPED = ("level-scatter-gather", "level-trees", "levels", "torus-rings")
 """Algorithms that take the shape of the nodes where none is given."""
 
 
+_TaskTraffic: TypeAlias = "tuple[Collective, tuple[TrafficRound, ...]]"
+
+
 @dataclass(frozen=True)
 class _Entrant:
     """A proposal in one order of nodes, with what is known of its completion time.
 
-    `tight` where no better prediction is to be had.
+    `planned` where its rounds have been looked at, and `tight` where no better
+    prediction is to be had.
     """
 
     proposal: Proposal
     mapping: str
     least_ps: int
+    planned: bool
     tight: bool
 
 
@@ -72,6 +78,8 @@ class CandidateSearch:
     instance: Instance
     realiser: Realiser[Any]
     pool: CandidatePool
+    # The traffic made last: what is predicted is often realised next.
+    _last: tuple[object, _TaskTraffic] | None = field(default=None, init=False)
 
     def run(self, algorithm: str, parameters: dict[str, object]) -> None:
         """Enter the candidates for the task.
@@ -152,6 +160,10 @@ class CandidateSearch:
             entrant = entrants[place]
             best_ps = self.pool.best_ps()
             ruled_out = best_ps is not None and least_ps >= best_ps
+            if not ruled_out and not entrant.planned:
+                entrants[place] = self._predicted(entrant)
+                heapq.heappush(queue, (entrants[place].least_ps, place))
+                continue
             if not ruled_out and not entrant.tight:
                 first, *others = self._tightened(entrant)
                 entrants[place] = first
@@ -175,7 +187,7 @@ class CandidateSearch:
             raise failed
 
     def _entrants(self, proposed: Iterable[Proposal]) -> Iterator[_Entrant]:
-        """Yield the proposals, predicted as if waveguides were plenty.
+        """Yield the proposals with what their outlines say, where they have any.
 
         Where the fabric predicts nothing, in every order of nodes, with the same bound.
         """
@@ -184,27 +196,51 @@ class CandidateSearch:
             if name in _SHAPED and self._arrangement.shape:
                 proposal[1].setdefault("shape", list(self._arrangement.shape))
             if self.realiser.predicts:
-                self.pool.say(f"predicting {_label(*proposal)}")
-                _, rounds = self._traffic(proposal, GIVEN_ORDER)
-                least_ps = self.realiser.least_ps(rounds, cuts=False)
-                yield _Entrant(proposal, GIVEN_ORDER, least_ps, tight=False)
+                least_ps = self._outlined_ps(proposal)
+                yield _Entrant(
+                    proposal, GIVEN_ORDER, least_ps, planned=False, tight=False
+                )
                 continue
             for mapping in self._arrangement.orders:
-                yield _Entrant(proposal, mapping, self._bound_ps, tight=True)
+                yield _Entrant(
+                    proposal, mapping, self._bound_ps, planned=True, tight=True
+                )
+
+    def _outlined_ps(self, proposal: Proposal) -> int:
+        """Return a lower bound on the completion time, before rounds are made."""
+        name, parameters = proposal
+        task, ports = self._task, self.realiser.ports
+        maker = make_algorithm(name, parameters, op=task.op)
+        if not isinstance(maker, Outlined):
+            return 0
+        rounds = maker.outline(task.rank_count, ports, task.op)
+        return self.realiser.outlined_ps(rounds, task.buffer_bytes)
+
+    def _predicted(self, entrant: _Entrant) -> _Entrant:
+        """Return an entrant predicted as if waveguides were plenty."""
+        self.pool.say(f"predicting {_label(*entrant.proposal)}")
+        _, rounds = self._traffic(entrant.proposal, GIVEN_ORDER)
+        least_ps = self.realiser.least_ps(rounds, cuts=False)
+        return replace(entrant, least_ps=least_ps, planned=True)
 
     def _tightened(self, entrant: _Entrant) -> Iterator[_Entrant]:
         """Yield an entrant with waveguides counted, in every order that may help."""
         for mapping in self._arrangement.orders:
             _, rounds = self._traffic(entrant.proposal, mapping)
             least_ps = self.realiser.least_ps(rounds, cuts=True)
-            yield _Entrant(entrant.proposal, mapping, least_ps, tight=True)
+            yield replace(entrant, mapping=mapping, least_ps=least_ps, tight=True)
             if mapping == GIVEN_ORDER and least_ps <= entrant.least_ps:
                 return
 
-    def _traffic(
-        self, proposal: Proposal, mapping: str
-    ) -> tuple[Collective, tuple[TrafficRound, ...]]:
+    def _traffic(self, proposal: Proposal, mapping: str) -> _TaskTraffic:
         """Return the task with its chunks chosen, and a proposal's rounds for it."""
+        asked = proposal, mapping
+        if self._last is None or self._last[0] != asked:
+            self._last = None  # may be large: gone before the next one is made
+            self._last = asked, self._planned(*asked)
+        return self._last[1]
+
+    def _planned(self, proposal: Proposal, mapping: str) -> _TaskTraffic:
         name, parameters = proposal
         task, ports = self._task, self.realiser.ports
         maker = make_algorithm(name, parameters, op=task.op)

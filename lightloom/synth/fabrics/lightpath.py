@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.fabrics.plug import Arrangement, FabricPlug, Realiser
 from lightloom.synth.lightpath.lane_router import LightPaths
-from lightloom.synth.lightpath.realisation import least_ps, realise_lightpath
+from lightloom.synth.lightpath.realisation import (
+    least_ps,
+    outlined_ps,
+    realise_lightpath,
+)
 from lightloom.synth.lightpath.training_circuits import CIRCUITS
 from lightloom.synth.rank_mapping import mappings
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import RoundOutline
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
@@ -48,6 +53,18 @@ class LightpathRealiser(Realiser[Lightpath]):
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, and orders that follow the grid."""
         return Arrangement(mappings(self.fabric, task.nodes))
+
+    def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
+        """Return a lower bound by the wavelengths that each stream can have.
+
+        Parameters
+        ----------
+        rounds
+            What the rounds of an algorithm take at least.
+        buffer_bytes
+            The buffer of the collective.
+        """
+        return outlined_ps(self.fabric, rounds, buffer_bytes)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return a lower bound, by rectangle cuts of lanes with `cuts`.

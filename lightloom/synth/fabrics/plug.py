@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.instances.jobs import Blocks
+    from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
@@ -163,6 +164,21 @@ class Realiser(ABC, Generic[AnyFabricT]):
         InputError
             Naming a transfer, and what would do.
         """
+
+    def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
+        """Return a lower bound on what `least_ps` gives, before a plan is made.
+
+        By default 0: nothing is known. Asked only where `predicts`.
+
+        Parameters
+        ----------
+        rounds
+            What the rounds of an algorithm take at least.
+        buffer_bytes
+            The buffer of the collective.
+        """
+        del rounds, buffer_bytes
+        return 0
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return a lower bound on the completion time that `realise` would give.

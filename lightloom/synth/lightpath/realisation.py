@@ -9,6 +9,7 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import Segment, StepPart
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, predicted_ps, segment
 from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.traffic import lane_traffic
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.plans.plan import RoundOutline
     from lightloom.synth.lightpath.lane_router import LightPaths
     from lightloom.synth.lightpath.reconfiguration_dp import Configuration
     from lightloom.synth.traffic import Lane, LaneTraffic, TrafficRound
@@ -32,6 +34,60 @@ def fabric_costs(fabric: Lightpath) -> Costs:
         fabric.lasers,
         fabric.bits_per_second_per_wavelength,
     )
+
+
+def outlined_ps(
+    fabric: Lightpath, rounds: Sequence[RoundOutline], buffer_bytes: int
+) -> int:
+    """Return a lower bound on `least_ps` of a plan of which little is known.
+
+    The best cut of the rounds into configurations, in which a round leaves a wavelength
+    to every stream of the others. Of k streams one has at most floor(m / k) of the m
+    wavelengths left to them; where k is more than the lasers, several configurations
+    share the time of all.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    rounds
+        What the rounds of the plan take at least.
+    buffer_bytes
+        The buffer that shares refer to.
+    """
+    if not rounds or not fabric.lasers:
+        return 0
+    buffer_bits_ps = buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    rate, lasers = fabric.bits_per_second_per_wavelength, fabric.lasers
+    data = [
+        (buffer_bits_ps * each.share.numerator, rate * each.share.denominator)
+        for each in rounds
+    ]
+    best_ps = [0]
+    for end in range(1, len(rounds) + 1):
+        choices = []
+        streams: dict[int, int] = {}
+        for start in range(end - 1, -1, -1):
+            first = rounds[start]
+            used = first.streams + first.idle
+            streams[first.circuits] = max(streams.get(first.circuits, 0), used)
+            lit = sum(streams.values())
+            if lit > lasers and start < end - 1:
+                break
+            time_ps = best_ps[start] + fabric.reconfiguration_ps
+            for each, (bits_ps, unit) in zip(
+                rounds[start:end], data[start:end], strict=True
+            ):
+                time_ps += fabric.alpha_ps
+                if lit > lasers:
+                    time_ps += -(-bits_ps * each.streams // (unit * lasers))
+                else:
+                    most = (lasers - lit + each.streams) // each.streams
+                    time_ps += -(-bits_ps // (unit * most))
+            choices.append(time_ps)
+        best_ps.append(min(choices))
+    charged = fabric.initial_configuration_charged
+    return best_ps[-1] - (0 if charged else fabric.reconfiguration_ps)
 
 
 def least_ps(
