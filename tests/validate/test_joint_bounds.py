@@ -195,11 +195,14 @@ def test_what_ranks_hold_after_three_portions() -> None:
 
 def test_total_hops() -> None:
     """One segment is a Moore bound; enough of them go straight to everyone."""
-    assert total_hops(16, 1, 256) == 16 + 2 * 239
-    assert total_hops(16, 1, 1024) == 16 + 2 * 256 + 3 * 751
-    assert total_hops(16, 16, 256) == 255
+    assert total_hops(16, 9, 1, 256) == 16 + 2 * 239
+    assert total_hops(16, 9, 1, 1024) == 16 + 2 * 256 + 3 * 751
+    assert total_hops(16, 16, 16, 256) == 255
     # Two segments: two times k neighbours, and k^2 by each of 3 pairs of segments.
-    assert total_hops(2, 2, 20) == 4 + 2 * 12 + 3 * 3
+    assert total_hops(2, 3, 2, 20) == 4 + 2 * 12 + 3 * 3
+    # A portion in each of six: six times k neighbours, and k^2 by each of 15 pairs.
+    assert total_hops(8, 6, 6, 1024) == 48 + 2 * 960 + 3 * 15
+    assert total_hops(4, 4, 4, 128) == 16 + 2 * 96 + 3 * 15
 
 
 def _least_stream(others: int, fold: int, portions: int) -> float:

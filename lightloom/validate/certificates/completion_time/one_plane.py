@@ -1,7 +1,9 @@
 """Narrow questions: a collective on one plane, whose circuits have one destination.
 
 Portions do not overlap there, and a node sends to at most ``ports_per_node`` others in
-a portion. Bounds about that need no witness: fabric and task say it all.
+a portion. Where circuits may have several destinations it still hears from at most so
+many, which is enough for some. Bounds about that need no witness: fabric and task say
+it all.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ def narrow_bound(
     about: str,
     serves: Callable[[Collective], bool],
     least_ps: Callable[[CircuitFabric, Collective], int],
+    *,
+    heard: Callable[[Collective], bool] = lambda _: False,
 ) -> BoundKind:
     """Return a kind of bound on narrow questions.
 
@@ -42,14 +46,18 @@ def narrow_bound(
         Whether it is about a collective.
     least_ps
         The bound, of two ranks or more.
+    heard
+        Whether, of a collective, it counts only what nodes hear, and so holds where
+        circuits have several destinations.
     """
 
     def asked(fabric: AnyFabric, task: Task) -> tuple[CircuitFabric, Collective] | None:
         if not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
             return None
-        if "multicast" in fabric.circuit_columns or not isinstance(task, Collective):
+        if not isinstance(task, Collective) or not serves(task):
             return None
-        return (fabric, task) if serves(task) else None
+        several = "multicast" in fabric.circuit_columns
+        return None if several and not heard(task) else (fabric, task)
 
     def prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         require_carrier(fabric)

@@ -29,7 +29,9 @@ allows, last first.
 
 A reduce is the same backwards: each rank's contribution to a byte leaves that rank
 once for all; a message to the root in portion u brings the contributions of at most
-q^(u - s) ranks that they left in portion s or later.
+q^(u - s) ranks that they left in portion s or later. This counts what nodes hear, so
+it holds where circuits have several destinations too, of which one at most passes a
+contribution on.
 
 The bound is the least, over P and the least number of segments with which P portions
 reach n ranks (see `step_costs`), of what these cost and of the largest of (1) and (2).
@@ -116,6 +118,10 @@ def _serves(collective: Collective) -> bool:
     return op.rooted and not op.uses_blocks
 
 
+def _is_reduce(collective: Collective) -> bool:
+    return op_of(collective).reduces
+
+
 def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return the least over all numbers of portions and segments."""
     ports, ranks = fabric.ports_per_node, collective.rank_count
@@ -173,4 +179,6 @@ def _up(value: Fraction) -> int:
     return -(-value.numerator // value.denominator)
 
 
-BOUND = narrow_bound("stream", "broadcast and reduce", _serves, _least_ps)
+BOUND = narrow_bound(
+    "stream", "broadcast and reduce", _serves, _least_ps, heard=_is_reduce
+)

@@ -1,0 +1,57 @@
+"""Bounds on the completion time of collectives on RAMP: known values, and none beaten."""
+
+from __future__ import annotations
+
+import pytest
+
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
+from lightloom.core.task import Collective
+from lightloom.instances.instance import Instance
+from lightloom.synth.bounds import lower_bound
+from lightloom.synth.certify import signed
+from lightloom.synth.ramp.schedules import OPS, ways
+from lightloom.validate import verify
+from lightloom.validate.seal import seal
+from tests.examples.ramp_networks import network
+
+
+@pytest.mark.parametrize(
+    ("size", "portions", "received"),
+    [
+        # 32 sources at one hop, 384 at two, 607 at three; and so on.
+        (2**20, 4, 32 + 2 * 384 + 3 * 607),
+        (2**22, 6, 48 + 2 * 960 + 3 * 15),
+        (2**24, 6, 48 + 2 * 960 + 3 * 15),
+        (2**26, 6, 48 + 2 * 960 + 3 * 15),
+    ],
+)
+def test_all_to_all_of_1024_nodes(size: int, portions: int, received: int) -> None:
+    """The nearest sources first: P alpha + P d + the hops of all blocks over the rate."""
+    fabric = network((8, 8, 16))
+    task = Collective("all-to-all", tuple(range(1024)), size)
+    found = lower_bound(fabric, task)
+    assert found is not None
+    assert found.kind == "hops"
+    data_ps = received * (size // 1024) * 8 * 10**12 // fabric.node_bits_per_s
+    assert abs(found.bound - portions * 1_451_000 - data_ps) <= 1
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 4), (3, 2, 6), (4, 4, 4)])
+@pytest.mark.parametrize("op", OPS)
+def test_no_schedule_beats_a_bound(op: str, sizes: tuple[int, int, int]) -> None:
+    """Nothing does that is made in any way; and a bound beyond it is refused."""
+    fabric = network(sizes)
+    nodes = tuple(range(fabric.node_count))
+    for block in (4, 1000, 10**6):
+        task = Collective(op, nodes, block * len(nodes))
+        for way in ways(fabric, task):
+            schedule = signed(way.schedule(0), Instance(fabric, task, "test"))
+            assert verify(schedule).violations == ()
+            claimed = schedule.footer.certificate
+            assert claimed is not None
+            mutant = Certificate(
+                *(COMPLETION_TIME, claimed.kind, claimed.bound + 1),
+                *(None, claimed.witness),
+            )
+            broken = verify(seal(schedule, [mutant])).violations
+            assert "certificate-bound" in {found.rule for found in broken}
