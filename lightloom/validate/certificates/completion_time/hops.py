@@ -1,9 +1,9 @@
 """Hops: what cannot go straight to its destination is sent again on the way.
 
-For all-to-all on one plane; no witness is needed. Consider P portions in m segments. In
-a segment, and so in a portion, a node hears from at most k others. The circuits by which
-a byte gets to its destination, one after another, are in different portions, and in
-segments in their order. So at most min(C(P, h), C(m + h - 1, h)) k^h others are h
+For all-to-all on one plane; no witness is needed. Consider P portions in m segments.
+In a segment, and so in a portion, a node hears from at most k others. The circuits by
+which a byte gets to its destination, one after another, are in different portions, and
+in segments in their order. So at most min(C(P, h), C(m + h - 1, h)) k^h others are h
 circuits from a destination, one choice of k for each, and at most
 
     N(h) = 1 + ... + min(C(P, h), C(m + h - 1, h)) k^h
