@@ -177,7 +177,9 @@ class CandidateSearch:
                 self.pool.pass_over(_candidate(entrant))
                 continue
             tried += 1
-            chunked, rounds = self._traffic(entrant.proposal, entrant.mapping)
+            chunked, rounds = self._traffic(
+                entrant.proposal, entrant.mapping, shared=True
+            )
             try:
                 self._enter(_candidate(entrant), chunked, rounds)
             except (InfeasibleError, NoAnswerError) as problem:
@@ -232,30 +234,37 @@ class CandidateSearch:
             if mapping == GIVEN_ORDER and least_ps <= entrant.least_ps:
                 return
 
-    def _traffic(self, proposal: Proposal, mapping: str) -> _TaskTraffic:
-        """Return the task with its chunks chosen, and a proposal's rounds for it."""
+    def _traffic(
+        self, proposal: Proposal, mapping: str, *, shared: bool = False
+    ) -> _TaskTraffic:
+        """Return the task with its chunks chosen, and a proposal's rounds for it.
+
+        If `shared`, chunks are such that circuits on several planes can share them.
+        """
         asked = proposal, mapping
         if self._last is None or self._last[0] != asked:
             self._last = None  # may be large: gone before the next one is made
             self._last = asked, self._planned(*asked)
+        if shared and self._task.chunks is None:
+            pieces = self.realiser.pieces(self._last[1][1])
+            if pieces > 1:
+                self._last = None
+                return self._planned(*asked, pieces)
         return self._last[1]
 
-    def _planned(self, proposal: Proposal, mapping: str) -> _TaskTraffic:
+    def _planned(
+        self, proposal: Proposal, mapping: str, pieces: int = 1
+    ) -> _TaskTraffic:
         name, parameters = proposal
         task, ports = self._task, self.realiser.ports
         maker = make_algorithm(name, parameters, op=task.op)
+        granularity = maker.granularity(task.rank_count, ports)
+        chunked = choose_chunks(task, pieces * granularity)
         order = self._arrangement.orders[mapping]
-        wanted = maker.granularity(task.rank_count, ports)
-
-        def planned(wanted: int) -> tuple[Collective, tuple[TrafficRound, ...]]:
-            chunked = choose_chunks(task, wanted)
-            plan = maker.plan(reordered(chunked, order), ports)
-            return chunked, mapped_traffic(plan, chunked)
-
-        chunked, rounds = planned(wanted)
+        plan = maker.plan(reordered(chunked, order), ports)
+        rounds = mapped_traffic(plan, chunked)
         self.realiser.check(rounds, name, self._arrangement)
-        pieces = self.realiser.pieces(rounds) if task.chunks is None else 1
-        return planned(pieces * wanted) if pieces > 1 else (chunked, rounds)
+        return chunked, rounds
 
     def _enter(
         self, candidate: Candidate, task: Task, rounds: Sequence[TrafficRound]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.plans.digraphs.balanced_lifts import balanced_lifts, enough_pieces
+from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import (
@@ -25,7 +27,10 @@ from lightloom.synth.ocs.training_circuits import CIRCUITS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
+    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.fabrics.plug import Arrangement
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
@@ -46,6 +51,30 @@ class OcsRealiser(Realiser[Ocs]):
         """A switch each; two where a switch holds matchings, which rings need."""
         switches = self.fabric.switches
         return max(1, switches // 2) if self.fabric.bidirectional else switches
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield what `Realiser` proposes, and gossip on digraphs with even loads.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes.
+        """
+        yield from super().proposals(task, arrangement)
+        if task.op not in GOSSIPS or not 1 < self.ports < task.rank_count - 1:
+            return
+        for lift in balanced_lifts(task.rank_count, self.ports):
+            group = lift.group
+            given: dict[str, object] = {
+                "heads": [end for head in lift.heads for end in head],
+                "group": [group.rotations, group.turns, group.twist],
+            }
+            for pieces in sorted({1, enough_pieces(lift)}):
+                yield "balanced-digraph", {**given, "pieces": pieces}
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return when rounds end if the bytes of pairs are shared evenly.

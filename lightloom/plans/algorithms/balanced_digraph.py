@@ -1,0 +1,215 @@
+"""Gossip on a lift: one configuration, blocks split so that all ports are full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
+from lightloom.plans.digraphs.lift import Lift
+from lightloom.plans.digraphs.metacyclic import Metacyclic
+from lightloom.plans.gossip import GOSSIPS
+from lightloom.plans.parameters import MOST, Count
+from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Plan, Round
+from lightloom.plans.reversal import reversed_rounds
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+
+
+class BalancedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Blocks travel in pieces along shortest paths of a digraph with few orbits.
+
+    A rank has the blocks of those t arcs away after t rounds. Where several arcs
+    bring a block, each brings some of its pieces: a maximum flow decides which, so that
+    all arcs carry equally much. The digraph looks the same from all ranks of an orbit,
+    so one such flow serves them all.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = GOSSIPS
+
+    heads: Annotated[
+        tuple[Annotated[int, msgspec.Meta(ge=0, le=MOST)], ...] | None,
+        msgspec.Meta(
+            description="Where each port leads from the first rank of each orbit, port"
+            " by port. By default those of the best digraph that is known, or found."
+        ),
+    ] = None
+    group: Annotated[
+        tuple[Count, Count, Count] | None,
+        msgspec.Meta(
+            description="The group of an orbit: rotations m, turns q and twist r of"
+            " the pairs (a, b)(c, d) = (a + r^b c mod m, b + d mod q). By default the"
+            " cyclic one of all ranks."
+        ),
+    ] = None
+    pieces: Annotated[Count, msgspec.Meta(description="Pieces of a block.")] = 1
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per piece of a block.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks * self.pieces
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds; up to n (n + d) rows in each where a rank has d ports.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once, at least 1: ports of the digraph where
+            `heads` is not given.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the digraph is invalid.
+        """
+        require_op(self, collective)
+        ranks = collective.rank_count
+        if ranks == 1:
+            return Plan(collective, ())
+        lift = self._lift(ranks, ports)
+        blocks = Partition(ranks * self.pieces, collective.chunk_count)
+        match collective.op:
+            case "all-to-all":
+                rounds = _exchange(lift, blocks, self.pieces)
+            case "all-gather":
+                rounds = _gather(lift, blocks, self.pieces)
+            case "reduce-scatter":
+                back = _gather(lift.turned(), blocks, self.pieces)
+                rounds = reversed_rounds(back, Op.REDUCE)
+            case _:
+                back = _gather(lift.turned(), blocks, self.pieces)
+                rounds = reversed_rounds(back, Op.REDUCE)
+                rounds += _gather(lift, blocks, self.pieces)
+        return Plan(collective, tuple(rounds))
+
+    def _lift(self, ranks: int, ports: int) -> Lift:
+        if self.heads is None:
+            return balanced_lifts(ranks, min(ports, ranks - 1))[0]
+        group = Metacyclic(*(self.group or (ranks, 1, 1)))
+        orbits = ranks // max(1, group.order)
+        lift = _read(group, orbits, self.heads)
+        if lift is None or lift.ranks != ranks or lift.distances().min() < 0:
+            raise InputError(
+                f"invalid digraph for {ranks} ranks",
+                where="algorithm.heads",
+                found=list(self.heads),
+                allowed="for each port a rank of every orbit, so that ports are"
+                " permutations, all different, and lead everywhere",
+            )
+        return lift
+
+
+def _read(group: Metacyclic, orbits: int, heads: tuple[int, ...]) -> Lift | None:
+    """Return the lift of heads that are listed port by port, if it is sound."""
+    if not heads or not orbits or len(heads) % orbits:
+        return None
+    if max(heads) >= orbits * group.order or orbits * group.order < 1:
+        return None
+    rows = (heads[first : first + orbits] for first in range(0, len(heads), orbits))
+    lift = Lift(group, tuple(rows))
+    return lift if lift.is_sound else None
+
+
+def _gather(lift: Lift, blocks: Partition, pieces: int) -> list[Round]:
+    """Return the all-gather: in round t blocks reach those t arcs away."""
+    order = lift.group.order
+    rounds = []
+    for level in lift.levels(pieces):
+        columns = []
+        for one in level:
+            dst = lift.moved(np.array([one.orbit * order], dtype=np.int64))
+            src, source = lift.moved(one.before), lift.moved(one.source)
+            shape = src.shape
+            rows = (
+                np.broadcast_to(dst, shape),
+                source * pieces + one.first,
+                np.broadcast_to(one.count, shape),
+                np.broadcast_to(one.port, shape),
+            )
+            columns.append([src.reshape(-1), *(row.reshape(-1) for row in rows)])
+        rounds.append(_round(blocks, *map(np.concatenate, zip(*columns, strict=True))))
+    return [one for one in rounds if one is not None]
+
+
+def _round(
+    blocks: Partition,
+    src: IntArray,
+    dst: IntArray,
+    part: IntArray,
+    count: IntArray,
+    port: IntArray,
+    base: IntArray | None = None,
+) -> Round | None:
+    """Return moves as a round, parts that follow one another for a pair in one row."""
+    base = np.zeros_like(src) if base is None else base
+    order = np.lexsort((part, base, dst, src))
+    src, dst, part, count, port, base = (
+        column[order] for column in (src, dst, part, count, port, base)
+    )
+    follows = part[1:] == part[:-1] + count[:-1]
+    for column in (src, dst, base):
+        follows &= column[1:] == column[:-1]
+    first = np.flatnonzero(np.concatenate([[True], ~follows])[: len(src)])
+    length = np.add.reduceat(count, first) if len(first) else count
+    return blocks.round(
+        src[first],
+        dst[first],
+        part[first],
+        length,
+        port=port[first],
+        op=Op.COPY,
+        base=base[first],
+    )
+
+
+def _exchange(lift: Lift, blocks: Partition, pieces: int) -> list[Round]:
+    """Return the all-to-all: in round t pieces take the t-th arc of their walk."""
+    words = lift.words(pieces)
+    start, end = lift.moved(words.nodes[0]), lift.moved(words.nodes[-1])
+    part = end * pieces + words.piece
+    rounds = []
+    for hop, port in enumerate(words.ports):
+        going = np.flatnonzero(port >= 0)
+        src, dst = (
+            lift.moved(nodes[going]).reshape(-1) for nodes in words.nodes[hop : hop + 2]
+        )
+        shape = (lift.group.order, len(going))
+        rounds.append(
+            _round(
+                blocks,
+                src,
+                dst,
+                part[:, going].reshape(-1),
+                np.ones(len(src), dtype=np.int64),
+                np.broadcast_to(port[going], shape).reshape(-1),
+                start[:, going].reshape(-1) * blocks.chunks,
+            )
+        )
+    return [one for one in rounds if one is not None]
+
+
+ALGORITHM = AlgorithmEntry(
+    name="balanced-digraph",
+    summary="gossip on one configuration, blocks split so that all ports are full",
+    ops=BalancedDigraph.ops,
+    make=BalancedDigraph,
+)
