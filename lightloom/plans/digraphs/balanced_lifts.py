@@ -27,26 +27,23 @@ def _cayley(group: Metacyclic, *steps: int) -> Lift:
 
 
 KNOWN: tuple[Lift, ...] = (
-    _cayley(Metacyclic(16), 7, 13, 14, 15),
-    Lift(Metacyclic(8), ((14, 7), (7, 9), (9, 2), (2, 14))),
-    _cayley(Metacyclic(4, 16, 3), 6, 39, 57, 60),
-    _cayley(Metacyclic(4, 64, 3), 11, 67, 73, 80, 104, 131, 217, 228),
+    _cayley(Metacyclic(8, 2, 7), 1, 3, 10, 12),
     _cayley(
         Metacyclic(64, 16, 3),
         *(18, 83, 228, 238, 275, 310, 374, 380),
         *(412, 425, 449, 464, 544, 585, 714, 890),
     ),
 )
-"""Lifts that a long search found, fewest hops for their ranks and ports first."""
+"""Lifts of fewer hops than the short search finds."""
 
 
 @functools.lru_cache(maxsize=16)
 def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
     """Return lifts of the least diameter that is found, and of one hop more.
 
-    Those of `KNOWN`; where there are none, generators of some metacyclic groups, drawn
-    at random and exchanged one by one while some rank is too far away, then compared
-    by the load of the arcs in an all-gather forwards and backwards.
+    That of `KNOWN`, if any; and generators of some metacyclic groups, drawn at random
+    and exchanged one by one while some rank is too far away, then compared by the load
+    of the arcs in an all-gather forwards and backwards.
 
     Parameters
     ----------
@@ -69,8 +66,8 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
     while reached < ranks:
         hops, reached = hops + 1, 1 + degree * reached
     choose = random.Random(ranks * 1000 + degree)  # noqa: S311 - no secret
-    found: list[Lift] = []
-    for most in (hops, hops + 1):
+    found = [lift for lift in KNOWN if (lift.ranks, len(lift.heads)) == (ranks, degree)]
+    for most in (hops, hops + 1)[len(found) :]:
         searched = _searched(ranks, degree, most, choose)
         if searched is not None:
             load, lift = searched
