@@ -65,6 +65,26 @@ def test_hub_sums_take_three_rounds_on_one_configuration() -> None:
     assert made.completion_time_ps == 265_120_000
 
 
+KNOWN_ALL_REDUCE = {
+    (16, 4, 128_000): 265_120_000,
+    (16, 4, 2_000_000): 320_000_000,
+    (16, 4, 8_000_000): 440_000_000,
+    (16, 4, 32_000_000): 920_000_000,
+    (16, 4, 128_000_000): 2_720_000_000,
+    (64, 4, 4_000_000): 425_000_000,
+}
+"""Nodes, switches of 25 GB/s a port, and bytes, to picoseconds."""
+
+
+@pytest.mark.parametrize("case", KNOWN_ALL_REDUCE)
+def test_auto_reaches_known_times(case: tuple[int, int, int]) -> None:
+    """One configuration of the switches throughout, whatever the size."""
+    nodes, count, size_bytes = case
+    made = _made(switches(nodes, count, 25 * 10**9), "all-reduce", size_bytes)
+    assert made.completion_time_ps <= KNOWN_ALL_REDUCE[case]
+    assert len(made.schedule.segments) == count
+
+
 def test_uneven_bytes_are_shared_by_the_chunk() -> None:
     """Seven chunks on three switches: the slowest carries three."""
     fabric = switches(2, 3, 10**9, alpha_ps=0, reconfiguration_ps=0)

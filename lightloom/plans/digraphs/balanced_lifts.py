@@ -56,9 +56,6 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
     -------
     One or two; where the search finds none, that of the next ranks. Deterministic.
     """
-    known = [lift for lift in KNOWN if (lift.ranks, len(lift.heads)) == (ranks, degree)]
-    if known:
-        return tuple(known)
     nearest = _cayley(Metacyclic(ranks), *range(1, degree + 1))
     if ranks > _MOST_RANKS or degree in (1, ranks - 1):
         return (nearest,)

@@ -22,6 +22,7 @@ from lightloom.synth.ocs.demand_schedules import (
     OCS_DEMAND_ALGORITHMS,
     ocs_demand_schedules,
 )
+from lightloom.synth.ocs.outlined_time import outlined_switch_ps
 from lightloom.synth.ocs.training_circuits import CIRCUITS
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
+    from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.fabrics.plug import Arrangement
     from lightloom.synth.realisation import Realisation
@@ -75,6 +77,18 @@ class OcsRealiser(Realiser[Ocs]):
             }
             for pieces in sorted({1, enough_pieces(lift)}):
                 yield "balanced-digraph", {**given, "pieces": pieces}
+
+    def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
+        """Return a lower bound by the time of all ports of a rank.
+
+        Parameters
+        ----------
+        rounds
+            What the rounds of an algorithm take at least.
+        buffer_bytes
+            The buffer of the collective.
+        """
+        return outlined_switch_ps(self.fabric, rounds, buffer_bytes)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return when rounds end if the bytes of pairs are shared evenly.
