@@ -108,7 +108,8 @@ def predicted_ps(
     Returns
     -------
     Exact where the planes that hold a pair can share its bytes evenly, to within the
-    rounding of single transfers; else less than replay says.
+    rounding of single transfers; else less than replay says, unless a plane without a
+    share could change before the others.
     """
     delay_ps = fabric.reconfiguration_ps
     first_ps = delay_ps if fabric.initial_configuration_charged else 0
