@@ -28,11 +28,11 @@ def _made(
     size_bytes: int,
     algorithm: str = "auto",
     ranks: int | None = None,
-    **parameters: object,
+    chunks: int | None = None,
 ) -> Synthesis:
     nodes = tuple(range(ranks or fabric.node_count))
-    instance = Instance(fabric, Collective(op, nodes, size_bytes), "test")
-    made = synthesise(instance, algorithm, parameters).incumbent
+    task = Collective(op, nodes, size_bytes, chunks=chunks)
+    made = synthesise(Instance(fabric, task, "test"), algorithm).incumbent
     assert made is not None
     assert verify(made.schedule).violations == ()
     agree_on_circuits(made.schedule)
@@ -138,7 +138,7 @@ def test_random_plans_are_timed_by_both_replays(data: st.DataObject) -> None:
     ranks = data.draw(st.integers(2, nodes))
     size_bytes = ranks * data.draw(st.integers(1, 5000))
     try:
-        made = _made(fabric, op, size_bytes, name, ranks)
+        made = _made(fabric, op, size_bytes, name, ranks, chunks=size_bytes)
     except (InputError, InfeasibleError, NoAnswerError):
         return
     if all(segment.index == 0 for segment in made.schedule.segments):
