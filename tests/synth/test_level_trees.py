@@ -156,11 +156,21 @@ def test_auto_is_near_the_bound(
     assert made.objective < 1.05 * made.bound
 
 
-def test_long_and_short_lines_are_fed_by_multicast_or_chains() -> None:
-    """On a box of 2 x 4 the pairs of the long lines would have fewer wavelengths."""
-    box = tuple(4 * row + place for row in range(2) for place in range(4))
+@pytest.mark.parametrize(
+    ("fabric", "nodes"),
+    [
+        (
+            Sipac(radix=4),
+            tuple(4 * row + place for row in (0, 1) for place in range(4)),
+        ),
+        (Sipac(radix=4, loopback=True), tuple(range(16))),
+    ],
+)
+def test_uneven_pairs_are_fed_by_multicast_or_chains(
+    fabric: Sipac, nodes: tuple[int, ...]
+) -> None:
+    """Pairs of longer lines, or a share of wavelengths that is not whole, take longer."""
     for op, lines in (("broadcast", "multicast"), ("reduce", "chain")):
-        instance = Instance(Sipac(radix=4), Collective(op, box, 64 * MIB), "a test")
-        made = synthesise(instance).incumbent
-        assert made is not None
-        assert made.schedule.algorithm.parameters["lines"] == lines
+        made = synthesise(Instance(fabric, Collective(op, nodes, 64 * MIB), "a test"))
+        assert made.incumbent is not None
+        assert made.incumbent.schedule.algorithm.parameters["lines"] == lines

@@ -93,9 +93,10 @@ class SipacRealiser(Realiser[Sipac]):
     def _trees(self, task: Collective, arrangement: Arrangement) -> Iterator[Proposal]:
         """Yield pipelined trees along the levels.
 
-        Where the box is as long along some levels as along others, no tree is better
-        than those that use each pair of a line. Where it is not, pairs of long lines
-        have fewer wavelengths, and switches that can be tuned do without most of them.
+        Where the box is as long along some levels as along others, and the wavelengths
+        of a port can be shared evenly, no tree is better than those that use each pair
+        of a line. Where it is not, pairs of long lines have fewer wavelengths, and
+        switches that can be tuned do without most of them.
         """
         fabric = self.fabric
         sizes = [size for size in arrangement.shape if size > 1]
@@ -104,8 +105,9 @@ class SipacRealiser(Realiser[Sipac]):
         pieces = min(ideal, _MOST_ROWS // max(arcs, 1))
         if pieces:
             yield "level-trees", {"pieces": pieces, "lines": "arcs"}
-        even = len(set(sizes)) == 1 and pieces == ideal
-        if fabric.switching == "tunable" and not even:
+        whole = all(fabric.wavelengths % (size - 1) == 0 for size in sizes)
+        best = whole and len(set(sizes)) == 1 and pieces == ideal
+        if fabric.switching == "tunable" and not best:
             if task.op == "broadcast":
                 yield "level-trees", {"pieces": ideal, "lines": "multicast"}
             else:
