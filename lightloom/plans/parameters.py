@@ -27,6 +27,14 @@ Shape = Annotated[
         " fewest rounds of at most as many peers as there are ports."
     ),
 ]
+TorusShape = Annotated[
+    tuple[Count, ...] | None,
+    Meta(
+        description="Sizes of the dimensions, the last running fastest over the"
+        " ranks; their product is the number of ranks. By default two, as near to"
+        " each other as can be."
+    ),
+]
 Parts = Annotated[
     Annotated[int, Meta(ge=1, le=64)] | None,
     Meta(

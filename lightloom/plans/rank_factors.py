@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from math import isqrt
 from typing import TypeAlias
 
 _Fit: TypeAlias = tuple[int, int, tuple[int, ...]]
@@ -76,3 +77,15 @@ def _fitting(number: int, ports: int) -> _Fit:
             )
             best = min(best, candidate)
     return best
+
+
+def nearly_square(ranks: int) -> tuple[int, int]:
+    """Return the factors of a number of ranks nearest to each other, ascending.
+
+    Parameters
+    ----------
+    ranks
+        At least 1.
+    """
+    rows = next(r for r in range(isqrt(ranks), 0, -1) if ranks % r == 0)
+    return rows, ranks // rows

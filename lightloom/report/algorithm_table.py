@@ -175,8 +175,6 @@ def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
     inspect = msgspec.inspect
     if isinstance(kind, inspect.Metadata):
         return _kind(kind.type)
-    if isinstance(kind, inspect.BoolType):
-        return "boolean", "true or false", False
     if isinstance(kind, inspect.VarTupleType | inspect.ListType):
         return "list of integers", _kind(kind.item_type)[1] + " each", True
     if isinstance(kind, inspect.TupleType):
@@ -184,7 +182,12 @@ def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
         return f"list of {count} integers", domain + " each", True
     if isinstance(kind, inspect.IntType):
         return "integer", f"{kind.ge} to {kind.le}", False
-    return type(kind).__name__.removesuffix("Type").lower(), "", False
+    allowed = ""
+    if isinstance(kind, inspect.BoolType):
+        return "boolean", "true or false", False
+    if isinstance(kind, inspect.LiteralType):
+        allowed = " or ".join(map(str, kind.values))
+    return type(kind).__name__.removesuffix("Type").lower(), allowed, False
 
 
 def value_text(value: object) -> str:

@@ -169,7 +169,7 @@ def test_auto_is_near_the_bound(
 def test_uneven_pairs_are_fed_by_multicast_or_chains(
     fabric: Sipac, nodes: tuple[int, ...]
 ) -> None:
-    """Pairs of longer lines, or a share of wavelengths that is not whole, take longer."""
+    """Pairs of longer lines, or with uneven shares of wavelengths, take longer."""
     for op, lines in (("broadcast", "multicast"), ("reduce", "chain")):
         made = synthesise(Instance(fabric, Collective(op, nodes, 64 * MIB), "a test"))
         assert made.incumbent is not None

@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import msgspec
 import numpy as np
 
-from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, require_op
 from lightloom.plans.level_exchange import box_of_shape
 from lightloom.plans.parameters import Pieces, Shape
-from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows
+from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.rank_box import Dimensions
-
-_CHUNKS_OF_A_PIECE = 16
 
 
 class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,9 +63,6 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def granularity(self, ranks: int, ports: int) -> int:
         """Return some chunks for each piece of each part.
 
-        So many that pieces which are uneven by a chunk hardly differ: all rounds of a
-        pipeline last as long as the longest piece.
-
         Parameters
         ----------
         ranks
@@ -86,7 +77,7 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             If the product of the shape is not the number of ranks.
         """
         box = box_of_shape(self.shape, ranks, ports)
-        return max(1, len(self._trees(box))) * self.pieces * _CHUNKS_OF_A_PIECE
+        return max(1, len(self._trees(box))) * self.pieces * CHUNKS_OF_A_PIECE
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds; reduce is the reversal of broadcast.
@@ -107,10 +98,15 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         require_op(self, collective)
         box = box_of_shape(self.shape, collective.rank_count, ports)
-        rounds = list(self._broadcast(box, collective))
-        if collective.op == "reduce":
-            rounds = reversed_rounds(rounds, Op.REDUCE)
-        return Plan(collective, tuple(rounds))
+        root = collective.root_rank
+        begins = self._trees(box)
+        found = [_arcs(box, root, begin, self.lines) for begin in begins]
+        if not found:
+            return Plan(collective, ())
+        columns = zip(*found, strict=True)
+        src, dst, depth, port = (np.concatenate(one) for one in columns)
+        trees = TreeRows(src, dst, depth, port, len(begins))
+        return trees.plan(collective, self.pieces)
 
     def _trees(self, box: Dimensions) -> list[tuple[int, int]]:
         """Return (p, c) of each tree."""
@@ -119,25 +115,6 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for dimension, size in enumerate(box.sizes)
             for first in range(1, size if self.lines == "arcs" else 2)
         ]
-
-    def _broadcast(self, box: Dimensions, collective: Collective) -> Iterator[Round]:
-        """Yield the rounds, a hop of each piece in each."""
-        begins = self._trees(box)
-        if not begins:
-            return
-        root = collective.root_rank
-        found = [_arcs(box, root, begin, self.lines) for begin in begins]
-        columns = zip(*found, strict=True)
-        src, dst, depth, port = (np.concatenate(one) for one in columns)
-        tree = np.repeat(np.arange(len(begins)), box.ranks - 1)
-        cut = Partition(len(begins) * self.pieces, collective.chunk_count)
-        for turn in range(1, self.pieces + int(depth.max())):
-            piece = turn - depth
-            row = np.flatnonzero((piece >= 0) & (piece < self.pieces))
-            start = tree[row] * self.pieces + piece[row]
-            one = cut.round(src[row], dst[row], start, 1, port=port[row], op=Op.COPY)
-            if one is not None:
-                yield one
 
 
 def _arcs(

@@ -15,10 +15,11 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, require_op
-from lightloom.plans.parameters import Count
+from lightloom.plans.parameters import TorusShape
 from lightloom.plans.partition import Partition
 from lightloom.plans.plan import Plan, Round, merged
 from lightloom.plans.rank_box import Dimensions, Pieces
+from lightloom.plans.rank_factors import nearly_square
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -41,14 +42,7 @@ class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
 
-    shape: Annotated[
-        tuple[Count, ...] | None,
-        msgspec.Meta(
-            description="Sizes of the dimensions, the last running fastest over the"
-            " ranks; their product is the number of ranks. By default two, as near to"
-            " each other as can be."
-        ),
-    ] = None
+    shape: TorusShape = None
     parts: Annotated[
         int,
         msgspec.Meta(
@@ -120,7 +114,7 @@ class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.parts * (1 + self.both_ways)
 
     def _box(self, ranks: int) -> Dimensions:
-        near = _nearly_square(ranks)
+        near = nearly_square(ranks)
         shape = near if self.shape is None else self.shape
         box = Dimensions.of(shape, ranks, fix=f"try {list(near)}")
         if self.parts > max(1, len(box.sizes)):
@@ -179,12 +173,6 @@ class _Rings:
         cut = Partition(self.box.ranks * self.streams, self.collective.chunk_count)
         peer = self.box.moved(rank, dimension, step)[:, None]
         return cut.round(rank[:, None], peer, start, length, port=int(port), op=Op.COPY)
-
-
-def _nearly_square(ranks: int) -> tuple[int, int]:
-    """Return the factors of a number of ranks nearest to each other, ascending."""
-    rows = next(r for r in range(int(ranks**0.5), 0, -1) if ranks % r == 0)
-    return rows, ranks // rows
 
 
 ALGORITHM = AlgorithmEntry(

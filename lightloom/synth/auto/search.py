@@ -39,7 +39,10 @@ AUTO = "auto"
 # realised candidates; the baselines are realised all the same.
 _MOST_REALISED = 12
 
-_SHAPED = ("level-scatter-gather", "level-trees", "levels", "torus-rings")
+_SHAPED = (
+    *("level-scatter-gather", "level-trees", "levels"),
+    *("torus-rings", "torus-trees"),
+)
 """Algorithms that take the shape of the nodes where none is given."""
 
 

@@ -18,7 +18,7 @@ from lightloom.synth.fabrics.plug import (
     TrainingLayout,
 )
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.ring.quick_circuits import quick_ring_circuits
+from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.span_time import least_ring_ps
 from lightloom.synth.ring.training_circuits import CIRCUITS
 from lightloom.synth.ring.wavelengths import (
@@ -118,7 +118,7 @@ class RingRealiser(Realiser[Ring]):
         return realise_rings(
             fabric,
             rounds,
-            lambda demand: quick_ring_circuits(fabric, demand, seed=seed),
+            lambda demand: faster_ring_circuits(fabric, demand, seed=seed),
         )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
 from lightloom.core.errors import InputError
+from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.plans.torus_spanning_trees import torus_spanning_trees
 from lightloom.synth.demand_rounds import EDGE_COLOURING
 from lightloom.synth.fabrics.plug import (
     Arrangement,
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PLUG", "Ring2dRealiser"]
 
+_MOST_PIECES = 256
+_MOST_ROWS = 2**20
+"""Transfers of trees beyond which fewer pieces are preferred."""
 _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 
@@ -40,7 +46,8 @@ class Ring2dRealiser(Realiser[Ring2d]):
     ``auto`` compares rings along rows and columns (`torus-rings`, where they do the
     task) with direct exchange along rows, then columns (`levels`); with one part, and
     with one that begins with rows and one with columns. Any other algorithm will do
-    whose transfers all go along a row or a column.
+    whose transfers all go along a row or a column. For broadcast and reduce also trees
+    between neighbours (`torus-trees`).
     """
 
     demand_algorithms = (EDGE_COLOURING,)
@@ -90,6 +97,30 @@ class Ring2dRealiser(Realiser[Ring2d]):
             yield "levels", {"parts": parts}
             if task.op in ("broadcast", "reduce"):
                 yield "level-scatter-gather", {"parts": parts}
+        if task.op in ("broadcast", "reduce") and axes:
+            yield self._trees(task, arrangement)
+
+    def _trees(self, task: Collective, arrangement: Arrangement) -> Proposal:
+        """Return trees between neighbours with the best number of pieces.
+
+        k pieces of trees that are h deep take k + h - 1 times alpha and a k-th of t,
+        what the whole takes over all links of a node: least at
+        k = sqrt((h - 1) t / alpha).
+        """
+        both_ways = self.fabric.directions == 2
+        rows, cols = arrangement.shape
+        _, _, depths = torus_spanning_trees(rows, cols, both_ways=both_ways)
+        lit = [
+            ring.ports_per_node
+            for ring, size in zip(self.fabric.rings, (cols, rows), strict=True)
+            if size > 1
+        ]
+        rate = min(lit) * len(lit) * self.fabric.bits_per_second_per_wavelength
+        whole_ps = transmission_ps(task.buffer_bytes, rate)
+        hops = max(max(one) for one in depths) - 1
+        ideal = isqrt(hops * whole_ps // max(self.fabric.alpha_ps, 1))
+        pieces = min(ideal, _MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
+        return "torus-trees", {"pieces": max(pieces, 1), "both_ways": both_ways}
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

@@ -13,8 +13,9 @@ from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps_columns
 from lightloom.synth.realisation import Realisation, take_rows
-from lightloom.synth.ring.quick_circuits import quick_ring_circuits
+from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring_2d.circuits import grid_circuits
+from lightloom.synth.ring_2d.lap_parts import lap_parts
 from lightloom.synth.shared_configurations import best_configurations
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["realise_ring_2d", "realise_rings"]
+
+_MOST_RUNS = 8
+"""Pieces in a row with different pairs, beyond which fewer are told apart."""
 
 
 def realise_ring_2d(
@@ -52,7 +56,7 @@ def realise_ring_2d(
     """
 
     def light(ring: Ring, part: Demand) -> Circuits:
-        return quick_ring_circuits(ring, part, seed=seed)
+        return faster_ring_circuits(ring, part, seed=seed)
 
     return realise_rings(
         fabric, rounds, lambda demand: grid_circuits(fabric, demand, light)
@@ -66,11 +70,14 @@ def realise_rings(
 ) -> Realisation:
     """Return segments and steps that carry rounds, one step for each round.
 
-    A round whose pairs find no wavelengths at
-    once is served in several segments: its ports in halves, in halves of these, and so
-    on, at last the pairs of a port. Then `best_configurations` decides which pieces
-    share a segment: circuits that stay save reconfigurations, and fewer pairs leave
-    more wavelengths for each.
+    A round whose pairs find no wavelengths at once is served in several segments, the
+    quicker of two ways: by laps of an exchange of all with all
+    (`lightloom.synth.ring.exchange_laps`), as many at a time as there are wavelengths;
+    or its ports in halves, in halves of these, and so on, at last the pairs of a port.
+    Then `best_configurations` decides which pieces share a segment: circuits that stay
+    save reconfigurations, and fewer pairs leave more wavelengths for each. Where there
+    would be very many to decide on, rounds that only fill or drain a pipeline are not
+    told apart from those in which it is full.
 
     Parameters
     ----------
@@ -152,16 +159,36 @@ class _Pieces:
         self._fabric, self._circuits_of = fabric, circuits_of
         self._known: dict[Demand, Circuits | None] = {}
         self.runs: list[list[_Piece]] = []
+        self._all: Circuits | None = None
+        whole = tuple(
+            self._piece(step, one, np.arange(len(one.port)))
+            for step, one in enumerate(rounds)
+            if len(one.port)
+        )
+        if whole:
+            self._all = self._circuits(whole)
         for step, one in enumerate(rounds):
-            for piece in self._pieces(step, one, np.arange(len(one.port))):
+            if not len(one.port):
+                continue
+            pieces = self._pieces(step, one)
+            if self.runs and np.array_equal(self.runs[-1][0].pair, pieces[-1].pair):
+                pieces.reverse()  # what is lit already can go on
+            for piece in pieces:
                 if self.runs and np.array_equal(self.runs[-1][0].pair, piece.pair):
                     self.runs[-1].append(piece)
                 else:
                     self.runs.append([piece])
+        if len(self.runs) > _MOST_RUNS:
+            self.runs = _absorbed(self.runs)
 
     def serve(self, first: int, last: int) -> _Lit | None:
         """Return runs on the same circuits, ``None`` where none are found for them."""
-        pieces = tuple(piece for run in self.runs[first : last + 1] for piece in run)
+        return self._lit(
+            tuple(piece for run in self.runs[first : last + 1] for piece in run)
+        )
+
+    def _lit(self, pieces: tuple[_Piece, ...]) -> _Lit | None:
+        """Return pieces in the order of their steps on the same circuits."""
         circuits = self._circuits(pieces)
         if circuits is None:
             return None
@@ -181,23 +208,55 @@ class _Pieces:
             total += self._fabric.alpha_ps + int(lasts.max())
         return _Lit(pieces, circuits, total)
 
-    def _pieces(self, step: int, one: TrafficRound, rows: IntArray) -> Iterator[_Piece]:
-        """Yield the rows of a round, halved again and again until all find light."""
-        if not len(rows):
-            return
+    def _pieces(self, step: int, one: TrafficRound) -> list[_Piece]:
+        """Return a round in pieces that can be lit."""
+        if self._all is not None:
+            return [self._piece(step, one, np.arange(len(one.port)))]
+        halves = list(self._halves(step, one, np.arange(len(one.port))))
+        if len(halves) == 1:
+            return halves
+        laps = self._by_laps(step, one)
+        return laps if laps and self._total(laps) < self._total(halves) else halves
+
+    def _total(self, pieces: list[_Piece]) -> int:
+        """Return how long pieces last, each on circuits of its own."""
+        lit = [self._lit((piece,)) for piece in pieces]
+        each = self._fabric.reconfiguration_ps
+        return sum(each + one.duration_ps for one in lit if one is not None)
+
+    def _by_laps(self, step: int, one: TrafficRound) -> list[_Piece]:
+        """Return a round cut by laps of its rings; empty where that cannot be lit."""
+        part = lap_parts(self._fabric, one.transfers.src, one.transfers.dst)
+        if part is None:
+            return []
+        pieces = [
+            self._piece(step, one, np.flatnonzero(part == number))
+            for number in range(int(part.max()) + 1)
+        ]
+        lit = all(self._circuits((piece,)) is not None for piece in pieces)
+        return pieces if lit else []
+
+    def _piece(self, step: int, one: TrafficRound, rows: IntArray) -> _Piece:
+        """Return rows of a round as a piece."""
         keys = one.transfers.src[rows] * self._fabric.node_count
         pair, of = np.unique(keys + one.transfers.dst[rows], return_inverse=True)
         size_bytes = np.zeros(len(pair), dtype=np.int64)
         np.add.at(size_bytes, of, one.size_bytes[rows])
-        piece = _Piece(step, rows, pair, size_bytes)
-        if self._circuits((piece,), needed=len(pair) == 1) is not None:
+        return _Piece(step, rows, pair, size_bytes)
+
+    def _halves(self, step: int, one: TrafficRound, rows: IntArray) -> Iterator[_Piece]:
+        """Yield the rows of a round, halved again and again until all find light."""
+        piece = self._piece(step, one, rows)
+        if self._circuits((piece,), needed=len(piece.pair) == 1) is not None:
             yield piece
             return
-        ports = np.unique(one.port[rows])
-        part = np.searchsorted(ports, one.port[rows]) if len(ports) > 1 else of
+        ports, part = np.unique(one.port[rows], return_inverse=True)
+        if len(ports) == 1:
+            keys = one.transfers.src[rows] * self._fabric.node_count
+            part = np.searchsorted(piece.pair, keys + one.transfers.dst[rows])
         low = part < (int(part.max()) + 1) // 2
-        yield from self._pieces(step, one, rows[low])
-        yield from self._pieces(step, one, rows[~low])
+        yield from self._halves(step, one, rows[low])
+        yield from self._halves(step, one, rows[~low])
 
     def _circuits(
         self, pieces: tuple[_Piece, ...], *, needed: bool = False
@@ -215,11 +274,36 @@ class _Pieces:
                 for column in (pair // count, pair % count, size_bytes)
             )
         )
-        if demand not in self._known:
+        if self._known.get(demand) is None and (needed or demand not in self._known):
             try:
                 self._known[demand] = self._circuits_of(demand)
             except (InfeasibleError, NoAnswerError):
                 if needed:
                     raise
-                self._known[demand] = None
+                self._known[demand] = self._some_of_all(pair)
         return self._known[demand]
+
+    def _some_of_all(self, pair: IntArray) -> Circuits | None:
+        """Return the circuits of pairs among those that light all pairs, if any do."""
+        if self._all is None:
+            return None
+        count = self._fabric.node_count
+        keys = self._all.src * count + self._all.dst
+        return self._all.take(np.flatnonzero(np.isin(keys, pair)))
+
+
+def _absorbed(runs: list[list[_Piece]]) -> list[list[_Piece]]:
+    """Return runs joined with a neighbour that has all their pairs."""
+    joined: list[tuple[list[_Piece], IntArray]] = []
+    for run in runs:
+        mine, pair = run, run[0].pair
+        while joined:
+            before, known = joined[-1]
+            if not np.isin(known, pair).all():
+                if not np.isin(pair, known).all():
+                    break
+                pair = known
+            mine = before + mine
+            joined.pop()
+        joined.append((mine, pair))
+    return [run for run, _ in joined]
