@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.lane_layers import layers_of, switch_traffic
+from lightloom.synth.ocs.overlapped_walks import may_overlap, overlapped
 from lightloom.synth.ocs.plane_walks import LaneLayer, predicted_ps, walks_of
 from lightloom.synth.realisation import Realisation, take_rows
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import FluidTransfers
     from lightloom.instances.fabrics.ocs import Ocs
+    from lightloom.synth.ocs.plane_walks import PlaneWalks
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["SwitchRounds"]
@@ -69,11 +73,12 @@ class SwitchRounds:
         Exact, to within the rounding of single transfers, where the switches that
         hold a pair can share its bytes evenly.
         """
-        sizes = [self._sizes(step) for step in range(len(self._rounds))]
-        return predicted_ps(self._fabric, self._walks, sizes)
+        return predicted_ps(self._fabric, self._walks, self._all_sizes)
 
     def pieces(self) -> int:
         """Return how many pieces of a chunk let switches share all pairs evenly."""
+        if self._may_overlap:
+            return _MOST_PIECES
         counts = {
             len(places) for served in self._walks.served for places in served.values()
         }
@@ -82,12 +87,24 @@ class SwitchRounds:
 
     def realisation(self) -> Realisation:
         """Return segments and steps, one for each round."""
+        walks = self._walks
+        if self._may_overlap:
+            walks = overlapped(self._fabric, walks, self._all_sizes)
         segments = tuple(
             Segment(plane, index, self._circuits(layer))
-            for plane, held in enumerate(self._walks.held)
+            for plane, held in enumerate(walks.held)
             for index, layer in enumerate(held)
         )
-        return Realisation(segments, tuple(self._parts()))
+        return Realisation(segments, tuple(self._parts(walks)))
+
+    @cached_property
+    def _all_sizes(self) -> list[dict[LaneLayer, int]]:
+        return [self._sizes(step) for step in range(len(self._rounds))]
+
+    @cached_property
+    def _may_overlap(self) -> bool:
+        """Whether planes that change by themselves are worth a search."""
+        return may_overlap(self._fabric, self._walks, self._all_sizes)
 
     def _layer_of_rows(self, step: int) -> IntArray:
         """Return the layer of each row of a round, counted through all its lanes."""
@@ -128,9 +145,9 @@ class SwitchRounds:
         rows = np.flatnonzero(self._layer[held.lane] == held.layer)
         return Circuits(lane.src[rows], lane.dst[rows])
 
-    def _parts(self) -> Iterator[StepPart]:
+    def _parts(self, walks: PlaneWalks) -> Iterator[StepPart]:
         """Yield the parts of every step, in order of (step, plane, segment)."""
-        for step, served in enumerate(self._walks.served):
+        for step, served in enumerate(walks.served):
             transfers = self._rounds[step].transfers
             lane_of_row, layer = (
                 self._traffic.lane_of_row[step],
@@ -140,7 +157,10 @@ class SwitchRounds:
             for key, places in served.items():
                 mine = (lane_of_row == key.lane) & (layer == key.layer)
                 rows = np.flatnonzero(mine)
-                shares = _shared(take_rows(transfers, rows), len(places))
+                weights = (1,) * len(places)
+                if walks.shares is not None:
+                    weights = walks.shares[step][key]
+                shares = _shared(take_rows(transfers, rows), weights)
                 for (plane, index), share in zip(places, shares, strict=True):
                     if len(share):
                         found.append((plane, index, share))
@@ -149,10 +169,10 @@ class SwitchRounds:
 
 
 def _shared(
-    transfers: Transfers | FluidTransfers, planes: int
+    transfers: Transfers | FluidTransfers, weights: tuple[int, ...]
 ) -> list[Transfers | FluidTransfers]:
-    """Return transfers divided among planes, what a pair moves as evenly as can be."""
-    if planes == 1:
+    """Return transfers divided among planes, what a pair moves in given proportions."""
+    if len(weights) == 1:
         return [transfers]
     assert isinstance(transfers, Transfers)
     order = np.argsort(transfers.src, kind="stable")
@@ -166,12 +186,20 @@ def _shared(
     total = np.add.reduceat(length, first)[pair] if len(first) else length
     begin = end - length - before
     shares: list[Transfers | FluidTransfers] = []
-    for plane in range(planes):
-        low = np.maximum(begin, total * plane // planes)
-        high = np.minimum(begin + length, total * (plane + 1) // planes)
+    ends = np.cumsum((0, *weights)).tolist()
+    for before_plane, through_plane in pairwise(ends):
+        low = np.maximum(begin, _part(total, before_plane, ends[-1]))
+        high = np.minimum(begin + length, _part(total, through_plane, ends[-1]))
         rows = np.flatnonzero(high > low)
         taken = take_rows(sorted_, rows)
         assert isinstance(taken, Transfers)
         at = sorted_.chunk_lo[rows] - begin[rows]
         shares.append(replace(taken, chunk_lo=at + low[rows], chunk_hi=at + high[rows]))
     return shares
+
+
+def _part(total: IntArray, weight: int, whole: int) -> IntArray:
+    """Return ``total * weight // whole``, whose product may not fit."""
+    each, rest = np.divmod(total, whole)
+    part: IntArray = each * weight + rest * weight // whole
+    return part

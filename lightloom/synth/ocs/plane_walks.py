@@ -33,10 +33,19 @@ class PlaneWalks:
         For each plane the layers that it holds, in order.
     served
         For each round the (plane, segment) pairs that hold each layer, by layer.
+    shares
+        For each round what each of these moves of what a pair moves, as integers in
+        proportion, by layer; ``None`` where all move the same.
     """
 
     held: tuple[tuple[LaneLayer, ...], ...]
     served: tuple[dict[LaneLayer, tuple[tuple[int, int], ...]], ...]
+    shares: tuple[dict[LaneLayer, tuple[int, ...]], ...] | None = None
+
+    @property
+    def changes(self) -> int:
+        """How often planes are reconfigured after their first circuits."""
+        return sum(max(0, len(held) - 1) for held in self.held)
 
 
 def walks_of(
