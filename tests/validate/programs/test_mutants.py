@@ -16,6 +16,8 @@ from lightloom.core.chunk_program import (
 )
 from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.validate.programs import verify_program
+from lightloom.validate.programs.execution import flatten
+from lightloom.validate.programs.fifos import FifoSlots, hangs_from_bytes
 from tests.oracle.program_executor import HangError, outputs
 from tests.programs.lowered import expected, inputs_of, program_of
 
@@ -195,6 +197,13 @@ MUTATIONS = (
 )
 
 
+ORDERS = [
+    pytest.param(8, id="8-orders"),
+    pytest.param(1000, id="1000-orders", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("orders", ORDERS)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.__name__)
 @pytest.mark.parametrize(("instance", "algorithm", "buffers"), CASES)
 def test_what_is_not_named_is_right(
@@ -202,6 +211,7 @@ def test_what_is_not_named_is_right(
     algorithm: str,
     buffers: str,
     mutation: Callable[[ChunkProgram, random.Random], ChunkProgram],
+    orders: int,
 ) -> None:
     """A mutant that the checker accepts computes the same in every order tried."""
     program = program_of(instance, algorithm, buffers=buffers)
@@ -222,9 +232,63 @@ def test_what_is_not_named_is_right(
         verdict = verify_program(mutant, MSCCL)
         if not verdict.valid:
             continue
-        for order in range(8):
+        for order in range(orders):
             in_place = mutant.in_place and bool(order % 2)
             assert outputs(mutant, inputs, order, in_place=in_place) == right
+
+
+def in_finer_chunks(program: ChunkProgram, times: int) -> ChunkProgram:
+    """Return the program with every chunk cut, which moves the same data."""
+
+    def finer(step: Instruction) -> Instruction:
+        src, dst = (
+            (place[0], max(-1, place[1] * times)) for place in (step.src, step.dst)
+        )
+        return replace(step, src=src, dst=dst, count=step.count * times)
+
+    ranks = tuple(
+        RankProgram(
+            rank.id,
+            rank.input_chunks * times,
+            rank.output_chunks * times,
+            rank.scratch_chunks * times,
+            tuple(
+                replace(block, steps=tuple(map(finer, block.steps)))
+                for block in rank.thread_blocks
+            ),
+        )
+        for rank in program.ranks
+    )
+    chunks = program.chunks_per_loop * times
+    return replace(program, chunks_per_loop=chunks, ranks=ranks)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 8])
+@pytest.mark.parametrize("buffers", ["scratch", "direct"])
+@pytest.mark.parametrize(
+    ("instance", "algorithm"), sorted({case[:2] for case in CASES})
+)
+def test_short_connections_hang_exactly_as_is_said(
+    instance: str, algorithm: str, buffers: str, slots: int
+) -> None:
+    """With slots of a chunk, the executor hangs in all orders or in none."""
+    coarse = program_of(instance, algorithm, buffers=buffers)
+    assert coarse is not None
+    program = in_finer_chunks(coarse, 4)
+    chunks = program.chunks_per_loop
+    said = hangs_from_bytes(flatten(program), chunks, FifoSlots(slots, 2**20))
+    inputs = inputs_of(program)
+
+    def hangs(order: int) -> bool:
+        try:
+            outputs(program, inputs, order, in_place=program.in_place, slots=slots)
+        except HangError:
+            return True
+        return False
+
+    assert {hangs(order) for order in range(4)} == {said is not None}
+    exchanges = algorithm == "full-exchange" and buffers == "direct"
+    assert (said is not None) == (exchanges and slots < 4)
 
 
 def test_every_dropped_reference_of_an_exchange_is_a_race() -> None:
