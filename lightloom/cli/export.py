@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
-_FORMATS = ("msccl", "mscclpp", "csv", "json", "sonic-ocs", "chakra")
+_FORMATS = ("msccl", "mscclpp", "transfers", "csv", "json", "sonic-ocs", "chakra")
 _RUNTIMES = ("msccl", "azure", "rccl")
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("scratch", "direct")
@@ -32,10 +32,11 @@ _BUFFERS = ("scratch", "direct")
     + "\n\nFILE is a schedule. msccl: XML that collective libraries load; circuits"
     " and times have no place in it, and nothing is written that `lightloom verify`"
     " does not accept. mscclpp: an execution plan of MSCCL++, made of such a program."
-    " csv, json, sonic-ocs: which circuits each plane connects and"
-    " disconnects, and when. chakra: a folder with a trace of each rank, workload,"
-    " system and network of a simulator, in which a nanosecond stands for a"
-    " picosecond.",
+    " transfers: the table that `lightloom import` reads. csv, json, sonic-ocs: which"
+    " circuits each plane connects and disconnects, and when; json has the lasers and"
+    " switches of LIGHTPATH's tiles, and what RAMP's transceivers tune to. chakra: a"
+    " folder with a trace of each rank, workload, system and network of a simulator, in"
+    " which a nanosecond stands for a picosecond.",
 )
 @click.argument("file", metavar="FILE")
 @click.option(
@@ -87,7 +88,7 @@ def command(
     for option, value in given.items():
         if value is not None and target != "msccl":
             raise click.UsageError(f"{option} is about --to msccl")
-    if node is not None and target.startswith("msccl"):
+    if node is not None and target in ("msccl", "mscclpp", "transfers", "chakra"):
         what = "--node is about --to json"
         raise click.UsageError(what)
     folder = output_folder(output, "--output") if target == "chakra" else None
@@ -104,6 +105,8 @@ def command(
                 text, told = _msccl(schedule, runtime, protocol, buffers, tell)
             elif target == "mscclpp":
                 text, told = _mscclpp(schedule, tell)
+            elif target == "transfers":
+                text, told = _transfers(schedule)
             else:
                 text, told = _switches(schedule, target, node)
         except LightloomError as problem:
@@ -156,6 +159,15 @@ def _mscclpp(schedule: Schedule, tell: Callable[[str], None]) -> tuple[str, str]
         " out"
     )
     return plan_json(program), told
+
+
+def _transfers(schedule: Schedule) -> tuple[str, str]:
+    """Return the table of transfers, and what to say of it."""
+    from lightloom.formats.transfers_csv import transfers_csv
+
+    _refuse_invalid(schedule)
+    told = f"{counted(schedule.transfer_count, 'transfer')}; circuits are left out"
+    return transfers_csv(schedule), told
 
 
 def _switches(schedule: Schedule, target: str, node: int | None) -> tuple[str, str]:

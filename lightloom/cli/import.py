@@ -62,6 +62,11 @@ _SUFFIXES = (".xml", ".csv", ".json")
     help="Of a table: chunks of the buffer.  [default: up to the largest that moves]",
 )
 @click.option(
+    "--root",
+    type=click.IntRange(0, 2**31 - 1),
+    help="Of a table: rank of the root.  [default: 0]",
+)
+@click.option(
     "--config",
     metavar="FILE",
     help="Of a solution: the optimiser's TOML file, with its fabric and message.",
@@ -75,6 +80,7 @@ def command(
     buffer_bytes: int | None,
     operation: str | None,
     chunks: int | None,
+    root: int | None,
     config: str | None,
 ) -> None:
     """Read, find steps and transfers, verify, write."""
@@ -87,14 +93,14 @@ def command(
         name = plain_name(file)
         table = _json(file) if name.endswith(".json") else None
         if table is not None and _is_solution(table):
-            if (fabric, buffer_bytes, operation, chunks) != (None,) * 4:
+            if (fabric, buffer_bytes, operation, chunks, root) != (None,) * 5:
                 what = "a solution's fabric and sizes are those of --config"
                 raise click.UsageError(what)
             ctx.exit(_import_solution(table, config, output, tell))
         if config is not None:
             raise click.UsageError("--config is about solutions of overlap4ocs (.json)")
         collective, parts, left_out = _read(
-            file, name, table, buffer_bytes, operation, chunks
+            file, name, table, buffer_bytes, operation, chunks, root
         )
         tell("finding circuits and verifying")
         from lightloom.programs.import_schedule import imported
@@ -172,6 +178,7 @@ def _read(
     buffer_bytes: int | None,
     operation: str | None,
     chunks: int | None,
+    root: int | None,
 ) -> tuple[Collective, tuple[StepPart, ...], str]:
     """Return the collective, its transfers, and what is to be said beside."""
     if table is not None:
@@ -205,7 +212,7 @@ def _read(
             what, fix = "a table does not name its operation", "give --operation"
             raise InputError(what, where=file, fix=fix)
         parts = read_transfers(file)
-        task = table_collective(parts, operation, chunks)
+        task = table_collective(parts, operation, chunks, root)
         size = _whole_chunks(buffer_bytes, task.chunk_count, file)
         from msgspec.structs import replace
 

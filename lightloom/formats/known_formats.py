@@ -52,7 +52,7 @@ KNOWN_FORMATS = (
         "",
         "export --to mscclpp",
     ),
-    KnownFormat("transfers as CSV", ".csv", "1", "import", ""),
+    KnownFormat("transfers as CSV", ".csv", "1", "import", "export --to transfers"),
     KnownFormat("flows of TE-CCL", ".json", "keys 6-Flows, 7-Flows", "import", ""),
     KnownFormat(
         "solution of overlap4ocs",

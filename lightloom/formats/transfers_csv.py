@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.columns import column
-from lightloom.core.errors import FormatError
+from lightloom.core.errors import FormatError, InputError
 from lightloom.core.schedule import Op, StepPart, Transfers
+from lightloom.core.task import Collective
 from lightloom.formats.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["TRANSFERS_HEADER", "read_transfers"]
+    from lightloom.core.schedule import Schedule
+
+__all__ = ["TRANSFERS_HEADER", "read_transfers", "transfers_csv"]
 
 TRANSFERS_HEADER = ("step", "src", "dst", "chunk_lo", "chunk_hi", "op")
 _OPS = {"copy": Op.COPY, "reduce": Op.REDUCE}
@@ -53,6 +56,40 @@ def read_transfers(path: str | Path) -> tuple[StepPart, ...]:
         moved = Transfers(src, dst, low, high, np.asarray(op))
         parts.append(StepPart(step, None, None, moved))
     return tuple(parts)
+
+
+def transfers_csv(schedule: Schedule) -> str:
+    """Return the transfers of a schedule as a table, between ranks.
+
+    Parameters
+    ----------
+    schedule
+        Of a collective. Planes and segments are left out.
+
+    Raises
+    ------
+    InputError
+        If its task is a demand.
+    """
+    task = schedule.task
+    if not isinstance(task, Collective):
+        what, allowed = "a demand has no chunks", "the schedule of a collective"
+        raise InputError(what, where="task", allowed=allowed)
+    rank_of = {node: rank for rank, node in enumerate(task.nodes)}
+    words = {int(code): word for word, code in _OPS.items()}
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(TRANSFERS_HEADER)
+    for part in schedule.parts:
+        moved = part.transfers
+        assert isinstance(moved, Transfers)
+        columns = (moved.src, moved.dst, moved.chunk_lo, moved.chunk_hi, moved.op)
+        for src, dst, low, high, op in zip(
+            *(each.tolist() for each in columns), strict=True
+        ):
+            ends = (rank_of[src], rank_of[dst])
+            writer.writerow((part.index, *ends, low, high, words[op]))
+    return stream.getvalue()
 
 
 def _rows(path: str | Path) -> Iterator[tuple[int, ...]]:

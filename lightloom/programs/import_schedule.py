@@ -28,7 +28,10 @@ IMPORTED = "imported"
 
 
 def table_collective(
-    parts: tuple[StepPart, ...], op: str, chunks: int | None
+    parts: tuple[StepPart, ...],
+    op: str,
+    chunks: int | None,
+    root: int | None = None,
 ) -> Collective:
     """Return the collective of a table of transfers, one byte a chunk.
 
@@ -40,6 +43,8 @@ def table_collective(
         Name of the operation.
     chunks
         Chunks of the buffer; ``None`` for up to the largest that moves.
+    root
+        Rank of the root, of operations that have one; ``None`` for rank 0.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def table_collective(
         most = max(most, int(transfers.chunk_hi.max()))
     if chunks is None:
         chunks = -(-most // nodes) if op == "all-to-all" else most
-    task = Collective(op, tuple(range(nodes)), chunks, chunks)
+    task = Collective(op, tuple(range(nodes)), chunks, chunks, root)
     check_collective(task, nodes, "the table")
     return task
 

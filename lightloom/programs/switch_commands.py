@@ -5,17 +5,30 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from lightloom.core.errors import InputError
+from lightloom.instances.fabrics import load_fabric
+from lightloom.programs.device_settings import (
+    TileSetting,
+    slots_of,
+    tile_settings,
+    tuning,
+)
 from lightloom.replay import replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.timeline import PairTimes
 
 __all__ = ["SWITCH_FORMATS", "SwitchChange", "switch_changes", "switch_text"]
 
@@ -39,6 +52,8 @@ class SwitchChange:
         When it begins to change, and when the segment is there.
     disconnect, connect
         Circuits that go, and circuits that come; those that stay are in neither.
+    tiles
+        On LIGHTPATH, what tiles are set to where that changes.
     """
 
     plane: int
@@ -47,6 +62,7 @@ class SwitchChange:
     end_ps: int
     disconnect: tuple[CircuitRow, ...]
     connect: tuple[CircuitRow, ...]
+    tiles: dict[int, TileSetting]
 
 
 def switch_changes(schedule: Schedule) -> list[SwitchChange]:
@@ -74,10 +90,14 @@ def switch_changes(schedule: Schedule) -> list[SwitchChange]:
         (change.plane, change.segment): (change.start_ps, change.end_ps)
         for change in replay(schedule).reconfigurations
     }
+    fabric = load_fabric(schedule.fabric)
     held: dict[int, list[CircuitRow]] = {}
+    tiles: dict[int, dict[int, TileSetting]] = {}
     changes = []
     for segment in schedule.segments:
-        rows = list(_rows(segment.circuits))
+        rows = list(_rows(segment.circuits, tuning(fabric, segment.circuits)))
+        earlier = tiles.get(segment.plane, {})
+        tiles[segment.plane] = now = tile_settings(fabric, segment.circuits)
         before = held.get(segment.plane, [])
         start_ps, end_ps = times.get((segment.plane, segment.index), (0, 0))
         old, new = ({_key(row) for row in each} for each in (before, rows))
@@ -89,6 +109,11 @@ def switch_changes(schedule: Schedule) -> list[SwitchChange]:
                 end_ps,
                 tuple(row for row in before if _key(row) not in new),
                 tuple(row for row in rows if _key(row) not in old),
+                {
+                    tile: now.get(tile, TileSetting())
+                    for tile in sorted({*earlier, *now})
+                    if earlier.get(tile) != now.get(tile)
+                },
             )
         )
         held[segment.plane] = rows
@@ -99,7 +124,7 @@ def _key(row: CircuitRow) -> str:
     return json.dumps(row, sort_keys=True)
 
 
-def _rows(circuits: Circuits) -> Iterator[CircuitRow]:
+def _rows(circuits: Circuits, tuned: dict[str, IntArray]) -> Iterator[CircuitRow]:
     """Yield circuits as records, without the columns that the fabric lacks."""
     for number in range(len(circuits)):
         row: CircuitRow = {
@@ -114,6 +139,7 @@ def _rows(circuits: Circuits) -> Iterator[CircuitRow]:
             column = getattr(circuits, name)
             if column is not None:
                 row[name] = int(column[number])
+        row |= {name: int(column[number]) for name, column in tuned.items()}
         yield row
 
 
@@ -161,10 +187,23 @@ def switch_text(schedule: Schedule, form: str, node: int | None = None) -> str:
                 "segment": change.segment,
                 "disconnect": list(change.disconnect),
                 "connect": list(change.connect),
+                **_tiles(change),
             }
             for change in changes
         ]
     )
+
+
+def _tiles(change: SwitchChange) -> dict[str, object]:
+    """Return the tiles of a change, if there are any, as plain values."""
+    if not change.tiles:
+        return {}
+    return {
+        "tiles": [
+            {"tile": tile, **msgspec.to_builtins(setting)}
+            for tile, setting in change.tiles.items()
+        ]
+    }
 
 
 def _moves(change: SwitchChange) -> bool:
@@ -235,23 +274,25 @@ def _node_program(schedule: Schedule, node: int) -> list[dict[str, object]]:
         raise InputError("unknown node", where="--node", found=node, allowed=allowed)
     records: list[dict[str, object]] = []
     for change in switch_changes(schedule):
+        head = {
+            "plane": change.plane,
+            "segment": change.segment,
+        }
+        times = {"time_ps": change.start_ps, "end_ps": change.end_ps}
         for action, rows in (
             ("disconnect", change.disconnect),
             ("connect", change.connect),
         ):
             records += [
-                {
-                    "time_ps": change.start_ps,
-                    "end_ps": change.end_ps,
-                    "do": action,
-                    "plane": change.plane,
-                    "segment": change.segment,
-                    **row,
-                }
+                {**times, "do": action, **head, **row}
                 for row in rows
                 if node in (row["src"], row["dst"])
             ]
+        if node in change.tiles:
+            setting = msgspec.to_builtins(change.tiles[node])
+            records.append({**times, "do": "set", **head, **setting})
     pairs = timeline.pairs
+    fabric, shares = load_fabric(schedule.fabric), _shares(schedule)
     for row in range(len(pairs)):
         src, dst = int(pairs.src[row]), int(pairs.dst[row])
         if node not in (src, dst):
@@ -267,7 +308,33 @@ def _node_program(schedule: Schedule, node: int) -> list[dict[str, object]]:
                 "waits_for_step": int(pairs.step[row]) - 1,
                 "peer": dst if src == node else src,
                 "bytes": int(pairs.bytes[row]),
+                **_slots(fabric, shares, pairs, row),
             }
         )
-    order = {"disconnect": 0, "connect": 1, "send": 2, "receive": 3}
+    order = {"disconnect": 0, "connect": 1, "set": 2, "send": 3, "receive": 4}
     return sorted(records, key=lambda each: (each["time_ps"], order[str(each["do"])]))
+
+
+def _shares(schedule: Schedule) -> Counter[tuple[int, int, int, int]]:
+    """Return how many circuits each (plane, segment, src, dst) has."""
+    return Counter(
+        (segment.plane, segment.index, src, dst)
+        for segment in schedule.segments
+        for src, dst in zip(
+            segment.circuits.src.tolist(), segment.circuits.dst.tolist(), strict=True
+        )
+    )
+
+
+def _slots(
+    fabric: AnyFabric,
+    shares: Counter[tuple[int, int, int, int]],
+    pairs: PairTimes,
+    row: int,
+) -> dict[str, int]:
+    """Return the time slots of a pair, where the fabric has any."""
+    keys = (pairs.plane, pairs.segment, pairs.src, pairs.dst)
+    plane, segment, src, dst = (int(each[row]) for each in keys)
+    circuits = shares[plane, segment, src, dst]
+    slots = slots_of(fabric, int(pairs.bytes[row]), circuits)
+    return {} if slots is None else {"slots": slots}

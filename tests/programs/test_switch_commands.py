@@ -7,16 +7,22 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.programs.ramp_at_scale import node_program
 from lightloom.programs.switch_commands import switch_changes, switch_text
 from lightloom.replay import replay
 from lightloom.synth.synthesise import synthesise
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
+    from lightloom.programs.device_settings import TileSetting
 
 NAMES = (
     "lightpath-8/all-reduce-64MiB",
@@ -87,6 +93,94 @@ def test_a_node_sends_and_receives_what_it_must() -> None:
             assert moved == total
         times = [each["time_ps"] for each in records]
         assert times == sorted(times)
+
+
+@pytest.mark.parametrize("name", [NAMES[0], "lightpath-64/all-to-all-1MiB"])
+def test_light_goes_where_circuits_do(name: str) -> None:
+    """From laser to photodiode, tile by tile; no waveguide carries a colour twice."""
+    schedule = schedule_of(name)
+    fabric = load_instance(name).fabric
+    assert isinstance(fabric, Lightpath)
+    step = {"up": -fabric.cols, "down": fabric.cols, "left": -1, "right": 1}
+    facing = {"up": "down", "down": "up", "left": "right", "right": "left"}
+    segments = {(each.plane, each.index): each.circuits for each in schedule.segments}
+    tiles: dict[int, TileSetting] = {}
+    for change in switch_changes(schedule):
+        tiles |= change.tiles
+        passed: dict[tuple[int, str, int, int], tuple[str, int]] = {}
+        for tile, setting in tiles.items():
+            for one in setting.switches:
+                alone = (0,) * len(one.wavelengths)
+                lanes_in = one.waveguides_in or alone
+                lanes_out = one.waveguides_out or alone
+                for colour, lane_in, lane_out in zip(
+                    one.wavelengths, lanes_in, lanes_out, strict=True
+                ):
+                    key = (tile, one.enters, lane_in, colour)
+                    assert key not in passed
+                    passed[key] = (one.leaves, lane_out)
+                    if one.waveguides_out:
+                        assert lane_out < 64
+        found = set()
+        for tile, side, _, colour in list(passed):
+            if side != "laser":
+                continue
+            assert colour in tiles[tile].lasers
+            at, enters, lane = tile, side, 0
+            while (end := passed.pop((at, enters, lane, colour)))[0] != "photodiode":
+                at, enters, lane = at + step[end[0]], facing[end[0]], end[1]
+            assert colour in tiles[at].photodiodes
+            found.add((tile, at, colour))
+        assert not passed
+        circuits = segments[change.plane, change.segment]
+        assert found == {
+            (int(circuits.src[row]), int(circuits.dst[row]), int(colour))
+            for row in range(len(circuits))
+            for colour in circuits.lists("wavelengths")[row]
+        }
+
+
+def test_programs_of_ramp_are_those_of_its_transcoder() -> None:
+    """Transceiver, wavelength, path, peer, bytes and slots of every step."""
+    name = NAMES[3]
+    schedule, question = schedule_of(name), load_instance(name)
+    fabric, task = question.fabric, question.task
+    assert isinstance(fabric, Ramp)
+    assert isinstance(task, Collective)
+    for node in range(fabric.node_count):
+        told = node_program(fabric, task, coordinates(fabric, node)).instructions
+        asked = {
+            (line.first_step, line.direction, line.transceiver, line.wavelength)
+            for line in told
+        }
+        sizes = {(line.path, line.peers, line.bytes, line.slots) for line in told}
+        lit: dict[tuple[int, int], list[dict[str, int]]] = {}
+        found, found_sizes = set(), set()
+        for record in json.loads(switch_text(schedule, "json", node)):
+            ends = (record.get("src"), record.get("dst"))
+            if record["do"] == "connect":
+                lit.setdefault(ends, []).append(record)
+            elif record["do"] == "disconnect":
+                lit.pop(ends, None)
+            else:
+                sends = record["do"] == "send"
+                peer = record["peer"]
+                circuits = lit[(node, peer) if sends else (peer, node)]
+                for one in circuits:
+                    key = (record["step"], record["do"])
+                    found.add((*key, one["transceiver"], one["wavelength"]))
+                    path = (one["dst_group" if sends else "src_group"],)
+                    each = -(-record["bytes"] // len(circuits))
+                    at = (coordinates(fabric, peer),)
+                    found_sizes.add((path, at, each, record["slots"]))
+        assert found == asked
+        assert found_sizes == sizes
+
+
+def coordinates(fabric: Ramp, node: int) -> tuple[int, int, int]:
+    """Return group, rack and number of a node."""
+    group, rack, number = fabric.coordinates(np.array([node]))
+    return int(group[0]), int(rack[0]), int(number[0])
 
 
 def test_sonic_patches_of_switches() -> None:
