@@ -112,6 +112,9 @@ class _Ledger:
             return self._known[value]
         line = self.states[rank, value.chunk]
         latest = line[-1] if line else None
+        value = _Ledger._since(value, line)
+        if latest is not None and value == _Value(value.chunk, latest, frozenset()):
+            return latest
         if value.base is not None and value.base is not latest:
             raise InputError(
                 "not representable: two values of one chunk are used in turn",
@@ -135,6 +138,21 @@ class _Ledger:
         line.append(state)
         self._known[value] = state
         return state
+
+    @staticmethod
+    def _since(value: _Value, line: list[_State]) -> _Value:
+        """Return a value as the last state that is part of it, and what is added.
+
+        A sum may have been made before a part of it was used.
+        """
+        base, added = value.base, value.added
+        for state in line:
+            if not state.taken or not added.issuperset(state.taken):
+                continue
+            copied = state.taken[0].copies
+            if copied if base is None else state.before is base and not copied:
+                base, added = state, added.difference(state.taken)
+        return _Value(value.chunk, base, added)
 
 
 def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
