@@ -260,7 +260,8 @@ class CandidateSearch:
     ) -> _TaskTraffic:
         name, parameters = proposal
         task, ports = self._task, self.realiser.ports
-        maker = make_algorithm(name, parameters, op=task.op)
+        made = make_algorithm(name, parameters, op=task.op)
+        maker = self.realiser.fitted(made, task)
         granularity = maker.granularity(task.rank_count, ports)
         chunked = choose_chunks(task, pieces * granularity)
         order = self._arrangement.orders[mapping]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -9,13 +10,17 @@ from msgspec.structs import replace
 
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.schedule import StepPart
-from lightloom.core.units import transmission_ps
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
 from lightloom.instances.fabrics.bcube import BCube
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
+from lightloom.instances.fabrics.fat_tree import FatTree
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
+from lightloom.plans.algorithms.rarest_first import pieces_a_step
+from lightloom.plans.algorithms.translated_trees import tree_depth
+from lightloom.plans.rank_network import Fitted, NetworkAlgorithm, RankNetwork
 from lightloom.synth.fabrics.plug import (
     Arrangement,
     FabricPlug,
@@ -24,12 +29,17 @@ from lightloom.synth.fabrics.plug import (
 )
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.realisation import Realisation
+from lightloom.validate.certificates.proofs.link_costs import (
+    MOST_RANKS,
+    PairRoutes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.traffic import TrafficRound
 
@@ -42,6 +52,11 @@ _MOST_ROWS = 2**21
 """Transfers of a plan beyond which whole blocks are preferred to parts of them."""
 _DENSE = 16
 """Numbers of links for each loaded one up to which a table of all is kept."""
+
+_SMALL = 128
+"""Ranks up to which trees of several depths and swarms are tried."""
+_STEPS = (3, 4, 5, 6, 8, 12, 16)
+_MOST_PIECES = 256
 
 # What these save, reconfigurations, costs nothing where there are no circuits; their
 # plans are the dearest of all.
@@ -61,6 +76,10 @@ class PacketRealiser(Realiser[PacketT]):
 
     predicts = True
 
+    def __init__(self, fabric: PacketT, seed: int, router: str) -> None:
+        super().__init__(fabric, seed, router)
+        self._networks: dict[tuple[int, ...], RankNetwork] = {}
+
     @property
     def ports(self) -> int:
         """All other nodes."""
@@ -75,6 +94,52 @@ class PacketRealiser(Realiser[PacketT]):
     def strides(self) -> tuple[int, ...]:
         """Strides of the rings that links form; empty for none."""
         return ()
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The box whose translations leave all links as they are; empty for none."""
+        return self.shape
+
+    def network(self, task: Collective) -> RankNetwork:
+        """Return the links between the ranks of a collective.
+
+        Parameters
+        ----------
+        task
+            On this fabric, of few enough ranks for a row for each pair of them.
+        """
+        key = task.nodes
+        if key not in self._networks:
+            routes = PairRoutes.of(self.fabric, task.nodes)
+            links, place = np.unique(routes.link, return_inverse=True)
+            rate = self.fabric.link_bits_per_s(links).astype(np.float64)
+            each_ps = BITS_PER_BYTE * PS_PER_S / rate
+            whole = task.nodes == tuple(range(self.fabric.node_count))
+            self._networks[key] = RankNetwork(
+                routes.ranks,
+                routes.pair,
+                place.astype(np.int64),
+                each_ps,
+                step_ps(self.fabric),
+                self.box if whole else (),
+            )
+        return self._networks[key]
+
+    def fitted(
+        self, algorithm: CollectiveAlgorithm, task: Collective
+    ) -> CollectiveAlgorithm:
+        """Return the algorithm on the links of this fabric, if it asks for them.
+
+        Parameters
+        ----------
+        algorithm
+            Any.
+        task
+            What it is to do.
+        """
+        if isinstance(algorithm, NetworkAlgorithm):
+            return Fitted(algorithm, self.network(task))
+        return algorithm
 
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, with the box where all nodes take part.
@@ -100,6 +165,7 @@ class PacketRealiser(Realiser[PacketT]):
             empty.
         """
         yield from self._neighbours(task, arrangement.shape)
+        yield from self._fitted_to_links(task)
         for proposal in super().proposals(task, arrangement):
             if proposal[0] not in _ONE_CONFIGURATION:
                 yield proposal
@@ -125,6 +191,39 @@ class PacketRealiser(Realiser[PacketT]):
             yield "levels", {**box}
             if task.op in ("broadcast", "reduce"):
                 yield "level-scatter-gather", {**box}
+
+    def _fitted_to_links(self, task: Collective) -> Iterator[Proposal]:
+        """Yield the algorithms that choose arcs and pieces by the links' rates."""
+        whole = task.nodes == tuple(range(self.fabric.node_count))
+        if not whole or not 2 < task.rank_count <= MOST_RANKS or not self.box:
+            return
+        network = self.network(task)
+        small = task.rank_count <= _SMALL
+        if task.op in _RINGS:
+            depth = tree_depth(network)
+            few = {*range(2, depth), *_STEPS} if small else set()
+            for steps in sorted({depth, *few}):
+                yield "translated-trees", {"steps": steps}
+        elif small and task.op in ("broadcast", "reduce"):
+            for pieces in self._piece_counts(task, network):
+                yield "rarest-first", {"pieces": pieces}
+        elif small:
+            for steps in (2, 3) if task.op == "all-to-all" else (2, *_STEPS):
+                yield "one-relay", {"steps": steps}
+
+    def _piece_counts(self, task: Collective, network: RankNetwork) -> list[int]:
+        """Return numbers of pieces near the best for a pipeline of this depth.
+
+        P + D steps of which each brings P-th parts of the buffer out of the root cost
+        (P + D) (1 + R / P) steps, where the buffer lasts R of them: least at
+        P = sqrt(D R).
+        """
+        at_once, depth = pieces_a_step(network, task.root_rank)
+        data_ps = transmission_ps(task.buffer_bytes, self.fabric.node_bits_per_s)
+        lasts = data_ps // max(1, network.step_ps)
+        best = isqrt(depth * lasts)
+        counts = {max(1, best), max(1, best // 2)}
+        return [at_once * count for count in sorted(counts) if count <= _MOST_PIECES]
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return the time by what nodes send and receive; with `cuts` the exact one.
@@ -171,12 +270,27 @@ class _TopoOptRealiser(PacketRealiser[TopoOpt]):
         """Its rings."""
         return self.fabric.strides
 
+    @property
+    def box(self) -> tuple[int, ...]:
+        """One ring of all nodes."""
+        return (self.fabric.nodes,)
+
 
 class _TorusRealiser(PacketRealiser[Torus]):
     @property
     def shape(self) -> tuple[int, ...]:
         """Layers, rows and columns, those of one node left out."""
         return tuple(size for size in reversed(self.fabric.sizes) if size > 1)
+
+
+class _FatTreeRealiser(PacketRealiser[FatTree]):
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Leaves and their nodes, where all leaves are full and in one pod."""
+        leaf = self.fabric.nodes_per_leaf
+        leaves, rest = divmod(self.fabric.nodes, leaf)
+        one_pod = leaves <= self.fabric.leaves_per_pod
+        return (leaves, leaf) if not rest and leaves > 1 and one_pod else ()
 
 
 def _nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
@@ -243,6 +357,7 @@ PLUG = (
         realiser=PacketRealiser[IdealSwitch],
         layout=TrainingLayout(alike=_alike_switch),
     ),
+    FabricPlug("fat-tree", realiser=_FatTreeRealiser),
     FabricPlug("superpod", realiser=_SuperPodRealiser),
     FabricPlug("topoopt", realiser=_TopoOptRealiser),
     FabricPlug("torus", realiser=_TorusRealiser),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.instances.jobs import Blocks
+    from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
@@ -144,6 +145,21 @@ class Realiser(ABC, Generic[AnyFabricT]):
         del arrangement
         in_rounds = self._in_rounds(task.buffer_bytes)
         yield from proposals(task.op, task.rank_count, self.ports, in_rounds)
+
+    def fitted(
+        self, algorithm: CollectiveAlgorithm, task: Collective
+    ) -> CollectiveAlgorithm:
+        """Return an algorithm as it is to be planned here; by default as it is.
+
+        Parameters
+        ----------
+        algorithm
+            Any.
+        task
+            What it is to do.
+        """
+        del task
+        return algorithm
 
     def check(
         self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement

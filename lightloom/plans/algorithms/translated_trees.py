@@ -1,0 +1,348 @@
+"""One tree, translated to all ranks: gossip on networks that look alike everywhere."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.parameters import Count
+from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Plan, Round
+from lightloom.plans.rank_network import RankNetwork
+from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.step_program import StepProgram
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.plans.rank_network import FloatArray
+
+__all__ = ["TranslatedTrees", "tree_depth"]
+
+_FINENESS = 1024
+"""Chunks of a block: pieces of it end at whole chunks."""
+_ALIKE = 1e-9
+_LITTLE = 1e-5
+"""What is lost of a block by rounding, at most."""
+
+
+class TranslatedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Blocks travel along trees from their ranks, all of them translations of one.
+
+    Ranks stand in levels, by how far they are from the tree's root. Each rank hears
+    from the nearest ranks of earlier levels; how much from each, and in which steps,
+    is what a linear program finds for which the busiest links of all steps together
+    are busy least. With more steps than levels blocks go in pieces, which follow one
+    another; with fewer, levels are joined, and their ranks hear from farther away.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
+
+    steps: Annotated[
+        Count | None,
+        msgspec.Meta(
+            description="Steps of an all-gather, half of those of an all-reduce. By"
+            " default one for each level."
+        ),
+    ] = None
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return enough chunks a block for pieces of any size.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks * _FINENESS
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds where all ranks send and receive at one rate.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; has no influence.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`.
+        """
+        del ports
+        return self.plan_on(collective, RankNetwork.full(collective.rank_count))
+
+    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
+        """Return the rounds on a network.
+
+        Parameters
+        ----------
+        collective
+            As of `plan`.
+        network
+            Of its ranks, with a shape.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or the network has no shape.
+        """
+        require_op(self, collective)
+        if collective.rank_count == 1:
+            return Plan(collective, ())
+        if not network.shape:
+            what = "translated trees need ranks that look alike"
+            fix = "take all nodes of the fabric, in the order of their numbers"
+            raise InputError(what, where="algorithm.translated-trees", fix=fix)
+        rounds: list[Round] = []
+        if collective.op != "all-gather":
+            # What turned messages gather, messages reduce in the opposite order.
+            back = self._gather(collective, network.turned())
+            rounds += reversed_rounds(back, Op.REDUCE)
+        if collective.op != "reduce-scatter":
+            rounds += self._gather(collective, network)
+        return Plan(collective, tuple(rounds))
+
+    def _gather(self, collective: Collective, network: RankNetwork) -> list[Round]:
+        return _translated(collective, network, _sends(network, self.steps))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """The arcs by which ranks may hear of rank 0: shape (arcs,), and ranks' levels."""
+
+    level: IntArray
+    src: IntArray
+    dst: IntArray
+
+    @classmethod
+    def of(cls, network: RankNetwork, most: int | None) -> _Tree:
+        """Return the arcs of a tree of at most so many levels."""
+        cost = _message_costs(network)
+        distance = _distances(cost)
+        tree = cls._within(cost, distance)
+        depth = int(tree.level.max())
+        if most is None or most >= depth:
+            return tree
+        return cls._within(cost, _joined_levels(tree.level, most).astype(np.float64))
+
+    @classmethod
+    def _within(cls, cost: FloatArray, distance: FloatArray) -> _Tree:
+        """Return the cheapest arcs from ranks that are nearer to rank 0."""
+        level = np.zeros(len(cost), dtype=np.int64)
+        src, dst = [], []
+        for rank in np.argsort(distance, kind="stable")[1:].tolist():
+            nearer = np.flatnonzero(distance < distance[rank] - _ALIKE)
+            each = cost[nearer, rank]
+            parents = nearer[each <= each.min() + _ALIKE]
+            level[rank] = 1 + level[parents].max()
+            src += parents.tolist()
+            dst += [rank] * len(parents)
+        return cls(level, np.array(src), np.array(dst))
+
+
+def tree_depth(network: RankNetwork) -> int:
+    """Return the levels of the trees on a network.
+
+    Parameters
+    ----------
+    network
+        With a shape.
+    """
+    return int(_Tree.of(network, None).level.max())
+
+
+def _message_costs(network: RankNetwork) -> FloatArray:
+    """Return the times of messages, those along fewer digits less by very little."""
+    cost = network.costs()
+    cost /= cost[cost > 0].min()
+    digits = network.digits()
+    differ = (digits[:, :, None] != digits[:, None, :]).sum(axis=0)
+    found: FloatArray = cost + 1e-4 * differ
+    return found
+
+
+def _distances(cost: FloatArray) -> FloatArray:
+    """Return the least cost of messages one after another from rank 0."""
+    from scipy.sparse.csgraph import dijkstra
+
+    found: FloatArray = np.round(dijkstra(cost, indices=0), 7)
+    return found
+
+
+def _joined_levels(level: IntArray, most: int) -> IntArray:
+    """Return at most so many levels, consecutive ones joined where few ranks are.
+
+    A rank that is l levels beyond the first of those joined hears over l links more.
+    """
+    count = np.bincount(level)[1:]
+    depth = len(count)
+    best: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {(0, 0): (0, ())}
+    for done in range(1, depth + 1):
+        for used in range(1, most + 1):
+            ways = []
+            for first in range(done):
+                if (first, used - 1) in best:
+                    cost, cuts = best[first, used - 1]
+                    more = sum(int(count[k]) * (k - first) for k in range(first, done))
+                    ways.append((cost + more, (*cuts, done)))
+            if ways:
+                best[done, used] = min(ways)
+    _, cuts = min(
+        best[depth, used] for used in range(1, most + 1) if (depth, used) in best
+    )
+    return np.searchsorted(np.array((0, *cuts)), level).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sends:
+    """What moves of the block of rank 0: step, ends, and part of the block."""
+
+    step: IntArray
+    src: IntArray
+    dst: IntArray
+    lo: FloatArray
+    hi: FloatArray
+
+
+@functools.lru_cache(maxsize=32)
+def _sends(network: RankNetwork, most: int | None) -> _Sends:
+    """Return how the block of rank 0 goes along the arcs of a tree in so many steps."""
+    tree = _Tree.of(network, most)
+    depth = int(tree.level.max())
+    steps = max(most or 1, depth)
+    kind = _kinds(network, tree) if steps > depth else np.arange(len(tree.dst))
+    arcs = zip(tree.src.tolist(), tree.dst.tolist(), strict=True)
+    load = [network.translated_load(*arc) for arc in arcs]
+    program = StepProgram(steps)
+    hears: dict[int, list[int]] = {}
+    teller: dict[int, int] = {}
+    streams = []
+    node_kind = np.zeros(network.ranks, dtype=np.int64)
+    if steps > depth:
+        node_kind = _node_kinds(network, tree)
+    for number in range(int(kind.max()) + 1):
+        mine = np.flatnonzero(kind == number)
+        arc = int(mine[0])
+        first = int(tree.level[tree.dst[arc]]) - 1
+        last = first if steps <= depth else steps - 1
+        # Ranks of a kind hear from all of their parents of a kind alike.
+        dst = tree.dst[mine]
+        ranks = len(np.unique(dst))
+        each: dict[int, float] = {}
+        for one in mine.tolist():
+            for link, time in load[one].items():
+                each[link] = each.get(link, 0.0) + time * ranks / len(mine)
+        streams.append(program.stream(each, first, last))
+        key = int(node_kind[dst[0]]) if steps > depth else int(dst[0])
+        hears.setdefault(key, []).append(number)
+        if steps > depth:
+            teller[number] = int(node_kind[tree.src[arc]])
+    for numbers in hears.values():
+        program.require(numbers)
+        for before in sorted({teller[one] for one in numbers if one in teller}):
+            if before in hears:
+                program.follow(numbers, hears[before])
+    shares = program.solve()
+    assert shares is not None
+    return _cut(tree, kind, shares)
+
+
+def _node_kinds(network: RankNetwork, tree: _Tree) -> IntArray:
+    """Return ranks that hear from alike ranks over alike links, as numbers."""
+    cost = _message_costs(network)
+    names: dict[object, int] = {(): 0}
+    kind = np.zeros(network.ranks, dtype=np.int64)
+    order = np.argsort(tree.level, kind="stable")
+    for rank in order[1:].tolist():
+        parents = tree.src[tree.dst == rank]
+        told = sorted((int(kind[p]), round(float(cost[p, rank]), 6)) for p in parents)
+        name = (int(tree.level[rank]), round(float(cost[0, rank]), 6), *told)
+        kind[rank] = names.setdefault(name, len(names))
+    return kind
+
+
+def _kinds(network: RankNetwork, tree: _Tree) -> IntArray:
+    """Return arcs between ranks of the same kinds, as numbers."""
+    node_kind = _node_kinds(network, tree)
+    both = node_kind[tree.src] * network.ranks + node_kind[tree.dst]
+    _, number = np.unique(both, return_inverse=True)
+    found: IntArray = number.astype(np.int64)
+    return found
+
+
+def _cut(tree: _Tree, kind: IntArray, shares: FloatArray) -> _Sends:
+    """Return the parts of a block that each rank hears in each step, from whom.
+
+    A rank hears the block from its beginning on, and never more than those whom it
+    hears from had a step before, whatever the program's last digits.
+    """
+    rows: list[tuple[float, ...]] = []
+    steps = shares.shape[1]
+    had = np.zeros((len(tree.level), steps + 1))
+    had[0] = 1.0
+    for rank in np.argsort(tree.level, kind="stable")[1:].tolist():
+        arcs = np.flatnonzero(tree.dst == rank)
+        alike = np.bincount(kind[arcs])
+        amount = shares[kind[arcs]] / alike[kind[arcs], None]
+        begin, due = 0.0, 0.0
+        for step in range(steps):
+            for place in np.flatnonzero(amount[:, step]).tolist():
+                src = int(tree.src[arcs[place]])
+                due += float(amount[place, step])
+                end = 1.0 if due > 1.0 - _LITTLE else due
+                end = min(end, float(had[src, step]))
+                if end > begin:
+                    rows.append((step, src, rank, begin, end))
+                    begin = end
+            had[rank, step + 1] = begin
+    table = np.array(rows)
+    when, src_rank, dst_rank = table[:, :3].T.astype(np.int64)
+    return _Sends(when, src_rank, dst_rank, table[:, 3], table[:, 4])
+
+
+def _translated(
+    collective: Collective, network: RankNetwork, sends: _Sends
+) -> list[Round]:
+    """Return the rounds in which every block goes as that of rank 0 does."""
+    ranks = network.ranks
+    cut = Partition(ranks, collective.chunk_count)
+    begin = cut.boundary(np.arange(ranks + 1, dtype=np.int64))
+    size = np.diff(begin)
+    sums = network.sums()
+    between = network.differences()[sends.src, sends.dst]
+    rounds = []
+    for step in range(int(sends.step.max()) + 1):
+        mine = np.flatnonzero(sends.step == step)
+        _, number = np.unique(between[mine], return_inverse=True)
+        lo, hi = (
+            begin[:-1] + np.rint(part[mine, None] * size).astype(np.int64)
+            for part in (sends.lo, sends.hi)
+        )
+        port = np.broadcast_to(number.reshape(-1, 1), lo.shape)
+        some = lo < hi
+        if some.any():
+            src, dst = sums[sends.src[mine]][some], sums[sends.dst[mine]][some]
+            code = np.full(len(src), int(Op.COPY), dtype=np.int64)
+            rounds.append(Round(src, dst, lo[some], hi[some], code, port[some]))
+    return rounds
+
+
+ALGORITHM = AlgorithmEntry(
+    name="translated-trees",
+    summary="one tree of arcs for all ranks, its links evenly loaded: packet networks",
+    ops=TranslatedTrees.ops,
+    make=TranslatedTrees,
+)

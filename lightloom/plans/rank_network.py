@@ -1,0 +1,219 @@
+"""Networks of ranks: the links that a message between two ranks crosses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Collective
+    from lightloom.plans.plan import Plan
+
+    FloatArray = npt.NDArray[np.float64]
+
+__all__ = ["Fitted", "NetworkAlgorithm", "RankNetwork"]
+
+
+@dataclass(frozen=True, eq=False)
+class RankNetwork:
+    """What messages between ranks load, as replay of fabrics without circuits does.
+
+    Attributes
+    ----------
+    ranks
+        Their number n; pair u n + v leads from rank u to rank v.
+    pair, link
+        A row for each link of each pair's route, shape (rows,); links from 0.
+    ps_per_byte
+        Time of a byte on each link, shape (links,).
+    step_ps
+        What a round costs before any byte moves.
+    shape
+        Box of the ranks, the last digit fastest: adding digits to all ranks maps
+        routes to routes. Empty for none.
+    """
+
+    ranks: int
+    pair: IntArray
+    link: IntArray
+    ps_per_byte: FloatArray
+    step_ps: int
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def full(cls, ranks: int) -> RankNetwork:
+        """Return ranks that all send and receive at one rate, to whomever they like.
+
+        Parameters
+        ----------
+        ranks
+            Their number.
+        """
+        src, dst = np.nonzero(~np.eye(ranks, dtype=np.bool_))
+        pair = src * ranks + dst
+        link = np.concatenate([src, ranks + dst])
+        once = np.ones(2 * ranks)
+        return cls(ranks, np.tile(pair, 2), link, once, 0, (ranks,))
+
+    def turned(self) -> RankNetwork:
+        """Return the network with all messages turned around, always the same one."""
+        return self._turned
+
+    @cached_property
+    def _turned(self) -> RankNetwork:
+        src, dst = np.divmod(self.pair, self.ranks)
+        return replace(self, pair=dst * self.ranks + src)
+
+    def costs(self) -> FloatArray:
+        """Return the time of a byte on all links from u to v, shape (n, n)."""
+        cost = np.zeros(self.ranks**2)
+        np.add.at(cost, self.pair, self.ps_per_byte[self.link])
+        return cost.reshape(self.ranks, self.ranks)
+
+    def arc_links(self, src: int, dst: int) -> IntArray:
+        """Return the links from a rank to another, shape (links on the way,).
+
+        Parameters
+        ----------
+        src, dst
+            The ranks.
+        """
+        links, starts = self._by_pair
+        pair = src * self.ranks + dst
+        return links[starts[pair] : starts[pair + 1]]
+
+    @cached_property
+    def _by_pair(self) -> tuple[IntArray, IntArray]:
+        order = np.argsort(self.pair, kind="stable")
+        bounds = np.arange(self.ranks**2 + 1)
+        return self.link[order], np.searchsorted(self.pair[order], bounds)
+
+    @cached_property
+    def link_class(self) -> IntArray:
+        """The class of each link, shape (links,): translations keep to classes."""
+        mark = self.differences().reshape(-1)[self.pair].astype(np.uint64)
+        count = np.zeros(len(self.ps_per_byte), dtype=np.uint64)
+        np.add.at(count, self.link, (mark + np.uint64(1)) ** np.uint64(5))
+        _, rate = np.unique(self.ps_per_byte, return_inverse=True)
+        both = np.stack([count, rate.reshape(-1).astype(np.uint64)])
+        _, found = np.unique(both, axis=1, return_inverse=True)
+        classes: IntArray = found.reshape(-1).astype(np.int64)
+        return classes
+
+    def translated_load(self, src: int, dst: int) -> dict[int, float]:
+        """Return the time of a byte on links of each class, sent by all ranks.
+
+        Parameters
+        ----------
+        src, dst
+            An arc, of which all ranks send over a translation: links of a class carry
+            the same.
+        """
+        size = np.bincount(self.link_class)
+        load: dict[int, float] = {}
+        for link in self.arc_links(src, dst).tolist():
+            group = int(self.link_class[link])
+            time = float(self.ps_per_byte[link]) * self.ranks / int(size[group])
+            load[group] = load.get(group, 0.0) + time
+        return load
+
+    def load(self, src: int, dst: int) -> dict[int, float]:
+        """Return the time of a byte on each link from a rank to another.
+
+        Parameters
+        ----------
+        src, dst
+            The ranks.
+        """
+        links = self.arc_links(src, dst).tolist()
+        return {link: float(self.ps_per_byte[link]) for link in links}
+
+    def digits(self) -> IntArray:
+        """Return the digits of each rank in the box, shape (digits, n)."""
+        rank = np.arange(self.ranks, dtype=np.int64)
+        return np.array(np.unravel_index(rank, self.shape))
+
+    def sums(self) -> IntArray:
+        """Return u + v, digit by digit, shape (n, n)."""
+        digits, sizes = self.digits(), np.array(self.shape)[:, None, None]
+        both = (digits[:, :, None] + digits[:, None, :]) % sizes
+        found: IntArray = np.ravel_multi_index(tuple(both), self.shape).astype(np.int64)
+        return found
+
+    def differences(self) -> IntArray:
+        """Return v - u, digit by digit, as [u, v]."""
+        digits, sizes = self.digits(), np.array(self.shape)[:, None, None]
+        both = (digits[:, None, :] - digits[:, :, None]) % sizes
+        found: IntArray = np.ravel_multi_index(tuple(both), self.shape).astype(np.int64)
+        return found
+
+
+@runtime_checkable
+class NetworkAlgorithm(Protocol):
+    """An algorithm that fits its rounds to a network, where one is known."""
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do with these parameters, sorted."""
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return how many equal chunks it would like the buffer to have.
+
+        Parameters
+        ----------
+        ranks, ports
+            As of `lightloom.plans.algorithms.CollectiveAlgorithm`.
+        """
+
+    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
+        """Return the rounds of a collective whose chunk count is chosen.
+
+        Parameters
+        ----------
+        collective
+            What is to be done.
+        network
+            Of its ranks.
+        """
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An algorithm on the network that it is fitted to."""
+
+    algorithm: NetworkAlgorithm
+    network: RankNetwork
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """See `NetworkAlgorithm.ops`."""
+        return self.algorithm.ops
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """See `NetworkAlgorithm.granularity`.
+
+        Parameters
+        ----------
+        ranks, ports
+            As there.
+        """
+        return self.algorithm.granularity(ranks, ports)
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return the rounds on the network.
+
+        Parameters
+        ----------
+        collective
+            What is to be done.
+        ports
+            Has no influence: the network says what ranks drive at once.
+        """
+        del ports
+        return self.algorithm.plan_on(collective, self.network)
