@@ -18,7 +18,7 @@ from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
 )
 from lightloom.validate.certificates.completion_time.hops import total_hops
-from lightloom.validate.certificates.completion_time.pipelining import _Stream
+from lightloom.validate.certificates.completion_time.pipelining import Stream
 from lightloom.validate.certificates.completion_time.step_costs import (
     least_portions,
     summed_in_two,
@@ -225,7 +225,7 @@ def _least_stream(others: int, fold: int, portions: int) -> float:
 @pytest.mark.parametrize("others", [3, 15, 63, 255])
 def test_stream_weights_follow_from_the_inequalities(others: int) -> None:
     """Both choices of weights stay below the linear program, and near it."""
-    stream = _Stream.of(others + 1, 16, Fraction(1))
+    stream = Stream.of(others + 1, 16, Fraction(1))
     for portions in range(1, 8):
         exact = _least_stream(others, 17, portions)
         data = float(stream.data_ps(portions))
@@ -247,7 +247,7 @@ def test_stream_is_the_least_over_portions() -> None:
         for size_bytes in (100, 1000, 10**6):
             task = Collective("broadcast", tuple(range(32)), size_bytes)
             rate = rack.node_bits_per_s
-            stream = _Stream.of(32, lasers, Fraction(size_bytes * 8 * 10**12, rate))
+            stream = Stream.of(32, lasers, Fraction(size_bytes * 8 * 10**12, rate))
             times = []
             for segments in range(1, 7):
                 first = least_portions(lasers, segments, 32)

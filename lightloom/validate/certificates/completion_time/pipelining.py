@@ -61,7 +61,7 @@ _FEW = 33
 
 
 @dataclass(frozen=True)
-class _Stream:
+class Stream:
     """The data time as a function of the number of portions, in picoseconds.
 
     `others` is N, `fold` is q, `size_ps` is B / r, `window` is w and `delay` is D;
@@ -76,7 +76,18 @@ class _Stream:
     sums: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, ranks: int, ports: int, size_ps: Fraction) -> _Stream:
+    def of(cls, ranks: int, ports: int, size_ps: Fraction) -> Stream:
+        """Return the data time of a buffer that a root sends to all other ranks.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 2.
+        ports
+            Most circuits out of, and into, a node.
+        size_ps
+            Time of the buffer at the rate of a node.
+        """
         others, fold = ranks - 1, ports + 1
         parts: list[Fraction] = []
         while fold ** len(parts) <= others:
@@ -128,7 +139,7 @@ def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
     size_ps = Fraction(
         collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S, fabric.node_bits_per_s
     )
-    stream = _Stream.of(ranks, ports, size_ps)
+    stream = Stream.of(ranks, ports, size_ps)
     first = least_portions(ports, 1, ranks)
     best = _least_in(fabric, stream, 1, first, None)
     segments = 1
@@ -142,7 +153,7 @@ def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
 
 
 def _least_in(
-    fabric: CircuitFabric, stream: _Stream, segments: int, first: int, last: int | None
+    fabric: CircuitFabric, stream: Stream, segments: int, first: int, last: int | None
 ) -> int:
     """Return the least for `first` to `last` portions, ``None`` for any number."""
     if not fabric.alpha_ps and last is None:

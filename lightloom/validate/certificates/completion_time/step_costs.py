@@ -93,6 +93,34 @@ def summed_in_two(ports: int) -> int:
     return max(1 + 2 * a + (ports - a) * (1 + a) for a in {ports // 2, -(-ports // 2)})
 
 
+def summed_in_three(ports: int) -> int:
+    """Return the most ranks that can all have the sum of all in 3 portions, 1 segment.
+
+    As for `summed_in_two`; k neighbours, q = k + 1. Let c(v) be how many values v adds
+    in the second portion, 0 if it takes a copy instead. After one portion nobody has
+    more than q values. After two nobody has more than q + k c(v): of the neighbours
+    that v adds in the second portion, those that it has added in the first, b, have
+    copied a single value over their own, which v would count twice; at most k - c + b
+    were added in the first; so v has 1 + (k - c + b) + b + q (c - b), which is
+    q + k c - b (k - 1).
+
+    Let x be the largest c, and v have it. A copy in the third portion brings v at most
+    q + k x. If it adds, then at most k - x of those that it adds are neighbours that it
+    has not heard in the second portion, and bring at most q + k x each. The at most x
+    others must have lost in the second portion what v heard from them in it, so they
+    copied, and have q values at most. With what v had,
+
+        n <= (q - x) (q + k x) + q x = q^2 + k x (q - x)  for some x from 0 to k.
+
+    Parameters
+    ----------
+    ports
+        Most circuits that leave, or enter, a node of a segment; 1 or more.
+    """
+    fold = ports + 1
+    return fold**2 + ports * (fold // 2) * (fold - fold // 2)
+
+
 def reach_ps(
     fabric: CircuitFabric | PacketFabric, reach: int, *, summed: bool = False
 ) -> int:
