@@ -145,8 +145,8 @@ def _enter_candidates(
 ) -> None:
     """Enter what the plug of a fabric makes, or puts on its circuits."""
     plug = plug_of(instance.fabric)
-    collective = isinstance(instance.task, Collective)
-    if plug.schedules is not None and not (collective and plug.realiser is not None):
+    alone = plug.realiser is None
+    if plug.schedules is not None and (alone or plug.own(instance, algorithm)):
         _enter_all(
             pool, instance, plug.schedules(instance, algorithm, parameters, seed)
         )

@@ -167,14 +167,17 @@ def test_networks_that_cannot_be(
 
 
 def test_a_subset_that_no_steps_serve(tmp_path: Path) -> None:
-    """All commands refuse the nodes with the same message."""
+    """What goes by steps refuses the nodes with the same message; synth does not."""
     path = _instance(tmp_path, more="nodes = [0, 1, 2]\n")
     for command in (
         ("ramp", "check", path),
         ("ramp", "nic", path, "--node", "0,0,0"),
-        ("synth", path, "-o", str(tmp_path / "out.jsonl")),
+        ("synth", path, "--algorithm", "ramp", "-o", str(tmp_path / "out.jsonl")),
     ):
         result = run(*command)
         assert result.exit_code == 2
         assert "no steps of RAMP serve these 3 nodes" in result.stderr
         assert "(2, 1, 2), 4 nodes, for example 0, 1, 24, 25" in result.stderr
+    made = run_json("synth", path, "-o", str(tmp_path / "out.jsonl"))
+    assert made["algorithm"] != "ramp"
+    assert run("verify", str(tmp_path / "out.jsonl")).exit_code == 0

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from lightloom.core.fabric import step_ps
+from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.auto.search_space import proposals
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
     from lightloom.core.circuit import Circuits
     from lightloom.core.schedule import ParameterValue, Schedule
-    from lightloom.core.task import Collective, Demand
+    from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.instances.jobs import Blocks
     from lightloom.plans.algorithms import CollectiveAlgorithm
@@ -352,6 +353,11 @@ class TrainingLayout(Generic[FabricT]):
     blocks: Blocks = "preferred"
 
 
+def _of_demands(instance: Instance, _algorithm: str) -> bool:
+    """Tell whether the task is a demand."""
+    return not isinstance(instance.communication, Collective)
+
+
 @dataclass(frozen=True)
 class FabricPlug(Generic[FabricT]):
     """How schedules are made on one kind of fabric, and how trainings use it.
@@ -365,10 +371,12 @@ class FabricPlug(Generic[FabricT]):
         the catalogue are put on its circuits. ``None`` where they cannot be.
     schedules
         ``schedules(instance, algorithm, parameters, seed)`` yields schedules of the
-        fabric's own algorithms instead, of which the fastest is taken; beside a
-        realiser, for demands only. `algorithm` is ``auto`` or a name; it raises
-        `InputError` on unknown names and parameters, and on a task that it cannot do.
-        Deterministic.
+        fabric's own algorithms instead, of which the fastest is taken. `algorithm` is
+        ``auto`` or a name; it raises `InputError` on unknown names and parameters,
+        and on a task that it cannot do. Deterministic.
+    own
+        ``own(instance, algorithm)`` says whether `schedules` is asked where there is a
+        realiser too: by default of demands.
     circuits
         How circuits are kept for a training; ``None`` on fabrics without circuits,
         and where nobody sets any.
@@ -385,5 +393,6 @@ class FabricPlug(Generic[FabricT]):
         ]
         | None
     ) = None
+    own: Callable[[Instance, str], bool] = _of_demands
     circuits: TrainingCircuits[FabricT] | None = None
     layout: TrainingLayout[FabricT] = field(default_factory=TrainingLayout)

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from math import isqrt
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from lightloom.core.errors import InputError
+from lightloom.core.errors import InputError, nearest
 from lightloom.core.record_conversion import convert
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
-from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
-from lightloom.synth.ramp.schedules import NAME, ways
+from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
+from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, Realiser
+from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
+from lightloom.synth.ramp.schedules import NAME, serves, ways
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.instances.instance import Instance
+    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.fabrics.plug import Arrangement
+    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.traffic import TrafficRound
 
 MOST_ROWS = 2**22
 """Most rows, about, of a schedule that is kept in memory as a whole."""
+_FEW_RANKS, _FEW = 128, 6
+"""Of more ranks, so many proposals alone are compared."""
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,11 +40,93 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     strategy
-        ``steps``; ``exchange`` (all-reduce), ``direct`` (all-to-all), ``tree``
-        (broadcast); by default the fastest.
+        ``steps``; ``exchange`` (all-reduce), ``two-phase``, ``three-phase``,
+        ``four-phase``, ``direct`` (all-to-all), ``tree`` (broadcast); by default the
+        fastest.
     """
 
     strategy: str | None = None
+
+
+class RampRealiser(Realiser[Ramp]):
+    """Gives transceivers to the pairs of rounds.
+
+    For nodes that no steps of RAMP serve, for demands, and for algorithms of the
+    catalogue that are asked for by name.
+    """
+
+    demand_algorithms = (EDGE_COLOURING,)
+    predicts = True
+
+    @property
+    def ports(self) -> int:
+        """A transceiver each."""
+        return self.fabric.ports_per_node
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield the algorithms that ``auto`` compares, few of them for many ranks.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            Not used.
+        """
+        every = super().proposals(task, arrangement)
+        yield from every if task.rank_count <= _FEW_RANKS else islice(every, _FEW)
+
+    def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
+        """Return what the fullest lines of all rounds take: see `least_round_ps`."""
+        del cuts
+        first_ps = self.fabric.reconfiguration_ps
+        if not rounds or not self.fabric.initial_configuration_charged:
+            first_ps = 0
+        return first_ps + sum(least_round_ps(self.fabric, one) for one in rounds)
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds."""
+        return realise_ramp(self.fabric, rounds)
+
+
+def own(instance: Instance, algorithm: str) -> bool:
+    """Tell whether RAMP's own algorithm makes the schedule.
+
+    Parameters
+    ----------
+    instance
+        A task on a RAMP network.
+    algorithm
+        ``auto`` or a name.
+
+    Returns
+    -------
+    Not for algorithms of the catalogue, and for ``auto`` neither for demands nor for
+    nodes that RAMP's own algorithm does not serve.
+
+    Raises
+    ------
+    InputError
+        If there is no such algorithm.
+    """
+    fabric, task = instance.fabric, instance.communication
+    assert isinstance(fabric, Ramp)
+    collective = isinstance(task, Collective)
+    others = ALGORITHMS if collective else DEMAND_ALGORITHMS
+    if algorithm not in (AUTO, NAME, *others):
+        what, known = "unknown algorithm on RAMP", (AUTO, NAME, *others)
+        raise InputError(
+            what,
+            where="algorithm",
+            found=algorithm,
+            allowed=", ".join(known),
+            fix=nearest(algorithm, known),
+        )
+    if algorithm == AUTO:
+        return isinstance(task, Collective) and serves(fabric, task)
+    return algorithm == NAME
 
 
 def schedules(
@@ -47,7 +139,7 @@ def schedules(
     instance
         A collective on a RAMP network.
     algorithm
-        ``auto`` or the name of the only algorithm.
+        ``auto`` or the name of RAMP's own algorithm.
     parameters
         Those of `Parameters` by name; empty for ``auto``.
     seed
@@ -56,20 +148,19 @@ def schedules(
     Raises
     ------
     InputError
-        Another algorithm, invalid parameters, a demand, or a collective that is too
-        large, or that RAMP cannot do on these nodes.
+        Invalid parameters, a demand, or a collective that is too large, or that this
+        algorithm cannot do on these nodes.
     """
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)
-    if algorithm not in (AUTO, NAME):
-        what, allowed = "unknown algorithm on RAMP", f"{AUTO}, {NAME}"
-        raise InputError(what, where="algorithm", found=algorithm, allowed=allowed)
     if algorithm == AUTO and parameters:
         what = "auto takes no parameters"
         raise InputError(what, where="parameters", found=sorted(parameters))
     if not isinstance(task, Collective):
-        what = "RAMP's algorithm does collectives, not demands"
-        raise InputError(what, where=f"{instance.name}: demand")
+        what = "RAMP's own algorithm does collectives, not demands"
+        allowed = ", ".join((AUTO, *DEMAND_ALGORITHMS))
+        where = f"{instance.name}: demand"
+        raise InputError(what, where=where, found=algorithm, allowed=allowed)
     _check_size(instance.name, fabric, task)
     wanted = convert(dict(parameters), Parameters, where=f"algorithm.{NAME}")
     for way in ways(fabric, task, wanted.strategy):
@@ -92,4 +183,4 @@ def _check_size(name: str, fabric: Ramp, task: Collective) -> None:
         )
 
 
-PLUG = FabricPlug[Ramp]("ramp", schedules=schedules)
+PLUG = FabricPlug[Ramp]("ramp", realiser=RampRealiser, schedules=schedules, own=own)

@@ -128,7 +128,8 @@ def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
     if strategy not in known:
         what = f"unknown strategy for {op} on {fabric.subnet} subnets"
         allowed = ", ".join(known)
-        raise InputError(what, where=where, found=strategy, allowed=allowed)
+        fix = nearest(strategy, known)
+        raise InputError(what, where=where, found=strategy, allowed=allowed, fix=fix)
 
 
 def routes_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> Routes:
@@ -180,6 +181,27 @@ def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
         return routes_of(fabric, task.nodes, strategy).time_ps(block_bytes)
 
     return min(PHASES, key=time_ps)
+
+
+def serves(fabric: Ramp, task: Collective) -> bool:
+    """Tell whether some strategy serves the nodes of a collective.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    task
+        The collective.
+    """
+    if task.op == "all-to-all" and NodeBox.of(fabric, task.nodes) is not None:
+        return True
+    if TREE in strategies(fabric, task.op):
+        return True
+    try:
+        team_of(fabric, task.nodes)
+    except InputError:
+        return False
+    return True
 
 
 def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterator[Way]:

@@ -194,9 +194,11 @@ def test_auto_takes_the_fastest_way() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "parameters", "says"),
     [
-        ("ring", {}, "unknown algorithm on RAMP"),
+        ("rmap", {}, "unknown algorithm on RAMP.*did you mean ramp"),
+        ("ring", {"strategy": "steps"}, "unknown key"),
         ("auto", {"strategy": "steps"}, "auto takes no parameters"),
         ("ramp", {"strategy": "tree"}, "unknown strategy for all-reduce"),
+        ("ramp", {"strategy": "step"}, "did you mean steps"),
         ("ramp", {"plan": "tree"}, "unknown key"),
     ],
 )
