@@ -178,6 +178,9 @@ def synthesise(
     from lightloom.synth import synthesise as room
 
     asked = load_instance(instance)
+    if progress is not None and not callable(progress):
+        what, allowed = "not a function", "a function of a text"
+        raise InputError(what, where="progress", found=progress, allowed=allowed)
     outcome = room.synthesise(
         asked, algorithm, parameters, seed=seed, progress=progress
     )

@@ -25,8 +25,8 @@ def check_output(path: str, option: str, *inputs: str) -> None:
     Raises
     ------
     InputError
-        No name, one of the inputs, a folder, a file in no folder, or one that the
-        operating system does not let us write.
+        No name, one of the inputs, a folder, a file in no folder, one that the
+        operating system does not let us write, or a compression that is not known.
     """
     if path == STDOUT:
         return
@@ -38,7 +38,9 @@ def check_output(path: str, option: str, *inputs: str) -> None:
             what, fix = "this would overwrite what is read", "name another file"
             raise InputError(what, where=option, found=path, fix=fix)
     from lightloom.formats.atomic import check_writable
+    from lightloom.formats.compression import check_compression
 
+    check_compression(path)
     check_writable(path)
 
 

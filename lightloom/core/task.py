@@ -122,10 +122,14 @@ class Demand(CheckedRecord, frozen=True):
             size = np.asarray(matrix)
         except ValueError:  # rows of different lengths
             size = np.empty(0)
+        whole = np.issubdtype(size.dtype, np.integer) or (
+            # Integers beyond 64 bits are objects to numpy.
+            size.dtype == object and all(type(entry) is int for entry in size.flat)
+        )
         if size.ndim != 2 or size.shape[0] != size.shape[1]:
             what, allowed = "the matrix is not square", "n rows of n entries"
             raise InputError(what, where="matrix", allowed=allowed)
-        if not np.issubdtype(size.dtype, np.integer):
+        if not whole:
             what, kind = "the entries are not integers", str(size.dtype)
             raise InputError(what, where="matrix", found=kind, allowed="whole bytes")
         for row, column in np.argwhere((size < 0) | (size >= 2**60))[:1].tolist():

@@ -30,6 +30,9 @@ FREE_BYTES = 64 * MIB
 MOST_FILE_BYTES = 8 * GIB
 """No file is longer than this, uncompressed: an endless stream is noticed at last."""
 
+_OTHER_COMPRESSIONS = frozenset(
+    {".7z", ".br", ".bz2", ".lz", ".lz4", ".lzma", ".rar", ".xz", ".z", ".zip"}
+)
 _GZIP_LEVEL = 6
 _ZSTD_LEVEL = 9
 _BUFFER_BYTES = MIB
@@ -51,7 +54,7 @@ def open_reading(
     Raises
     ------
     InputError
-        The file cannot be opened or read.
+        The file cannot be opened or read, or `check_compression` refuses its name.
     FormatError
         While reading: the compressed data are damaged, cut off, or decompress to
         more than `FREE_BYTES` and `MOST_RATIO` times their size; there are more than
@@ -62,6 +65,7 @@ def open_reading(
             raise InputError("cannot read: it is closed", where="standard input")
         yield _guarded(sys.stdin.buffer, "standard input", most_bytes)
         return
+    check_compression(path)
     if not str(path):
         raise InputError("the name of the file is empty", allowed="a file")
     try:
@@ -83,7 +87,7 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
     Raises
     ------
     InputError
-        The file cannot be written.
+        The file cannot be written, or `check_compression` refuses its name.
     """
     if str(path) == STANDARD_STREAM:
         if sys.stdout is None:
@@ -99,6 +103,7 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
             what = f"cannot write: {problem.strerror or problem}"
             raise InputError(what, where="standard output") from None
         return
+    check_compression(path)
     suffix = Path(path).suffix.lower()
     with atomic_write(path) as raw:
         if suffix == ".gz":
@@ -112,6 +117,29 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
                 yield cast("BinaryIO", stream)
         else:
             yield raw
+
+
+def check_compression(path: str | Path) -> None:
+    """Refuse a file whose suffix is that of a compression that is not read or written.
+
+    Parameters
+    ----------
+    path
+        Name of the file.
+
+    Raises
+    ------
+    InputError
+        Its suffix is ``.xz``, ``.bz2`` or the like.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in _OTHER_COMPRESSIONS:
+        raise InputError(
+            "unknown compression",
+            where=str(path),
+            found=suffix,
+            allowed=f"{', '.join(MOST_RATIO)}, or no compression",
+        )
 
 
 def _decompressed(raw: BinaryIO, path: str | Path, most_bytes: int) -> BinaryIO:

@@ -17,7 +17,7 @@ thirty times as much."""
 
 
 def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
-    """Return what a UTF-8 file holds, decompressed by its suffix.
+    """Return what a UTF-8 file holds, decompressed by its suffix, without a BOM.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
     """
     try:
         with open_reading(path, most_bytes=most_bytes) as source:
-            return source.read().decode()
+            return source.read().decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise FormatError(f"not UTF-8: {problem.reason}", where=str(path)) from None
     except OSError as problem:

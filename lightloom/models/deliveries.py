@@ -58,6 +58,10 @@ class Deliveries:
         )
 
 
+_REVERSAL_OF = {"reduce": "broadcast"}
+"""The operation that is its time reversal; all-gather for those that are not listed."""
+
+
 def copy_question(instance: Instance) -> tuple[Lightpath, Deliveries]:
     """Return the fabric and the deliveries of an instance of Algorithm 1.
 
@@ -84,8 +88,9 @@ def copy_question(instance: Instance) -> tuple[Lightpath, Deliveries]:
             "the model copies data, it does not reduce them",
             where="collective.op",
             found=task.op,
-            fix="ask for one that copies; for rounds, give neither horizon nor"
-            " parameters, and its reversal is solved",
+            allowed="operations that copy",
+            fix=f"ask for {_REVERSAL_OF.get(task.op, 'all-gather')}: its rounds, with"
+            " time and arcs turned around, reduce",
         )
     if task.chunks is None:
         chunks = task.rank_count if op.uses_blocks else 1

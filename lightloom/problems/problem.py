@@ -216,8 +216,9 @@ class Problem:
         for name in names:
             if name not in known:
                 raise InputError(
-                    f"{self.name} has no variant {name!r}",
-                    where=where or name,
+                    f"the problem {self.name} has no parameter of this name",
+                    where=where or "parameters",
+                    found=name,
                     allowed=", ".join(known) or "none",
                     fix=nearest(name, known),
                 )

@@ -18,6 +18,7 @@ from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, CandidateSearch
 from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
+from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
 from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of, require_router
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.validate.checks import task as task_rules
@@ -151,6 +152,13 @@ def _enter_candidates(
             pool, instance, plug.schedules(instance, algorithm, parameters, seed)
         )
         return
+    if algorithm in DEMAND_ALGORITHMS and isinstance(instance.task, Collective):
+        raise InputError(
+            "this algorithm serves demands, not collectives",
+            where="algorithm",
+            found=algorithm,
+            fix="`lightloom algorithms` lists what serves which collective",
+        )
     realiser = realiser_of(instance.fabric, seed, router)
     CandidateSearch(instance, realiser, pool).run(algorithm, parameters)
 

@@ -103,7 +103,7 @@ def test_instances_come_from_files_beside_the_suite(tmp_path: Path) -> None:
         ({"problem": "rooting"}, "unknown problem; found 'rooting'"),
         ({"by": ["hihgs"]}, "unknown solver; found 'hihgs'"),
         ({"by": ["hihgs"]}, "did you mean highs?"),
-        ({"by": [{"solver": "highs", "roads": 2}]}, "no variant 'roads'"),
+        ({"by": [{"solver": "highs", "roads": 2}]}, "no parameter of this name"),
         ({"by": [{"solver": "lightloom", "paths": 2}]}, "takes no parameters"),
         ({"by": [{"form": "arcs"}]}, "no solver is named"),
         ({"problem": "completion-time", "by": ["rign"]}, "unknown algorithm"),

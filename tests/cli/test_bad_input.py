@@ -41,6 +41,14 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("synth", SMALL, "-o", "x", "--algoritm", "ring"), "--algorithm"),
         (("synth", "lightpath-4/all-reduce-64KB", "-o", "x"), "all-reduce-64KiB"),
         (("synth", SMALL, "-o", "x", "--algorithm", "rign"), "did you mean ring"),
+        (("synth", SMALL, "-o", "x", "--algorithm", "greedy"), "serves demands"),
+        (("synth", SMALL, "-o", "x.jsonl.xz"), "allowed: .gz, .zst"),
+        (("verify", "x.jsonl.bz2"), "allowed: .gz, .zst"),
+        (("model", SMALL, "--problem", "rounds", "--write", "x.lp"), "all-gather"),
+        (
+            ("solve", SMALL, "--problem", "rounds", "--param", "nope=3"),
+            "no parameter of this name; found 'nope'",
+        ),
         (("synth", SMALL, "-o", "x", "--router", "best"), "minimum-congestion"),
         (("synth", SMALL, "-o", "x", "--seed", "one"), "--seed"),
         (("synth", SMALL, "-o", "x", "--param", "radices=4"), "auto"),
@@ -176,6 +184,12 @@ def test_wrong_instances_are_one_line(text: str, says: str) -> None:
     assert result.exit_code == 2
     assert says in one_error(result)
     assert [path.name for path in Path().iterdir()] == ["wrong.toml"]
+
+
+def test_byte_order_marks_are_no_part_of_the_text() -> None:
+    """TOML as some editors on Windows save it."""
+    Path("marked.toml").write_text("\ufeff" + FABRIC + COLLECTIVE, encoding="utf-8")
+    assert run("bound", "marked.toml").exit_code == 0
 
 
 def test_no_waveguides_is_proven_infeasible() -> None:

@@ -103,6 +103,7 @@ def test_demand_of_a_matrix() -> None:
         ([[0, 1], [0]], "not square"),
         ([], "not square"),
         ([[0, 0.5], [0, 0]], "found 'float64'; allowed: whole bytes"),
+        ([[0, 10**30], [0, 0]], r"matrix\[0\]\[1\]: bytes not allowed; found 10{30};"),
         ([[0, -1], [0, 0]], r"matrix\[0\]\[1\]: bytes not allowed; found -1"),
         ([[0, 1], [0, 2]], r"matrix\[1\]\[1\]: a node sends to itself; found 2"),
     ],
