@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import instance_names, problem_names
+from lightloom.cli.completion import problem_names
 from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import answer_text
+from lightloom.cli.instance_argument import (
+    INSTANCE_HELP,
+    asked_instance,
+    instance_argument,
+)
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.core.certificate import stored
@@ -23,11 +28,11 @@ if TYPE_CHECKING:
 
 @click.command(
     "bound",
-    help=SUMMARIES["bound"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Bounds are on"
+    help=SUMMARIES["bound"] + f"\n\n{INSTANCE_HELP}"
+    " Bounds are on"
     " the completion time or, with --problem, on the objective of that problem.",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option(
     "--problem",
     shell_complete=problem_names,
@@ -52,10 +57,9 @@ def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> 
 
 
 def _completion_time(instance: str, *, as_json: bool) -> None:
-    from lightloom.instances.catalogue import load_instance
     from lightloom.synth.bounds import all_bounds
 
-    question = load_instance(instance)
+    question = asked_instance(instance)
     with progress("bound") as tell:
         tell("computing every kind of bound")
         certificates = sorted(
@@ -63,34 +67,33 @@ def _completion_time(instance: str, *, as_json: bool) -> None:
             key=lambda certificate: (-certificate.bound, certificate.kind),
         )
     if as_json:
-        write_json({"instance": instance, **_record(certificates)})
+        write_json({"instance": question.name, **_record(certificates)})
         return
     if not certificates:
-        write_text(f"{instance}: no bound is known")
+        write_text(f"{question.name}: no bound is known")
         return
     from lightloom.report.bound_table import bound_table
 
     write_table(bound_table(certificates, "ps"))
     best = certificates[0]
     text = f"no schedule ends before {format_ps(int(best.bound))} ({best.kind})"
-    write_text(f"{instance}: {text}")
+    write_text(f"{question.name}: {text}")
 
 
 def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None:
-    from lightloom.instances.catalogue import load_instance
     from lightloom.problems import problem_for
 
     with progress("bound") as tell:
         tell("looking for witnesses")
-        asked = load_instance(instance)
+        asked = asked_instance(instance)
         known = problem_for(asked, problem)
         certificates = known.checked_bounds(asked, seed)
     if as_json:
-        head = {"instance": instance, "problem": problem, "unit": known.unit}
+        head = {"instance": asked.name, "problem": problem, "unit": known.unit}
         write_json({**head, **_record(certificates)})
         return
     if not certificates:
-        write_text(f"{instance}: no bound is known")
+        write_text(f"{asked.name}: no bound is known")
         return
     from lightloom.report.bound_table import bound_table
 
@@ -100,7 +103,7 @@ def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None
     value = answer_text(str(best.bound), known.unit)
     verb = "takes" if known.unit == "ps" else "has"
     text = f"every answer {verb} at {side} {value} ({best.kind}, witness checked)"
-    write_text(f"{instance}: {text}")
+    write_text(f"{asked.name}: {text}")
 
 
 def _record(certificates: Sequence[Certificate]) -> dict[str, object]:

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import instance_names
 from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.instance_argument import (
+    INSTANCE_HELP,
+    asked_instance,
+    instance_argument,
+)
 from lightloom.cli.main import SUMMARIES
 from lightloom.core.errors import InputError, nearest
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _SHOW = "Print an instance as TOML, every default filled in."
-_NAMED = "\n\nNAME is one that `lightloom instances` lists, or a TOML file."
+_NAMED = f"\n\n{INSTANCE_HELP}"
 
 
 @click.group(
@@ -69,13 +73,12 @@ def command(
 
 
 @command.command("show", short_help=_SHOW, help=_SHOW + _NAMED)
-@click.argument("name", shell_complete=instance_names)
-def show(name: str) -> None:
+@instance_argument
+def show(instance: str) -> None:
     """Print one instance, named or in a file."""
-    from lightloom.instances.catalogue import load_instance
     from lightloom.instances.instance_file import instance_toml
 
-    write_text(instance_toml(load_instance(name)))
+    write_text(instance_toml(asked_instance(instance)))
 
 
 def _is_of(instance: Instance, *, fabric: str | None, op: str | None) -> bool:

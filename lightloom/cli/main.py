@@ -26,6 +26,7 @@ SUMMARIES = {
     "solvers": "List the solvers: which are here, and what they can do.",
     "reproduce": "Compute a figure of a paper and compare it with the paper.",
     "ramp": "RAMP: check networks of any size, print a node's program.",
+    "sweep": "Synthesise over sizes, keys and algorithms: table, CSV, picture.",
     "bench": "Benchmark solvers and algorithms: run suites, report, compare.",
     "demo": "All-reduce on 256 GPUs: synthesise, verify, replay, compare.",
     "schema": "Print the JSON Schema of the schedule file.",

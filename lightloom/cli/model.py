@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import click
 
-from lightloom.cli.completion import instance_names, problem_names
+from lightloom.cli.completion import problem_names
 from lightloom.cli.console import write_json, write_text
 from lightloom.cli.error_locations import as_given
+from lightloom.cli.instance_argument import (
+    INSTANCE_HELP,
+    asked_instance,
+    instance_argument,
+)
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_variant, places
@@ -15,10 +20,9 @@ from lightloom.cli.progress import progress
 
 @click.command(
     "model",
-    help=SUMMARIES["model"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
+    help=SUMMARIES["model"] + f"\n\n{INSTANCE_HELP}",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option(
     "--problem",
     shell_complete=problem_names,
@@ -51,7 +55,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Build a model, write it, and say how large it is."""
-    from lightloom.instances.catalogue import load_instance
     from lightloom.problems import problem_for
     from lightloom.problems.solver_model import model_that_fits
     from lightloom.solvers import built
@@ -61,7 +64,7 @@ def command(
     check_suffix(file)
     options_of = places()
     with progress("model") as tell, as_given(instance, **options_of):
-        asked = load_instance(instance)
+        asked = asked_instance(instance)
         known = problem_for(asked, problem)
         variant = parse_variant(known, params, horizon)
         formulation = model_that_fits(known, asked, variant, tell)
@@ -82,7 +85,7 @@ def command(
         write_json(record)
         return
     write_text(
-        f"{file}: {known.name} of {instance}: {form.rows:,} rows,"
+        f"{file}: {known.name} of {asked.name}: {form.rows:,} rows,"
         f" {form.columns:,} columns ({record['integer_columns']:,} integer),"
         f" {form.nonzeros:,} entries"
     )

@@ -15,8 +15,10 @@ from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import LightloomError
 from lightloom.core.units import format_ps
+from lightloom.report.bandwidth import bandwidth
 
 if TYPE_CHECKING:
+    from lightloom.core.task import Task
     from lightloom.replay import Timeline
 
 
@@ -59,15 +61,15 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
     if trace is not None:
         say(f"trace written to {trace}")
     if as_json:
-        write_json(timeline_record(file, timeline))
+        write_json(timeline_record(file, timeline, schedule.task))
         return
     from lightloom.report.round_table import round_table
 
     write_table(round_table(timeline))
-    write_text(_text(file, timeline))
+    write_text(_text(file, timeline, schedule.task))
 
 
-def timeline_record(file: str, timeline: Timeline) -> dict[str, object]:
+def timeline_record(file: str, timeline: Timeline, task: Task) -> dict[str, object]:
     """Return a timeline as its documented JSON object.
 
     Parameters
@@ -76,7 +78,10 @@ def timeline_record(file: str, timeline: Timeline) -> dict[str, object]:
         Path of the schedule, as it was given.
     timeline
         Its replay.
+    task
+        What the schedule does.
     """
+    rates = bandwidth(task, timeline.completion_time_ps)
     return {
         "file": file,
         "completion_time_ps": timeline.completion_time_ps,
@@ -84,6 +89,7 @@ def timeline_record(file: str, timeline: Timeline) -> dict[str, object]:
         "steps": len(timeline.steps),
         "reconfigurations": len(timeline.reconfigurations),
         "utilisation": _fraction(timeline),
+        "bandwidth": rates and rates.record(),
         "rounds": [
             {
                 "index": step.index,
@@ -110,7 +116,7 @@ def _fraction(timeline: Timeline) -> float | None:
     return round(used.moved / used.possible, 6) if used.possible else None
 
 
-def _text(file: str, timeline: Timeline) -> str:
+def _text(file: str, timeline: Timeline, task: Task) -> str:
     fraction = _fraction(timeline)
     used = "" if fraction is None else f", {100 * fraction:.1f} % of the nodes' rate"
     text = (
@@ -118,6 +124,8 @@ def _text(file: str, timeline: Timeline) -> str:
         f" {counted(len(timeline.steps), 'step')},"
         f" {counted(len(timeline.reconfigurations), 'reconfiguration')}{used}"
     )
+    if rates := bandwidth(task, timeline.completion_time_ps):
+        text += f"\n  {rates}"
     if timeline.reconfigurations:
         charged = format_ps(timeline.every_round_charged_ps)
         text += f"\n  if every round paid for its reconfiguration: {charged}"

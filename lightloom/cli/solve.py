@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import instance_names, problem_names, solver_names
+from lightloom.cli.completion import problem_names, solver_names
 from lightloom.cli.console import write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.failure import INTERRUPTED, NO_ANSWER
 from lightloom.cli.formatting import answer_text, value_text
+from lightloom.cli.instance_argument import (
+    INSTANCE_HELP,
+    asked_instance,
+    instance_argument,
+)
 from lightloom.cli.json_records import certificates_text, objective_records
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
@@ -28,14 +33,14 @@ if TYPE_CHECKING:
 
 @click.command(
     "solve",
-    help=SUMMARIES["solve"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Rounds by a"
+    help=SUMMARIES["solve"] + f"\n\n{INSTANCE_HELP}"
+    " Rounds by a"
     " solver, neither horizon nor parameters given, are searched horizon by horizon,"
     " from the certified bound upward. Exit code 0 with an answer, proven optimal or"
     " not; 3 without one; 4 if there is none. Ctrl-C ends a solver's search and keeps"
     " what it found; exit code 130 if that is nothing.",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option(
     "--problem",
     shell_complete=problem_names,
@@ -133,7 +138,6 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.instances.catalogue import load_instance
     from lightloom.problems import problem_for
     from lightloom.problems.solve import solve
     from lightloom.solvers import SolveOptions
@@ -151,7 +155,7 @@ def command(
     )
     options_of = places()
     with progress("solve") as tell, as_given(instance, **options_of):
-        asked = load_instance(instance)
+        asked = asked_instance(instance)
         known = problem_for(asked, problem)
         if output is not None and known.schedule_objective is None:
             what = f"answers of {known.name} are not schedules"
@@ -161,7 +165,7 @@ def command(
             asked, known, solver, variant=variant, options=options, progress=tell
         )
         schedule = None if output is None else found.schedule
-    _report(ctx, _record(instance, found), schedule, output, as_json=as_json)
+    _report(ctx, _record(asked.name, found), schedule, output, as_json=as_json)
 
 
 def _report(

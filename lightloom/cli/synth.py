@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import algorithm_names, instance_names
+from lightloom.cli.completion import algorithm_names
 from lightloom.cli.console import say_table, write_json, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import counted
+from lightloom.cli.instance_argument import (
+    INSTANCE_HELP,
+    asked_instance,
+    instance_argument,
+)
 from lightloom.cli.json_records import certificate_record, certificate_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
@@ -30,11 +35,11 @@ _SHOWN = 12
 
 @click.command(
     "synth",
-    help=SUMMARIES["synth"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Same"
+    help=SUMMARIES["synth"] + f"\n\n{INSTANCE_HELP}"
+    " Same"
     " arguments, same bytes. Nothing is written that does not verify.",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option(
     "--algorithm",
     shell_complete=algorithm_names,
@@ -88,19 +93,18 @@ def command(
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
-    from lightloom.instances.catalogue import load_instance
     from lightloom.synth.publish import publish
     from lightloom.synth.synthesise import synthesise
 
     parameters = parse_parameters(params, lists=_list_parameters())
-    question = load_instance(instance)
+    question = asked_instance(instance)
     check_output(output, "--output", instance)
     with progress("synth") as tell, as_given(instance, parameters="--param"):
         outcome = synthesise(
             question, algorithm, parameters, seed=seed, router=router, progress=tell
         )
         if outcome.incumbent is None:
-            raise NoAnswerError(str(outcome.reason), where=instance)
+            raise NoAnswerError(str(outcome.reason), where=question.name)
         tell(f"verifying and writing {output}")
         verdict = publish(outcome.incumbent.schedule, output)
     synthesis = outcome.incumbent
@@ -165,14 +169,17 @@ def _reconfigurations(synthesis: Synthesis) -> int:
 
 
 def _text(output: str, synthesis: Synthesis, certificate: CertificateReport) -> str:
+    from lightloom.report.bandwidth import bandwidth
     from lightloom.report.candidate_table import parameters_text
 
     schedule = synthesis.schedule
     parameters = parameters_text(schedule.algorithm.parameters)
+    rates = bandwidth(schedule.task, schedule.footer.completion_time_ps)
     return (
         f"{output}: {schedule.algorithm.name} {parameters}".rstrip()
         + f"\n  completion time {format_ps(schedule.footer.completion_time_ps)},"
         f" {counted(schedule.footer.steps, 'step')},"
         f" {counted(_reconfigurations(synthesis), 'reconfiguration')}"
-        f"\n  verified; {certificate_text(certificate)}"
+        + (f"\n  {rates}" if rates else "")
+        + f"\n  verified; {certificate_text(certificate)}"
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import instance_names
 from lightloom.cli.console import say, write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.formatting import counted
+from lightloom.cli.instance_argument import asked_instance, instance_argument
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.core.errors import InputError, LightloomError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     " the model among k devices, in l replicas, is cut, placed and estimated; those of"
     " the best estimates are replayed.",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option("--model-parallel", type=int, metavar="K", help="Devices of a replica.")
 @click.option("--replicas", type=int, metavar="L", help="Replicas of the model.")
 @click.option("--batch", type=int, metavar="B", help="Samples of an iteration.")
@@ -108,7 +108,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Share a model out, replay an iteration, and say how long it takes."""
-    from lightloom.instances.catalogue import load_instance
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingRequest
 
@@ -118,7 +117,7 @@ def command(
     if replayed < 1:
         what = "nothing would be replayed"
         raise InputError(what, where="--replayed", found=replayed, allowed=">= 1")
-    asked = load_instance(instance)
+    asked = asked_instance(instance)
     training = _training(asked, batch)
     nodes, broken = _nodes(asked.fabric, gpus, jobs)
     request = TrainingRequest(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import GIB, KIB, MIB
+from lightloom.formats.compression import STANDARD_STREAM
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
@@ -199,14 +200,14 @@ def _computations() -> dict[str, _Entry]:
 
 
 def load_instance(name: str) -> Instance:
-    """Return a named instance, or the one in a TOML file.
+    """Return a named instance, or the one in a TOML file; ``-`` is standard input.
 
     Raises
     ------
     InputError
         There is no such name (nearest names suggested), or the file is not right.
     """
-    if name.endswith(".toml") or _is_file(name):
+    if is_instance_file(name):
         return read_instance(Path(name))
     known = _entries()
     if name not in known:
@@ -219,7 +220,10 @@ def load_instance(name: str) -> Instance:
     return known[name].instance(name)
 
 
-def _is_file(name: str) -> bool:
+def is_instance_file(name: str) -> bool:
+    """Return whether a name is that of a TOML file, or ``-`` for standard input."""
+    if name == STANDARD_STREAM or name.endswith(".toml"):
+        return True
     try:
         return Path(name).is_file()
     except OSError:  # too long for a name

@@ -100,6 +100,25 @@ def save_plot(
     return paths
 
 
+def check_picture(path: Path) -> None:
+    """Raise where a file has no suffix of a picture that can be drawn.
+
+    Parameters
+    ----------
+    path
+        Where the picture is to go.
+
+    Raises
+    ------
+    InputError
+        If the suffix is none of `FILE_KINDS`.
+    """
+    if path.suffix not in FILE_KINDS:
+        allowed = ", ".join(FILE_KINDS)
+        what = "unknown kind of picture"
+        raise InputError(what, where=str(path), found=path.suffix, allowed=allowed)
+
+
 def save_panels(
     panels: Sequence[Panel], path: Path, *, title: str = "", columns: int | None = None
 ) -> Path:
@@ -123,10 +142,7 @@ def save_panels(
     """
     import matplotlib as mpl
 
-    if path.suffix not in FILE_KINDS:
-        allowed = ", ".join(FILE_KINDS)
-        what = "unknown kind of picture"
-        raise InputError(what, where=str(path), found=path.suffix, allowed=allowed)
+    check_picture(path)
     with mpl.rc_context(_RC):
         _save(draw(panels, title=title, columns=columns), path)
     return path

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
+from lightloom.cli.bench.run_jobs import run_jobs, worker_options
 from lightloom.cli.console import say, write_json, write_table, write_text
 from lightloom.cli.failure import INVALID
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.progress import progress
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.bench.job import BenchJob
-    from lightloom.bench.result_row import Row
-    from lightloom.bench.results import ResultsFile
 
 
 @click.command(
@@ -36,16 +34,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Results to continue.  [default: bench-SUITE.jsonl]",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 1024),
-    help="Runs at a time on this machine.  [default: half of its cores]",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Run on the Dask cluster of tcp://HOST:PORT instead.",
-)
+@worker_options
 @click.option(
     "--problem",
     "problems",
@@ -68,8 +57,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Run, append, and say what the suite's rows show."""
-    if scheduler is not None and workers is not None:
-        raise click.UsageError("--workers are those of this machine, not --scheduler's")
     from lightloom.bench.certified_gaps import contradictions
     from lightloom.bench.result_row import Ending
     from lightloom.bench.results import ResultsFile
@@ -83,7 +70,7 @@ def command(
     with ResultsFile(path) as file:
         todo = jobs if again else pending(jobs, file.rows)
         say(f"{suite}: {len(jobs)} runs, {len(jobs) - len(todo)} of them in {path}")
-        made = _run(todo, file, scheduler, workers) if todo else ()
+        made = run_jobs("bench", todo, file, scheduler, workers) if todo else ()
         place = {job.key: place for place, job in enumerate(jobs)}
         rows = [row for row in (*file.rows, *made) if row.key in place]
         rows.sort(key=lambda row: place[row.key])
@@ -127,35 +114,3 @@ def _chosen(
             what, allowed = "unknown problem of the suite", ", ".join(known)
             raise InputError(what, where="--problem", found=problem, allowed=allowed)
     return tuple(job for job in jobs if not problems or job.problem in problems)
-
-
-def _run(
-    jobs: Sequence[BenchJob],
-    file: ResultsFile,
-    scheduler: str | None,
-    workers: int | None,
-) -> tuple[Row, ...]:
-    from lightloom.bench.cluster import connected, default_workers, local_workers
-    from lightloom.bench.sweep import sweep
-
-    done = 0
-    with progress("bench") as tell:
-        tell("starting workers" if scheduler is None else f"connecting to {scheduler}")
-
-        def report(row: Row) -> None:
-            nonlocal done
-            done += 1
-            who = f"{row.problem} by {row.label}: {row.finding.ending}"
-            tell(f"{done} of {len(jobs)} ({who})")
-
-        try:
-            chosen = (
-                local_workers(workers or default_workers())
-                if scheduler is None
-                else connected(scheduler)
-            )
-            with chosen as those:
-                return sweep(jobs, file, those, report)
-        except KeyboardInterrupt:
-            say(f"{done} of {len(jobs)} rows kept; the same command runs the rest")
-            raise

@@ -1,0 +1,98 @@
+"""Jobs of a benchmark: run by processes of this machine, or by a Dask cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from lightloom.cli.console import say
+from lightloom.cli.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lightloom.bench.job import BenchJob
+    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import ResultsFile
+
+CommandT = TypeVar("CommandT", bound="Callable[..., object]")
+
+
+def worker_options(command: CommandT) -> CommandT:
+    """Give a command the options ``--workers`` and ``--scheduler``.
+
+    Parameters
+    ----------
+    command
+        The function of the command, with parameters ``workers`` and ``scheduler``.
+    """
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        callback=_one_of_two,
+        help="Runs at a time on this machine.  [default: half of its cores]",
+    )
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        callback=_one_of_two,
+        help="Run on the Dask cluster of tcp://HOST:PORT instead.",
+    )
+    return workers(scheduler(command))
+
+
+def run_jobs(
+    task: str,
+    jobs: Sequence[BenchJob],
+    file: ResultsFile,
+    scheduler: str | None,
+    workers: int | None,
+) -> tuple[Row, ...]:
+    """Run jobs and append their rows, telling how far it is.
+
+    Parameters
+    ----------
+    task
+        Name of the command, for progress.
+    jobs
+        What is run.
+    file
+        Where each row is appended as soon as it is there.
+    scheduler
+        Address of a Dask cluster; ``None`` for this machine.
+    workers
+        Runs at a time on this machine; ``None`` for half of its cores.
+    """
+    from lightloom.bench.cluster import connected, default_workers, local_workers
+    from lightloom.bench.sweep import sweep
+
+    done = 0
+    with progress(task) as tell:
+        tell("starting workers" if scheduler is None else f"connecting to {scheduler}")
+
+        def report(row: Row) -> None:
+            nonlocal done
+            done += 1
+            who = f"{row.problem} by {row.label}: {row.finding.ending}"
+            tell(f"{done} of {len(jobs)} ({who})")
+
+        try:
+            chosen = (
+                local_workers(workers or default_workers())
+                if scheduler is None
+                else connected(scheduler)
+            )
+            with chosen as those:
+                return sweep(jobs, file, those, report)
+        except KeyboardInterrupt:
+            say(f"{done} of {len(jobs)} rows kept; the same command runs the rest")
+            raise
+
+
+def _one_of_two(ctx: click.Context, param: click.Parameter, value: object) -> object:
+    """Refuse workers of this machine beside a cluster's."""
+    other = "workers" if param.name == "scheduler" else "scheduler"
+    if value is not None and ctx.params.get(other) is not None:
+        raise click.UsageError("--workers are those of this machine, not --scheduler's")
+    return value

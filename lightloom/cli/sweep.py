@@ -1,0 +1,189 @@
+"""``lightloom sweep``: completion times over sizes, keys and algorithms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.bench.run_jobs import run_jobs, worker_options
+from lightloom.cli.completion import instance_names
+from lightloom.cli.console import say, write_json, write_table
+from lightloom.cli.formatting import counted
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.output_paths import check_output
+from lightloom.cli.parameters import parse_parameters
+from lightloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from lightloom.bench.grid import GridPoint
+    from lightloom.bench.result_row import Row
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.report.sweep_table import SweepRow
+
+
+@click.command(
+    "sweep",
+    help=SUMMARIES["sweep"]
+    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Every"
+    " combination of the values given is synthesised, verified and replayed in a"
+    " process of its own. What the results file holds for this version is not computed"
+    " again: an interrupted sweep goes on where it stopped.",
+)
+@click.argument("instance", shell_complete=instance_names)
+@click.option(
+    "--size",
+    "sizes",
+    metavar="BYTES,...",
+    help="Buffers of the collective, for example 64KiB,1MiB,16MiB.",
+)
+@click.option(
+    "--set",
+    "keys",
+    metavar="TABLE.KEY=VALUE,...",
+    multiple=True,
+    help="Values of a key, for example fabric.lasers=4,8,16; repeatable.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    metavar="NAME,...",
+    default="auto",
+    show_default=True,
+    help="Algorithms of `lightloom algorithms`, or auto.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of random choices.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, 10**6, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds for each combination.",
+)
+@click.option(
+    "--results",
+    metavar="FILE",
+    default="sweep.jsonl",
+    show_default=True,
+    help="Results to continue.",
+)
+@worker_options
+@click.option("--csv", "csv_file", metavar="FILE", help="Write the table as CSV.")
+@click.option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    instance: str,
+    sizes: str | None,
+    keys: tuple[str, ...],
+    algorithms: str,
+    seed: int,
+    time_limit: float,
+    results: str,
+    workers: int | None,
+    scheduler: str | None,
+    csv_file: str | None,
+    plot: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Run the combinations that are missing, and show all."""
+    from lightloom.bench.grid import grid_points
+    from lightloom.bench.results import ResultsFile
+    from lightloom.bench.sweep import pending
+
+    for path, option in ((results, "--results"), (csv_file, "--csv"), (plot, "--plot")):
+        if path is not None:
+            check_output(path, option, instance)
+    if plot is not None:
+        from lightloom.report.plots import check_picture
+
+        check_picture(Path(plot))
+    points = grid_points(
+        instance,
+        _axes(sizes, keys),
+        _listed(algorithms, "--algorithm"),
+        seed=seed,
+        time_limit_s=time_limit,
+    )
+    with ResultsFile(results) as file:
+        todo = pending([point.job for point in points], file.rows)
+        say(
+            f"{instance}: {counted(len(points), 'point')}, {len(todo)} not in {results}"
+        )
+        made = run_jobs("sweep", todo, file, scheduler, workers) if todo else ()
+        found = {row.key: row for row in (*file.rows, *made)}
+    _show(points, found, csv_file, plot, as_json=as_json)
+
+
+def _axes(sizes: str | None, keys: tuple[str, ...]) -> dict[str, list[ParameterValue]]:
+    """Return the values of each key."""
+    from lightloom.instances.changed_instance import BUFFER_BYTES, parse_size
+
+    axes: dict[str, list[ParameterValue]] = {}
+    if sizes is not None:
+        listed = _listed(sizes, "--size")
+        axes[BUFFER_BYTES] = [parse_size(size, "--size") for size in listed]
+    for text in keys:
+        key, _, values = text.partition("=")
+        if key.strip() in axes:
+            raise InputError("key given twice", where="--set", found=key)
+        one_each = [
+            parse_parameters([f"{key}={value}"], option="--set")
+            for value in _listed(values, "--set")
+        ]
+        axes[key.strip()] = [next(iter(one.values())) for one in one_each]
+    return axes
+
+
+def _listed(text: str, option: str) -> list[str]:
+    """Return what is separated by commas, each once."""
+    values = [value.strip() for value in text.split(",")]
+    if not all(values):
+        allowed = "values separated by commas"
+        raise InputError("a value is empty", where=option, found=text, allowed=allowed)
+    return list(dict.fromkeys(values))
+
+
+def _show(
+    points: tuple[GridPoint, ...],
+    found: dict[str, Row],
+    csv_file: str | None,
+    plot: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the table, and write it as CSV and as a picture."""
+    from lightloom.report.sweep_table import SweepRow, sweep_panels, sweep_table
+
+    rows = [_row(point, found[point.job.key], SweepRow) for point in points]
+    if csv_file is not None:
+        from lightloom.report.csv_file import save_csv
+
+        records = [row.record() for row in rows]
+        save_csv(
+            list(records[0]), [list(one.values()) for one in records], Path(csv_file)
+        )
+    if plot is not None:
+        from lightloom.report.plots import save_panels
+
+        save_panels(sweep_panels(rows), Path(plot))
+    if as_json:
+        write_json({"rows": [row.record() for row in rows]})
+    else:
+        write_table(sweep_table(rows))
+
+
+def _row(point: GridPoint, row: Row, record: type[SweepRow]) -> SweepRow:
+    """Return a point of the grid with what was found there."""
+    task = point.job.instance.task
+    finding = row.finding
+    exact = None if finding.answer is None else int(finding.answer)
+    bound = None if finding.bound is None else int(finding.bound)
+    return record(point.values, task, exact, bound, str(finding.ending), finding.detail)
