@@ -11,7 +11,6 @@ import msgspec.inspect
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
-from lightloom.synth.ocs.decomposition import DECOMPOSITION
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
@@ -117,11 +116,6 @@ def algorithm_rows() -> list[AlgorithmRow]:
         AlgorithmRow(
             SATURATED_PORT,
             "circuits of parallel switches that are best for the slowest pair",
-            (f"{DEMANDS} on ocs",),
-        ),
-        AlgorithmRow(
-            DECOMPOSITION,
-            "configurations of parallel switches that take turns",
             (f"{DEMANDS} on ocs",),
         ),
         AlgorithmRow(

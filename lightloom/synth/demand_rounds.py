@@ -1,4 +1,4 @@
-"""Rounds for demands, by the LUMORPH paper's greedy or by edge colouring.
+"""Rounds for demands, by the LUMORPH paper's greedy, by edge colouring, or by size.
 
 A demand asks for bytes between pairs (LAYERTOLAYER transfers of the LUMORPH
 paper). Served by thin pipes, one wavelength a pair, it takes at least
@@ -16,6 +16,7 @@ import numpy as np
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.schedule import FluidTransfers
 from lightloom.plans.edge_colouring import edge_colours
+from lightloom.synth.ocs.matrix_permutations import ports_by_size
 from lightloom.synth.traffic import TrafficRound
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 EDGE_COLOURING = "edge-colouring"
 GREEDY = "greedy"
+DECOMPOSITION = "decomposition"
 
 
 def edge_colouring(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
@@ -89,6 +91,30 @@ def greedy(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
     return tuple(rounds)
 
 
+def decomposition(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
+    """Return a demand as one round of max-degree ports, each of pairs of like size.
+
+    Realisation divides the ports among segments, those that move most first: a
+    segment is not held up by one large pair among small ones. Deterministic.
+
+    Parameters
+    ----------
+    demand
+        Bytes between pairs of nodes.
+    lasers, seed
+        Not used: this is the same for all.
+    """
+    del lasers, seed
+    if not demand.src:
+        return ()
+    src, dst, size_bytes = (
+        np.array(each, dtype=np.int64)
+        for each in (demand.src, demand.dst, demand.bytes)
+    )
+    port = ports_by_size(src, dst, size_bytes)
+    return (TrafficRound(FluidTransfers(src, dst, size_bytes), size_bytes, port),)
+
+
 @dataclass(frozen=True)
 class DemandAlgorithm:
     """An algorithm for demands.
@@ -120,6 +146,11 @@ DEMAND_ALGORITHMS = {
             GREEDY,
             "rounds in which every destination picks sources at random (LUMORPH)",
             greedy,
+        ),
+        DemandAlgorithm(
+            DECOMPOSITION,
+            "configurations that take turns, each of pairs of like size",
+            decomposition,
         ),
     )
 }

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import find_bound
@@ -167,3 +169,21 @@ def test_one_configuration_stays_where_it_wins() -> None:
     assert found.schedule.algorithm.name == "decomposition"
     with pytest.raises(InputError, match="more partners than there are switches"):
         synthesise(Instance(fabric, fan, "test"), "saturated-port")
+
+
+@pytest.mark.parametrize("kind", ["ring", "ring-2d"])
+def test_rings_take_turns_too(kind: str) -> None:
+    """Each of 8 nodes sends to all others, more than two wavelengths carry at once."""
+    fabric = (
+        Ring(nodes=8, wavelengths=2, bits_per_second_per_wavelength=10**10, reach=7)
+        if kind == "ring"
+        else Ring2d(rows=1, cols=8, row_wavelengths=2, column_wavelengths=2)
+    )
+    matrix = np.full((8, 8), 10**6)
+    np.fill_diagonal(matrix, 0)
+    matrix[0, 1] = 10**8
+    instance = Instance(fabric, Demand.from_matrix(matrix), "test")
+    found = synthesise(instance).incumbent
+    assert found is not None
+    assert verify(found.schedule).violations == ()
+    assert len(found.schedule.segments) > 1

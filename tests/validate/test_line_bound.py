@@ -20,6 +20,9 @@ from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time.ocs_port_time import BOUND
+from lightloom.validate.certificates.completion_time.ocs_switch_uses import (
+    BOUND as USES,
+)
 from lightloom.validate.certificates.witness import WitnessError
 from tests.examples.small_schedules import fluid, sealed, with_bound
 
@@ -88,7 +91,8 @@ def test_no_schedule_of_turns_beats_a_bound(seed: int) -> None:
     for node in range(fabric.nodes):
         for direction in range(2):
             witness: dict[str, int | list[int]] = {"node": node, "direction": direction}
-            assert BOUND.prove(fabric, made.task, witness) <= time_ps
+            least_ps = BOUND.prove(fabric, made.task, witness)
+            assert least_ps <= USES.prove(fabric, made.task, witness) <= time_ps
     for certificate in all_bounds(fabric, made.task).values():
         assert certificate.bound <= time_ps, certificate
 
@@ -132,10 +136,15 @@ def test_worked_out_by_hand() -> None:
         reconfiguration_ps=10_000_000,
     )
     demand = Demand.from_rows([(0, 1, 1000), (0, 2, 1000), (0, 3, 1000)])
-    found = lower_bound(fabric, demand)
+    found = find_bound("line", fabric, demand)
     assert found is not None
-    assert (found.kind, found.bound) == ("line", 27_000_000)
+    assert found.bound == 27_000_000
     assert found.witness == {"node": 0, "direction": 0}
+    # Each switch is used twice: 20 us dark, and half of 24 us of data.
+    best = lower_bound(fabric, demand)
+    assert best is not None
+    assert (best.kind, best.bound) == ("switch-uses", 32_000_000)
+    assert best.witness == found.witness
     free = Ocs(
         nodes=4,
         switches=2,
@@ -201,8 +210,9 @@ def test_bad_witnesses_are_refused(witness: dict[str, int | list[int]]) -> None:
     """Other keys, nodes or directions prove nothing."""
     fabric = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
     demand = Demand.from_rows([(0, 1, 10)])
-    with pytest.raises(WitnessError):
-        BOUND.prove(fabric, demand, witness)
+    for kind in (BOUND, USES):
+        with pytest.raises(WitnessError):
+            kind.prove(fabric, demand, witness)
 
 
 def test_it_is_about_demands() -> None:
@@ -210,8 +220,9 @@ def test_it_is_about_demands() -> None:
     fabric = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
     task = Collective("all-to-all", (0, 1, 2, 3), 64, 4)
     assert find_bound("line", fabric, task) is None
-    with pytest.raises(WitnessError):
-        BOUND.prove(fabric, task, {"node": 0, "direction": 0})
+    for kind in (BOUND, USES):
+        with pytest.raises(WitnessError):
+            kind.prove(fabric, task, {"node": 0, "direction": 0})
 
 
 @pytest.mark.parametrize("size", [1, 2**60 - 1])

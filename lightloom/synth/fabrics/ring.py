@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.gossip import GOSSIPS
+from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import (
     Arrangement,
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["PLUG", "RingRealiser"]
 
 _MOST_NEAR = 8
+_MOST_PAIRS_AGAIN = 256
+"""Most pairs of a demand that is served in turns too where it need not be."""
 _PIPELINES = (1, 4, 16, 64)
 
 
@@ -125,14 +130,14 @@ class RingRealiser(Realiser[Ring]):
 def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[MadeSchedule]:
-    """Yield the schedule of a demand, with the bound of its ratio: see `FabricPlug`.
+    """Yield schedules of a demand, at once and in turns: see `FabricPlug`.
 
     Parameters
     ----------
     instance
         A demand on a ring.
     algorithm
-        ``auto`` or the name of the only algorithm.
+        ``auto`` or the name of an algorithm.
     parameters
         Must be empty.
     seed
@@ -143,15 +148,35 @@ def schedules(
     InputError
         Another algorithm, or parameters.
     InfeasibleError
-        A pair out of reach, or more pairs than there is light for.
+        A pair out of reach; or more pairs than there is light for at once, where
+        turns are not wanted.
     NoAnswerError
         No wavelengths were found.
     """
-    fabric = instance.fabric
+    fabric, known = instance.fabric, (ALGORITHM, DECOMPOSITION)
     assert isinstance(fabric, Ring)
-    demand = demand_of(instance, algorithm, parameters, known=(ALGORITHM,))
-    plan = ring_wavelengths(fabric, demand, seed=seed)
-    yield MadeSchedule(ring_schedule(fabric, plan), ring_certificates(plan))
+    demand = demand_of(instance, algorithm, parameters, known=known)
+    if algorithm != DECOMPOSITION:
+        try:
+            plan = ring_wavelengths(fabric, demand, seed=seed)
+        except (InfeasibleError, NoAnswerError):
+            if algorithm == ALGORITHM:
+                raise
+        else:
+            yield MadeSchedule(ring_schedule(fabric, plan), ring_certificates(plan))
+            if algorithm == ALGORITHM or len(demand.src) > _MOST_PAIRS_AGAIN:
+                return
+    realiser = RingRealiser(fabric, seed, "")
+    realised = realiser.realise(demand_traffic(DECOMPOSITION, demand, 1, seed))
+    yield MadeSchedule(
+        Schedule(
+            fabric.table(),
+            demand,
+            Algorithm(DECOMPOSITION, {}, seed),
+            realised.segments,
+            realised.parts,
+        )
+    )
 
 
 def _alike(fabric: Ring, devices: int) -> Ring:

@@ -12,7 +12,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.plans.torus_spanning_trees import torus_spanning_trees
-from lightloom.synth.demand_rounds import EDGE_COLOURING
+from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import (
     Arrangement,
     FabricPlug,
@@ -50,7 +50,7 @@ class Ring2dRealiser(Realiser[Ring2d]):
     between neighbours (`torus-trees`).
     """
 
-    demand_algorithms = (EDGE_COLOURING,)
+    demand_algorithms = (EDGE_COLOURING, DECOMPOSITION)
 
     @property
     def ports(self) -> int:

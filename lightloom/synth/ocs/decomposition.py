@@ -23,9 +23,8 @@ from lightloom.core.schedule import (
 )
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.ocs.cycle_exchange import exchanged
-from lightloom.synth.ocs.magnitude_split import split_by_magnitude
-from lightloom.synth.ocs.permutation_peeling import peel
+from lightloom.synth.demand_rounds import DECOMPOSITION
+from lightloom.synth.ocs.matrix_permutations import decompositions
 from lightloom.synth.ocs.slot_program import best_durations
 from lightloom.synth.ocs.switch_packing import levelled, wrapped
 
@@ -38,16 +37,8 @@ if TYPE_CHECKING:
     from lightloom.solvers.standard_form import FloatArray
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
-__all__ = ["DECOMPOSITION", "SwitchSlots", "decomposition_schedule", "decompositions"]
+__all__ = ["SwitchSlots", "decomposition_schedule"]
 
-DECOMPOSITION = "decomposition"
-"""Name of the algorithm in schedules."""
-_POWERS = (0, 1, 2, 4)
-_PEELED = 2**22
-"""Most lines squared, times permutations, that are peeled; more are split."""
-_PEELED_OFTEN = 2**19
-"""The same, for all rules to be tried."""
-_EXCHANGES = 512
 _PROGRAM_ENTRIES = 2**15
 """Most entries of a linear program."""
 _ADDED = 24
@@ -89,31 +80,6 @@ class _Need:
     lines: int
     cost: float
     room: FloatArray
-
-
-def decompositions(
-    src: IntArray, dst: IntArray, size: FloatArray, lines: int
-) -> Iterator[Permutations]:
-    """Yield permutations that cover a matrix, by several rules where it is small.
-
-    Parameters
-    ----------
-    src, dst
-        Lines of the entries, 0 to `lines` - 1, no entry twice; shape (entries,).
-    size
-        Positive; the largest line sum is about 1.
-    lines
-        Rows, and columns.
-    """
-    most = max(int(np.bincount(end).max()) for end in (src, dst))
-    work = lines * lines * most
-    if work > _PEELED:
-        yield split_by_magnitude(src, dst, size)
-        return
-    matrix = np.zeros((lines, lines))
-    matrix[src, dst] = size
-    for power in _POWERS if work <= _PEELED_OFTEN else _POWERS[:1]:
-        yield exchanged(peel(matrix, power), _EXCHANGES)
 
 
 def decomposition_schedule(fabric: Ocs, demand: Demand) -> Schedule:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
+from lightloom.synth.demand_rounds import DECOMPOSITION
 from lightloom.synth.fabrics.plug import MadeSchedule
-from lightloom.synth.ocs.decomposition import DECOMPOSITION, decomposition_schedule
+from lightloom.synth.ocs.decomposition import decomposition_schedule
 from lightloom.synth.ocs.switch_circuits import (
     ALGORITHM,
     ocs_schedule,

@@ -172,7 +172,8 @@ def _refuse_crowd(bound: RingBound) -> None:
         raise InfeasibleError(
             "more pairs have to be served than there are wavelengths for",
             where=f"demand, {bound.witness}",
-            fix="more wavelengths, or configurations that take turns",
+            fix="more wavelengths, or configurations that take turns:"
+            " `lightloom synth --algorithm decomposition`",
         )
 
 

@@ -34,20 +34,47 @@ if TYPE_CHECKING:
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+    return least_line_ps(*line_sizes("line", fabric, task, witness))
+
+
+def line_sizes(
+    kind: str, fabric: AnyFabric, task: Task, witness: Witness
+) -> tuple[Ocs, list[int]]:
+    """Return the switches, and the bytes of each partner of a line.
+
+    Parameters
+    ----------
+    kind
+        Of the certificate, for messages.
+    fabric, task, witness
+        As of `BoundKind`.
+
+    Raises
+    ------
+    WitnessError
+        Another fabric or task, or no such line.
+    """
     if not isinstance(fabric, Ocs) or not isinstance(task, Demand):
-        message = "the kind line is about demands on optical switches"
+        message = f"the kind {kind} is about demands on optical switches"
         raise WitnessError(message)
     keys(witness, "node", "direction")
     node = number(witness, "node", fabric.nodes)
     ends = task.dst if number(witness, "direction", 2) else task.src
     sizes = [size for end, size in zip(ends, task.bytes, strict=True) if end == node]
-    return _least_ps(fabric, sizes)
+    return fabric, sizes
 
 
-def _least_ps(fabric: Ocs, sizes: list[int]) -> int:
+def least_line_ps(fabric: Ocs, sizes: list[int]) -> int:
     """Return the least time that leaves room for a line, exact.
 
     Times are counted in picoseconds times the rate of a circuit, so data are integers.
+
+    Parameters
+    ----------
+    fabric
+        The switches.
+    sizes
+        Bytes of each partner.
     """
     if not sizes:
         return 0
