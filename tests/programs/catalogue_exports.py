@@ -1,15 +1,15 @@
 """Every schedule of the catalogue's collectives, exported to every runtime.
 
-``python -m tests.programs.catalogue_exports [FABRIC ...]`` prints a line for each
-fabric, with schedules whose transfers are new, and the sums. The page
-docs/how-to/export-and-import.md quotes them.
+``python -m tests.programs.catalogue_exports [--size 1MiB ...] [FABRIC ...]`` prints a
+line for each fabric, with schedules whose transfers are new, and the sums. The page
+docs/how-to/export-and-import.md quotes them. All sizes of all fabrics take hours.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -116,11 +116,17 @@ def _ranks(fabric: str) -> tuple[int, str]:
 
 
 def main() -> None:
-    """Print the outcomes of fabrics, by default of all."""
+    """Print the outcomes of fabrics and sizes, by default of all."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("fabric", nargs="*")
+    parser.add_argument("--size", action="append", default=[])
+    given = parser.parse_args()
     known, seen = fabrics(), set[bytes]()
     total = {name: Counter[str]() for name in (*RUNTIMES, MSCCLPP.name)}
-    for fabric in sys.argv[1:] or sorted(known, key=_ranks):
-        counts = measure(known[fabric], seen)
+    for fabric in given.fabric or sorted(known, key=_ranks):
+        sizes = tuple(f"-{size}" for size in given.size) or ("",)
+        names = [name for name in known[fabric] if name.endswith(sizes)]
+        counts = measure(names, seen)
         for name, count in counts.items():
             total[name].update(count)
         text = {name: dict(count) for name, count in counts.items()}
