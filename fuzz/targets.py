@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.bench.results import read_results
 from lightloom.bench.suite import load_suite
+from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.chakra import read_chakra
 from lightloom.formats.communication_log import read_communication_log
 from lightloom.formats.demand_csv import read_matrix, read_pairs
@@ -26,6 +27,7 @@ from lightloom.formats.overlap_solution import (
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.transfers_csv import read_transfers
 from lightloom.instances.instance_file import read_instance
+from lightloom.programs.import_schedule import lifted_program
 from lightloom.programs.overlap_schedule import overlap_schedule
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_program
@@ -64,7 +66,14 @@ def _verified(path: Path) -> object:
 
 
 def _judged(path: Path) -> object:
-    return verify_program(read_msccl(path))
+    program = read_msccl(path)
+    verify_program(program)
+    try:
+        return lifted_program(program, str(path))
+    except FormatError:
+        raise
+    except InputError:
+        return None  # what breaks a rule, or is not representable, is read all the same
 
 
 def _followed(path: Path) -> object:

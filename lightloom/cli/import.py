@@ -15,7 +15,7 @@ from lightloom.cli.output_paths import check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import plain_name
 from lightloom.core.errors import InputError
-from lightloom.core.units import MIB, format_ps
+from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,11 +181,17 @@ def _read(
     root: int | None,
 ) -> tuple[Collective, tuple[StepPart, ...], str]:
     """Return the collective, its transfers, and what is to be said beside."""
+    from lightloom.programs.import_schedule import (
+        lifted_program,
+        table_collective,
+        whole_chunks,
+    )
+
     if table is not None:
         from lightloom.formats.multicommodity_flows import flows_of
 
         flows = flows_of(table, operation)
-        size = _whole_chunks(buffer_bytes, flows.chunks, file)
+        size = whole_chunks(buffer_bytes, flows.chunks, file)
         nodes = tuple(range(len(flows.gpus)))
         from lightloom.core.task import Collective
 
@@ -196,40 +202,22 @@ def _read(
         return task, flows.parts, told
     if name.endswith(".xml"):
         from lightloom.formats.msccl_xml import read_msccl
-        from lightloom.programs.lifting import lift
 
-        program = read_msccl(file)
-        size = _whole_chunks(buffer_bytes, program.chunks_per_loop, file)
-        lifted = lift(program, size)
+        lifted = lifted_program(read_msccl(file), file, buffer_bytes)
         unused = counted(lifted.unused, "chunk") if lifted.unused else ""
         told = f"; {unused} sent that nobody uses" if unused else ""
         return lifted.collective, lifted.parts, told
     if name.endswith(".csv"):
         from lightloom.formats.transfers_csv import read_transfers
-        from lightloom.programs.import_schedule import table_collective
 
         if operation is None:
             what, fix = "a table does not name its operation", "give --operation"
             raise InputError(what, where=file, fix=fix)
         parts = read_transfers(file)
         task = table_collective(parts, operation, chunks, root)
-        size = _whole_chunks(buffer_bytes, task.chunk_count, file)
+        size = whole_chunks(buffer_bytes, task.chunk_count, file)
         from msgspec.structs import replace
 
         return replace(task, buffer_bytes=size), parts, ""
     allowed = ", ".join(f"*{suffix}" for suffix in _SUFFIXES)
     raise InputError("unknown kind of file", where=file, allowed=allowed)
-
-
-def _whole_chunks(buffer_bytes: int | None, chunks: int, where: str) -> int:
-    """Return a size of the buffer that its chunks divide."""
-    if buffer_bytes is None:
-        return -(-MIB // chunks) * chunks
-    if buffer_bytes % chunks:
-        raise InputError(
-            "chunks do not divide the buffer",
-            where=f"{where}: --buffer-bytes",
-            found=buffer_bytes,
-            allowed=f"multiples of {chunks}",
-        )
-    return buffer_bytes

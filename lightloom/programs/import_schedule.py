@@ -8,23 +8,101 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, FluidTransfers, Schedule
 from lightloom.core.task import Collective
+from lightloom.core.units import MIB
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.plans.coloured_ports import coloured_ports
+from lightloom.programs.lifting import lift
 from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
+from lightloom.validate.programs import verify_program
 
 if TYPE_CHECKING:
+    from lightloom.core.chunk_program import ChunkProgram
     from lightloom.core.schedule import StepPart
     from lightloom.instances.instance import AnyFabric
+    from lightloom.programs.lifting import Lifted
 
-__all__ = ["imported", "table_collective"]
+__all__ = ["imported", "lifted_program", "table_collective", "whole_chunks"]
 
 IMPORTED = "imported"
 """Name of the algorithm in the header."""
+
+
+_RUNTIME_RULES = {
+    "program-attributes",
+    "program-awaited",
+    "program-fifo",
+    "program-limit",
+    "program-operation",
+}
+"""What only those who load a program care about."""
+
+
+def lifted_program(
+    program: ChunkProgram, source: str, buffer_bytes: int | None = None
+) -> Lifted:
+    """Return a program of GPUs as rounds of transfers, after it was checked.
+
+    Parameters
+    ----------
+    program
+        As it was read.
+    source
+        Its file, for messages.
+    buffer_bytes
+        Size of the whole buffer; ``None`` for one MiB, rounded up to whole chunks.
+
+    Raises
+    ------
+    InputError
+        The program breaks a rule, other than the limits of a runtime; its operation
+        is unknown; it cannot be represented; chunks do not divide the buffer.
+    """
+    size = whole_chunks(buffer_bytes, program.chunks_per_loop, source)
+    for first in verify_program(program).violations:
+        if first.rule not in _RUNTIME_RULES:
+            what = f"the program breaks {first.rule}: {first.message}"
+            where, fix = f"{source}: {first.resource}", "`lightloom verify` lists all"
+            raise InputError(what, where=where, fix=fix)
+    try:
+        return lift(program, size)
+    except InputError as problem:
+        problem.where = f"{source}: {problem.where}"
+        problem.args = (problem.line(),)
+        raise
+
+
+def whole_chunks(buffer_bytes: int | None, chunks: int, source: str) -> int:
+    """Return a size of the buffer that its chunks divide.
+
+    Parameters
+    ----------
+    buffer_bytes
+        The size; ``None`` for one MiB, rounded up.
+    chunks
+        Chunks of the buffer.
+    source
+        Where they come from, for messages.
+
+    Raises
+    ------
+    InputError
+        If chunks do not divide the buffer.
+    """
+    if buffer_bytes is None:
+        return -(-MIB // chunks) * chunks
+    if buffer_bytes % chunks:
+        raise InputError(
+            "chunks do not divide the buffer",
+            where=f"{source}: --buffer-bytes",
+            found=buffer_bytes,
+            allowed=f"multiples of {chunks}",
+        )
+    return buffer_bytes
 
 
 def table_collective(

@@ -12,6 +12,8 @@ from tests.cli.program import run, run_json
 if TYPE_CHECKING:
     from click.testing import Result
 
+MANY = " ".join(["<algo", *(f"a{n}='1'" for n in range(10**6)), ""])
+"""An element of a million attributes."""
 TABLE = """step,src,dst,chunk_lo,chunk_hi,op
 0,0,1,0,1,reduce
 0,1,0,1,2,reduce
@@ -158,3 +160,57 @@ def test_a_schedule_that_is_too_long_names_what_fits() -> None:
     assert "found 126" in line
     assert "algorithms that fit: " in line
     assert "lumorph-4" in line
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            ('<gpu id="7"', '<gpu id="9"'),
+            "program-ranks: GPU 7 of the file has the id 9",
+        ),
+        (('ngpus="8"', 'ngpus="7"'), "program-ranks: ngpus is 7, the file has 8"),
+        (('send="1"', 'send="99"'), "program-peer: send is 99"),
+        (('srcoff="0"', 'srcoff="-7"'), "srcoff: invalid value; found '-7'"),
+        (
+            ('coll="allreduce"', 'coll="allsum"'),
+            "operation is not known; found 'allsum'",
+        ),
+        (('type="s"', 'type="z"'), "type: invalid value; found 'z'"),
+        (("</tb>", ""), "invalid XML"),
+        (("<algo ", "<!DOCTYPE a><algo "), "document types and entities are refused"),
+        (
+            ("<algo ", MANY),
+            "too many",
+        ),
+    ],
+    ids=[
+        "id",
+        "ranks",
+        "peer",
+        "negative",
+        "operation",
+        "type",
+        "cut",
+        "dtd",
+        "attributes",
+    ],
+)
+def test_hostile_or_damaged_xml(change: tuple[str, str], says: str) -> None:
+    """One line that names the file and the place, exit code 2, no file."""
+    run(
+        "export", made("lightpath-8/all-reduce-1MiB"), "--to", "msccl", "-o", "good.xml"
+    )
+    text = Path("good.xml").read_text(encoding="utf-8")
+    Path("bad.xml").write_text(text.replace(*change, 1), encoding="utf-8")
+    line = one_line(run("import", "bad.xml", "-o", "x.jsonl"))
+    assert line.startswith("lightloom: error: bad.xml")
+    assert says in line
+
+
+@pytest.mark.parametrize("target", ["msccl", "mscclpp", "transfers", "chakra"])
+def test_a_demand_leaves_nothing(target: str) -> None:
+    """Only collectives have chunks; the file or folder is not created."""
+    name = made("sipac-16/hybrid-parallel-100MB")
+    assert "demand" in one_line(run("export", name, "--to", target, "-o", "x.out"))
+    assert not Path("x.out").exists()

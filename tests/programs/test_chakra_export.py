@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -51,14 +52,30 @@ def longest_path(schedule: Schedule) -> int:
     return most.total()
 
 
-@pytest.mark.parametrize("op", ["all-reduce", "all-gather", "reduce-scatter"])
-@pytest.mark.parametrize("algorithm", ["auto", "ring", "lumorph-2", "multiport"])
-@pytest.mark.parametrize("nodes", [8, 16])
+AGREEING = [
+    *itertools.product(
+        (
+            f"lightpath-{nodes}/{op}-1MiB"
+            for nodes in (8, 16)
+            for op in ("all-reduce", "all-gather", "reduce-scatter")
+        ),
+        ("auto", "ring", "lumorph-2", "multiport"),
+    ),
+    ("lightpath-16/all-to-all-1MiB", "auto"),
+    ("ring-2d-16/all-reduce-1MiB", "auto"),
+    ("sipac-16/all-to-all-1MiB", "auto"),
+    ("ramp-16/all-reduce-1MiB", "auto"),
+    ("ocs-16/all-reduce-1MiB", "auto"),
+    ("ring-16/all-reduce-1MiB", "auto"),
+]
+
+
+@pytest.mark.parametrize(("name", "algorithm"), AGREEING)
 def test_the_simulator_agrees_with_replay(
-    op: str, algorithm: str, nodes: int, tmp_path: Path
+    name: str, algorithm: str, tmp_path: Path
 ) -> None:
     """Reconfigurations included, to a picosecond a transfer on the path."""
-    schedule = schedule_of(f"lightpath-{nodes}/{op}-1MiB", algorithm)
+    schedule = schedule_of(name, algorithm)
     export = chakra_export(schedule)
     ends = simulated(export.files, tmp_path)
     assert export.completion_time_ps == replay(schedule).completion_time_ps
