@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say, write_json, write_table, write_text
+from lightloom.cli.console import say, write_json
 from lightloom.cli.error_locations import as_given
-from lightloom.cli.formatting import counted
 from lightloom.cli.instance_argument import asked_instance, instance_argument
 from lightloom.cli.main import SUMMARIES
+from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
+from lightloom.cli.train_output import (
+    plan_record,
+    print_plan,
+    short_record,
+    write_files,
+)
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.seed import MOST_SEED
-from lightloom.core.units import PS_PER_S, PS_PER_US, format_ps
+from lightloom.core.units import PS_PER_US, format_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,17 +28,22 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.instances.jobs import Fragmentation
+    from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingPlan, TrainingRequest
+
+_MOST_US = 10**9
+_MOST_BATCH = 2**40
+_TIME = click.IntRange(0, _MOST_US)
 
 
 @click.command(
     "train",
     help=SUMMARIES["train"]
     + "\n\nINSTANCE is a name of `lightloom instances`, for example"
-    " ocs-16/bert-large-batch64, or a TOML file with [computation]. Every way to share"
-    " the model among k devices, in l replicas, is cut, placed and estimated; those of"
-    " the best estimates are replayed.",
+    " ocs-16/bert-large-batch64, or a TOML file with [computation]. Ways to share the"
+    " model among k devices, in l replicas, are bounded, cut, placed and estimated;"
+    " those of the best estimates are replayed. Written k x l everywhere.",
 )
 @instance_argument
 @click.option("--model-parallel", type=int, metavar="K", help="Devices of a replica.")
@@ -47,19 +57,47 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--circuits",
-    type=click.Choice(["one-shot", "controlled"]),
-    default="one-shot",
+    type=click.Choice(["auto", "per-call", "one-shot", "controlled"]),
+    default="auto",
     show_default=True,
-    help="Circuits stay for an iteration, or follow measured traffic.",
+    help="Circuits are set for each call by a schedule, stay for an iteration, or"
+    " follow measured traffic; auto is the faster of the first two.",
+)
+@click.option(
+    "--collectives",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="Algorithm of collectives where circuits are set for each call, for example"
+    " ring or lumorph-2.",
+)
+@click.option(
+    "--controller",
+    type=_TIME,
+    default=0,
+    metavar="US",
+    help="Microseconds that a controller adds to each reconfiguration.",
+)
+@click.option(
+    "--synchronisation",
+    type=_TIME,
+    default=0,
+    metavar="US",
+    help="Microseconds that nodes take to meet before each step.",
 )
 @click.option(
     "--period",
-    type=int,
+    type=click.IntRange(1, _MOST_US),
     metavar="US",
     help="Microseconds from one setting of circuits to the next.  [default: 100 on"
     " rings, six reconfigurations elsewhere]",
 )
-@click.option("--gpus", type=int, metavar="N", help="Use so many nodes of the fabric.")
+@click.option(
+    "--gpus",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Use so many nodes of the fabric.",
+)
 @click.option(
     "--jobs",
     metavar="LIST",
@@ -68,8 +106,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--replayed",
-    type=int,
-    default=2,
+    type=click.IntRange(1),
+    default=6,
     show_default=True,
     metavar="N",
     help="Replay so many strategies, those of the best estimates.",
@@ -84,6 +122,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of placements.",
 )
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write all circuits and transfers of an iteration as a schedule, with circuits"
+    " set for each call; .gz and .zst compress.",
+)
 @click.option("--trace", metavar="FILE", help="Write a trace that Perfetto opens.")
 @click.option("--traffic", metavar="FILE", help="Write src,dst,bytes of an iteration.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -93,12 +138,16 @@ def command(
     replicas: int | None,
     batch: int | None,
     curve: str | None,
-    circuits: str,
+    circuits: CircuitMode,
+    collectives: str,
+    controller: int,
+    synchronisation: int,
     period: int | None,
     gpus: int | None,
     jobs: str | None,
     replayed: int,
     seed: int,
+    output: str | None,
     trace: str | None,
     traffic: str | None,
     *,
@@ -114,36 +163,85 @@ def command(
     if curve is not None and batch is not None:
         what = "a batch, or a curve of batches"
         raise InputError(what, where="--batch, --curve", fix="give one of them")
-    if replayed < 1:
-        what = "nothing would be replayed"
-        raise InputError(what, where="--replayed", found=replayed, allowed=">= 1")
+    outputs = {"--output": output, "--trace": trace, "--traffic": traffic}
     asked = asked_instance(instance)
+    _check_outputs(outputs, instance, curve)
+    if output is not None or collectives != "auto":
+        circuits = _per_call(circuits, asked.fabric, collectives)
     training = _training(asked, batch)
     nodes, broken = _nodes(asked.fabric, gpus, jobs)
     request = TrainingRequest(
         iterations=_curve(curve),
         model_parallel=model_parallel,
         replicas=replicas,
-        circuits="one-shot" if circuits == "one-shot" else "controlled",
+        circuits=circuits,
+        collectives=collectives,
+        controller_ps=controller * PS_PER_US,
+        synchronisation_ps=synchronisation * PS_PER_US,
         period_ps=None if period is None else period * PS_PER_US,
         nodes=nodes,
         whole=whole,
         replayed=replayed,
     )
-    options = {"model_parallel": "--model-parallel", "replicas": "--replicas"}
+    options = {
+        "model_parallel": "--model-parallel",
+        "replicas": "--replicas",
+        "algorithm": "--collectives",
+    }
     if batch is not None:
         options["batch_size"] = "--batch"
     with progress("train") as tell, as_given(asked.name, **options):
         planner = Planner(training, seed=seed, tell=tell)
         plan = planner.plan(asked.fabric, request)
         others = _others(planner, asked.fabric, request, tell) if compare else {}
-    _write_files(plan, trace, traffic)
+    write_files(plan, trace, traffic)
+    if output is not None:
+        _write_schedule(plan, output, seed)
     if as_json:
-        record = _record(instance, plan, broken)
-        record["compare"] = {name: _short(other) for name, other in others.items()}
+        record = plan_record(instance, plan, broken)
+        record["compare"] = {
+            name: short_record(other) for name, other in others.items()
+        }
         write_json(record)
         return
-    _print(instance, plan, broken, others, table=table)
+    print_plan(instance, plan, broken, others, table=table)
+
+
+def _per_call(
+    circuits: CircuitMode, fabric: AnyFabric, collectives: str
+) -> CircuitMode:
+    """Return how circuits are set where a schedule is asked for, or an algorithm."""
+    from lightloom.plans.algorithms import ALGORITHMS
+
+    if circuits not in ("auto", "per-call"):
+        what = "only circuits that are set for each call have a schedule"
+        fix = "leave out --output and --collectives, or --circuits"
+        raise InputError(what, where="--circuits", found=circuits, fix=fix)
+    if collectives not in ("auto", fabric.kind):
+        ALGORITHMS.get(collectives, "--collectives")
+    return "per-call"
+
+
+def _check_outputs(outputs: dict[str, str | None], *inputs: str | None) -> None:
+    """Raise if a file cannot be written, or two of them are one."""
+    given = [one for one in inputs if one is not None]
+    for option, path in outputs.items():
+        if path is not None:
+            if path == STDOUT:
+                raise InputError("stdout has the result", where=option, fix="a file")
+            check_output(path, option, *given)
+            given.append(path)
+
+
+def _write_schedule(plan: TrainingPlan, output: str, seed: int) -> None:
+    """Write what an iteration sends, and say how long it would take by itself."""
+    from lightloom.synth.publish import publish
+    from lightloom.training.iteration_schedule import iteration_schedule
+
+    schedule = iteration_schedule(plan, seed)
+    publish(schedule, output)
+    time = format_ps(schedule.footer.completion_time_ps)
+    say(f"schedule written to {output}: {len(plan.calls)} calls, {time} without pauses")
 
 
 def _training(asked: Instance, batch: int | None) -> Training:
@@ -151,6 +249,7 @@ def _training(asked: Instance, batch: int | None) -> Training:
     import msgspec
 
     from lightloom.core.training import Training
+    from lightloom.instances.computation_table import computation_graph
 
     if not isinstance(asked.task, Training):
         raise InputError(
@@ -162,9 +261,18 @@ def _training(asked: Instance, batch: int | None) -> Training:
         )
     if batch is None:
         return asked.task
-    if batch < 1:
-        raise InputError("too few", where="--batch", found=batch, allowed=">= 1")
-    return msgspec.structs.replace(asked.task, batch_size=batch)
+    if not 1 <= batch <= _MOST_BATCH:
+        what, allowed = "batch not allowed", f"1 to {_MOST_BATCH}"
+        raise InputError(what, where="--batch", found=batch, allowed=allowed)
+    changed = msgspec.structs.replace(asked.task, batch_size=batch)
+    share = -(-batch // asked.fabric.node_count)
+    try:
+        computation_graph(msgspec.structs.replace(changed, batch_size=share))
+    except InputError as problem:
+        what = f"too many samples for {asked.fabric.node_count} nodes: {problem.what}"
+        fix = "use a smaller batch"
+        raise InputError(what, where="--batch", found=batch, fix=fix) from None
+    return changed
 
 
 def _told(asked: Instance) -> str:
@@ -207,6 +315,13 @@ def _nodes(
                 "invalid job", where="--jobs", found=entry, allowed=allowed
             )
     free = places.fragmentation()
+    if gpus is not None and gpus > fabric.node_count:
+        raise InputError(
+            "more nodes than the fabric has",
+            where="--gpus",
+            found=gpus,
+            allowed=f"1 to {fabric.node_count}",
+        )
     wanted = gpus if gpus is not None else free.largest if placed.ring else free.free
     _require_rows(fabric, wanted, "--gpus")
     return places.allocate("", wanted, placed.blocks), places.fragmentation()
@@ -247,120 +362,3 @@ def _others(
         except LightloomError as problem:
             found[name] = str(problem)
     return found
-
-
-def _write_files(plan: TrainingPlan, trace: str | None, traffic: str | None) -> None:
-    if trace is not None:
-        from lightloom.formats.perfetto import write_trace
-        from lightloom.replay.workload.trace import iteration_trace
-
-        write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
-        say(f"trace written to {trace}")
-    if traffic is not None:
-        from lightloom.report.csv_file import save_csv
-
-        demand = plan.demand
-        rows = list(zip(demand.src, demand.dst, demand.bytes, strict=True))
-        save_csv(("src", "dst", "bytes"), rows, Path(traffic))
-        say(f"traffic written to {traffic}")
-
-
-def _short(plan: TrainingPlan | str) -> dict[str, object]:
-    """Return the figures of a plan as a JSON object."""
-    if isinstance(plan, str):
-        return {"error": plan}
-    needed = plan.time_to_accuracy_ps
-    return {
-        "model_parallel": plan.strategy.model_parallel,
-        "replicas": plan.strategy.replicas,
-        "batch_size": plan.strategy.batch_size,
-        "iteration_ps": plan.iteration_ps,
-        "iterations": plan.iterations,
-        "time_to_accuracy_s": None if needed is None else needed / PS_PER_S,
-        "samples_per_s": round(float(plan.samples_per_s), 3),
-        "communication_share": round(float(plan.communication_share), 6),
-        "partners": plan.partners,
-        "reconfigurations": len(plan.timeline.reconfigurations),
-    }
-
-
-def _record(
-    name: str, plan: TrainingPlan, broken: Fragmentation | None
-) -> dict[str, object]:
-    """Return a plan as its documented JSON object."""
-    return {
-        "instance": name,
-        **_short(plan),
-        "replicas_replayed": len(plan.layout.nodes),
-        "tried": [
-            {
-                "model_parallel": each.strategy.model_parallel,
-                "replicas": each.strategy.replicas,
-                "batch_size": each.strategy.batch_size,
-                "estimate_ps": each.estimate_ps,
-                "iteration_ps": each.iteration_ps,
-                "why": each.why or None,
-            }
-            for each in plan.tried
-        ],
-        "fragmentation": None
-        if broken is None
-        else {
-            "free": broken.free,
-            "blocks": list(broken.blocks),
-            "share_outside_longest": float(broken.share),
-        },
-    }
-
-
-def _print(
-    name: str,
-    plan: TrainingPlan,
-    broken: Fragmentation | None,
-    others: dict[str, TrainingPlan | str],
-    *,
-    table: bool,
-) -> None:
-    from lightloom.report.training_table import comparison_table, strategy_table
-
-    if table:
-        write_table(strategy_table(plan))
-    if others:
-        write_table(comparison_table({name: plan, **others}))
-    write_text(_text(name, plan))
-    if broken is not None:
-        stay = "stays" if broken.free == 1 else "stay"
-        write_text(
-            f"  {counted(broken.free, 'node')} {stay} free, in blocks of"
-            f" {', '.join(map(str, broken.blocks)) or 'none'};"
-            f" {100 * float(broken.share):.0f} % of them outside the longest"
-        )
-
-
-def _text(name: str, plan: TrainingPlan) -> str:
-    strategy = plan.strategy
-    alike = (
-        "" if plan.layout.is_whole else f" ({len(plan.layout.nodes)} alike replayed)"
-    )
-    lines = [
-        (
-            f"{name}: iteration {format_ps(plan.iteration_ps)},"
-            f" {float(plan.samples_per_s):,.0f} samples/s"
-        ),
-        (
-            f"  {strategy.replicas} x {strategy.model_parallel} devices{alike}, batch"
-            f" {strategy.batch_size}; at most {counted(plan.partners, 'partner')}"
-            " a node"
-        ),
-        (
-            f"  {100 * float(plan.communication_share):.1f} % of the devices' time is"
-            " communication that nothing hides"
-        ),
-    ]
-    needed = plan.time_to_accuracy_ps
-    if needed is not None:
-        hours = needed / PS_PER_S / 3600
-        lines.append(
-            f"  {plan.iterations:,} iterations to the accuracy: {hours:,.2f} hours"
-        )
-    return "\n".join(lines)

@@ -159,6 +159,9 @@ class JobMap:
         """Return the nodes that a job is to have, or raise."""
         runs = self.free_blocks()
         free = sum(length for _, length in runs)
+        if count > self.node_count:
+            what = f"job {job} needs {count} nodes and the fabric has {self.node_count}"
+            raise InfeasibleError(what, fix="ask for fewer, or use a larger fabric")
         if count > free:
             what = f"job {job} needs {count} nodes and {free} are free"
             raise InfeasibleError(what, fix="wait until a job releases its nodes")

@@ -23,10 +23,40 @@ if TYPE_CHECKING:
     from lightloom.replay.workload.network import NetworkKind
     from lightloom.synth.fabrics.plug import PlaneCircuits, TrainingCircuits
 
-__all__ = ["CircuitMode", "estimated_circuits", "network_for", "ports_of"]
+__all__ = ["CircuitMode", "estimated_circuits", "modes", "network_for", "ports_of"]
 
-CircuitMode: TypeAlias = Literal["one-shot", "controlled"]
-"""Circuits that stay for the whole iteration, or follow the traffic."""
+CircuitMode: TypeAlias = Literal["auto", "per-call", "one-shot", "controlled"]
+"""Circuits that are set for each call, stay for the whole iteration, or follow the
+traffic; ``auto`` is the faster of the first two."""
+
+_MOST_AUTO_NODES = 256
+"""Nodes up to which ``auto`` sets circuits for each call too: synthesis for more takes
+minutes."""
+
+
+def modes(fabric: AnyFabric, asked: CircuitMode) -> tuple[CircuitMode, ...]:
+    """Return the ways to set circuits that are tried on a fabric.
+
+    Parameters
+    ----------
+    fabric
+        The fabric; where it has no circuits, ``one-shot`` is sharing its links.
+    asked
+        What is asked for.
+
+    Raises
+    ------
+    InputError
+        A way for which nobody sets circuits of this kind of fabric.
+    """
+    if asked in ("one-shot", "controlled"):
+        _circuits(fabric)
+    if asked != "auto":
+        return (asked,)
+    if not isinstance(fabric, PacketFabric) and plug_of(fabric).circuits is None:
+        return ("per-call",)
+    few = fabric.node_count <= _MOST_AUTO_NODES
+    return ("one-shot", "per-call") if few else ("one-shot",)
 
 
 def ports_of(fabric: AnyFabric) -> int | None:
@@ -40,7 +70,7 @@ def ports_of(fabric: AnyFabric) -> int | None:
     Raises
     ------
     InputError
-        A fabric whose circuits nobody here sets for a training.
+        A fabric whose circuits nobody here keeps for a training.
     """
     circuits = _circuits(fabric)
     return None if circuits is None else circuits.ports(fabric)
@@ -87,7 +117,7 @@ def network_for(
     circuits
         ``one-shot``: they are there when the iteration begins, as in all iterations
         before. ``controlled``: they begin so, and are set anew for the traffic of each
-        period. Of no concern to fabrics without circuits.
+        period. Of no concern to fabrics without circuits. Not ``per-call``.
     period_ps
         From one decision to the next; by default 100 us on rings, elsewhere six delays
         (dark for one, held for five).
@@ -127,9 +157,9 @@ def _kept(fabric: CircuitFabric) -> TrainingCircuits[Any]:
     circuits = plug_of(fabric).circuits
     if circuits is None:
         known = [name for name, plug in PLUGS.items() if plug.circuits]
-        what = "no circuits for trainings on this kind of fabric"
+        what = "no circuits that stay for a training on this kind of fabric"
         allowed = f"{', '.join(known)}, or a fabric without circuits"
-        fix = "train on one of these, or `lightloom synth` a collective on this one"
+        fix = "set circuits for each call, or train on one of these"
         raise InputError(
             what, where="fabric.kind", found=fabric.kind, allowed=allowed, fix=fix
         )

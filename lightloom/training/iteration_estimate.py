@@ -154,7 +154,9 @@ class LinkLoads:
         np.maximum.at(most, on, load)
         return float(most.sum()) * _BITS_PER_BYTE * PS_PER_S
 
-    def iteration_ps(self, profile: ReplicaProfile, laid: NodeLayout) -> float:
+    def iteration_ps(
+        self, profile: ReplicaProfile, laid: NodeLayout, rounds: int | None = None
+    ) -> float:
         """Return about how long an iteration takes.
 
         Levels wait for each other. Sums of gradients go on beside the backward pass,
@@ -167,6 +169,8 @@ class LinkLoads:
             replica.
         laid
             On which nodes the replicas are, and the rings of their gradients.
+        rounds
+            Rounds of the last sum; by default those of rings.
         """
         at = np.array(laid.nodes[0], dtype=np.int64)
         src, dst = at[profile.src], at[profile.dst]
@@ -176,7 +180,9 @@ class LinkLoads:
         twins = profile.sums(laid)
         whole = self.longest_ps(np.zeros_like(twins[0]), *twins)
         backward = 2 * profile.compute_ps / 3 + back
-        delay = 2 * sum(length - 1 for length in laid.rings) * self.latency_ps
+        if rounds is None:
+            rounds = 2 * sum(length - 1 for length in laid.rings)
+        delay = rounds * self.latency_ps
         forward = profile.compute_ps / 3 + forth + 2 * levels * self.latency_ps
         return forward + max(backward, whole) + delay
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.strategy import Strategy
 
-__all__ = ["AlikeReplicas", "NodeLayout", "layout"]
+__all__ = ["AlikeReplicas", "NodeLayout", "layout", "require_room"]
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,7 @@ def layout(
     """
     k, replicas = strategy.model_parallel, strategy.replicas
     taken = range(fabric.node_count) if nodes is None else nodes
-    if strategy.devices > len(taken):
-        raise InputError(
-            "more devices than nodes",
-            where="model_parallel * replicas",
-            found=strategy.devices,
-            allowed=f"at most {len(taken)}",
-        )
+    require_room(strategy, len(taken))
     placed = plug_of(fabric).layout
     if nodes is None and not whole and strategy.devices == fabric.node_count:
         small = placed.alike(fabric, k)
@@ -161,6 +155,30 @@ def layout(
     if placed.ring and strategy.devices < fabric.node_count:
         blocks = there_and_back(blocks)
     return NodeLayout(fabric, blocks, (replicas,))
+
+
+def require_room(strategy: Strategy, nodes: int) -> None:
+    """Raise unless a strategy has a node for each device.
+
+    Parameters
+    ----------
+    strategy
+        Says how many devices there are.
+    nodes
+        How many nodes there are.
+
+    Raises
+    ------
+    InputError
+        There are fewer.
+    """
+    if strategy.devices > nodes:
+        raise InputError(
+            "more devices than nodes",
+            where="model_parallel * replicas",
+            found=strategy.devices,
+            allowed=f"at most {nodes}",
+        )
 
 
 def _blocks(nodes: Sequence[int], k: int) -> tuple[tuple[int, ...], ...]:

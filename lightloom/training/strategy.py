@@ -20,12 +20,14 @@ class Strategy:
     replicas
         Copies of the model, 1 or more; each works on its part of the batch.
     batch_size
-        Samples of an iteration, over all replicas; a multiple of `replicas`.
+        Samples of an iteration, over all replicas, one each at least. Where it does
+        not divide, some replicas have a sample more than others, and every one is
+        taken to be as slow as these.
 
     Raises
     ------
     InputError
-        A number below 1, or a batch that does not divide by the replicas.
+        A number below 1, or more replicas than samples.
     """
 
     model_parallel: int
@@ -36,13 +38,13 @@ class Strategy:
         for name in ("model_parallel", "replicas", "batch_size"):
             if (found := getattr(self, name)) < 1:
                 raise InputError("too few", where=name, found=found, allowed=">= 1")
-        if self.batch_size % self.replicas:
+        if self.batch_size < self.replicas:
             raise InputError(
-                "the batch does not divide by the replicas",
-                where="batch_size",
-                found=self.batch_size,
-                allowed=f"multiples of {self.replicas}",
-                fix="use fewer replicas, or another batch",
+                "more replicas than samples",
+                where="replicas",
+                found=self.replicas,
+                allowed=f"at most {self.batch_size}, the batch",
+                fix="use fewer replicas, or a larger batch",
             )
 
     @property
@@ -52,8 +54,8 @@ class Strategy:
 
     @property
     def local_batch(self) -> int:
-        """Samples that one replica works on."""
-        return self.batch_size // self.replicas
+        """Samples that the replica with most of them works on."""
+        return -(-self.batch_size // self.replicas)
 
     def __str__(self) -> str:
         """Return the strategy in words."""
@@ -68,12 +70,13 @@ def strategies(
     model_parallel: int | None = None,
     replicas: int | None = None,
     most: int | None = None,
+    *,
+    powers: bool = False,
 ) -> tuple[Strategy, ...]:
-    """Return the strategies of so many devices, sorted.
+    """Return the strategies of so many devices, sorted; some may stay idle.
 
-    Where neither number is given, k runs through the powers of two, up to `most`, and l
-    is what the devices allow; what is given is kept. Batches that do not divide are
-    left out.
+    Every k and every l that the devices have room for, and every batch with a sample
+    for each replica; what is given is kept.
 
     Parameters
     ----------
@@ -82,16 +85,19 @@ def strategies(
     batch_sizes
         Samples of an iteration over all devices that may be chosen.
     model_parallel
-        Devices of a replica (k), ``None`` for any power of two.
+        Devices of a replica (k), ``None`` for any number.
     replicas
-        Number of replicas (l), ``None`` for as many as the devices allow.
+        Number of replicas (l), ``None`` for any number.
     most
-        Largest k that is tried where it is not given; ``None`` for no limit.
+        Largest k where it is not given; ``None`` for no limit.
+    powers
+        Whether k, where it is not given, is a power of two, and l as many as the
+        devices allow, as in the figures of the SiP-ML paper.
 
     Raises
     ------
     InputError
-        More devices asked for than there are; no batch that divides.
+        More devices asked for than there are; more replicas than samples.
     """
     for name, count in (("model_parallel", model_parallel), ("replicas", replicas)):
         if count is not None and count < 1:
@@ -107,22 +113,24 @@ def strategies(
         )
     room = devices // (replicas or 1)
     last = room if most is None else min(room, most)
-    powers = [2**power for power in range(last.bit_length())]
-    wanted = [model_parallel] if model_parallel is not None else powers
-    pairs = [(k, replicas or devices // k) for k in wanted]
-    found = {
-        Strategy(k, count, batch)
-        for k, count in pairs
-        for batch in batch_sizes
-        if not batch % count
-    }
+    wanted = range(1, last + 1) if model_parallel is None else (model_parallel,)
+    found = set()
+    for k in wanted:
+        if powers and model_parallel is None and k & (k - 1):
+            continue
+        most_replicas = devices // k
+        for batch in batch_sizes:
+            fewest = min(most_replicas, batch) if powers else 1
+            counts = range(fewest, min(most_replicas, batch) + 1)
+            if replicas is not None:
+                counts = range(replicas, min(replicas, batch) + 1)
+            found |= {Strategy(k, count, batch) for count in counts}
     if not found:
-        fewest = min(count for _, count in pairs)
         raise InputError(
-            "no batch divides by the number of replicas",
+            "more replicas than samples in every batch",
             where="batch_size",
             found=", ".join(str(batch) for batch in batch_sizes),
-            allowed=f"multiples of {fewest} or more replicas",
-            fix="choose a batch that does, or the replicas",
+            allowed=f"{replicas or 1} or more",
+            fix="choose a larger batch, or fewer replicas",
         )
     return tuple(sorted(found))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lightloom.core.summary import Summarised
 from lightloom.core.units import PS_PER_S
+from lightloom.replay.workload.scheduled_calls import settings
+from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_subsets import most_partners
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.core.task import Demand
     from lightloom.replay.workload import IterationTimeline, Launch
+    from lightloom.replay.workload.scheduled_calls import ServedCall
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainingPlan", "TrainingRequest", "Tried"]
 
-_REPLAYED = 2
+_REPLAYED = 6
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,24 @@ class TrainingRequest:
     most_model_parallel
         Devices of a replica, at most, where their number is not given.
     circuits, period_ps
-        See `network_for`.
+        See `modes` and `network_for`.
+    collectives
+        Where circuits are set for each call: the algorithm of collectives, ``auto`` or
+        a name, for example ``ring`` or ``lumorph-2``.
+    controller_ps
+        What a controller adds to every reconfiguration of a circuit fabric.
+    synchronisation_ps
+        What the nodes of a circuit fabric take to meet before every step.
     nodes
         Nodes of the training; by default all.
     whole
         Whether every replica is replayed even where a few stand for all.
     replayed
-        How many strategies of the best estimates are replayed, 1 or more.
+        How many strategies are replayed at most, those of the best estimates first, 1
+        or more. None is that is proven to be no faster than one that was.
+    powers_of_two
+        Whether k, where it is not given, runs through powers of two alone, with as many
+        replicas as there is room for, as in the figures of the SiP-ML paper.
     launch
         What operations cost beside their durations; see `replay_iteration`.
     """
@@ -55,11 +71,15 @@ class TrainingRequest:
     model_parallel: int | None = None
     replicas: int | None = None
     most_model_parallel: int | None = None
-    circuits: CircuitMode = "one-shot"
+    circuits: CircuitMode = "auto"
     period_ps: int | None = None
+    collectives: str = AUTO
+    controller_ps: int = 0
+    synchronisation_ps: int = 0
     nodes: tuple[int, ...] | None = None
     whole: bool = False
     replayed: int = _REPLAYED
+    powers_of_two: bool = False
     launch: Launch | None = None
 
     def cost(self, tried: Tried) -> int:
@@ -71,6 +91,16 @@ class TrainingRequest:
         if self.iterations is not None:
             needed = self.iterations[tried.strategy.batch_size]
         return needed * (tried.iteration_ps or tried.estimate_ps or 0)
+
+    def least_cost(self, tried: Tried) -> int:
+        """Return what `cost` is at least.
+
+        Parameters
+        ----------
+        tried
+            A strategy with its bound.
+        """
+        return self.cost(replace(tried, iteration_ps=tried.bound_ps))
 
 
 @dataclass(frozen=True)
@@ -87,12 +117,15 @@ class Tried:
         Replayed time of an iteration; ``None`` where it was not replayed.
     why
         Why it cannot be run; empty where it can.
+    bound_ps
+        What no iteration of it is below.
     """
 
     strategy: Strategy
     estimate_ps: int | None
     iteration_ps: int | None = None
     why: str = ""
+    bound_ps: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,6 +143,10 @@ class TrainingPlan(Summarised):
         Bytes of each pair of nodes in an iteration.
     iterations
         Iterations to the accuracy, where they are known.
+    circuits
+        How circuits were set: one of `CircuitMode` but ``auto``.
+    calls
+        Where that is ``per-call``: every schedule that ran, and when.
     tried
         Every strategy that was looked at, sorted.
     """
@@ -121,13 +158,15 @@ class TrainingPlan(Summarised):
     timeline: IterationTimeline
     demand: Demand
     iterations: int | None
+    circuits: CircuitMode = "one-shot"
+    calls: tuple[ServedCall, ...] = ()
     tried: tuple[Tried, ...] = ()
 
     def facts(self) -> Mapping[str, object]:
         """Return how the training is shared out, and how long an iteration takes."""
         return {
-            "replicas": self.strategy.replicas,
             "model_parallel": self.strategy.model_parallel,
+            "replicas": self.strategy.replicas,
             "batch_size": self.strategy.batch_size,
             "iteration_ps": self.iteration_ps,
             "samples_per_s": f"{float(self.samples_per_s):,.0f}",
@@ -148,13 +187,26 @@ class TrainingPlan(Summarised):
 
     @property
     def communication_share(self) -> Fraction:
-        """Part of the devices' time that is communication not hidden by computing."""
-        return self.timeline.communication_share
+        """Part of the devices' time that is communication not hidden by computing.
+
+        Of the devices of the replicas that were replayed; idle ones do not count.
+        """
+        working = np.array(self.layout.nodes, dtype=np.int64).ravel()
+        whole = self.iteration_ps * len(working)
+        exposed = int(self.timeline.devices.exposed_ps[working].sum())
+        return Fraction(exposed, whole) if whole else Fraction(0)
 
     @property
     def samples_per_s(self) -> Fraction:
         """Samples of all replicas a second."""
         return Fraction(self.strategy.batch_size * PS_PER_S, self.iteration_ps)
+
+    @property
+    def reconfigurations(self) -> int:
+        """How often a plane was set anew in the iteration."""
+        if self.circuits != "per-call":
+            return len(self.timeline.reconfigurations)
+        return settings(self.calls)
 
     @property
     def partners(self) -> int:

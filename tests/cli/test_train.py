@@ -57,17 +57,18 @@ def test_the_record_is_that_of_the_fastest_replayed(ocs: str) -> None:
     record = run_json("train", ocs, "--replayed", "4")
     times = [row["iteration_ps"] for row in record["tried"] if row["iteration_ps"]]
     assert record["iteration_ps"] == min(times)
-    assert record["model_parallel"] * record["replicas"] == 8
+    assert 1 <= record["model_parallel"] * record["replicas"] <= 8
     assert 0 <= record["communication_share"] <= 1
     assert record["fragmentation"] is None
-    assert {row["model_parallel"] for row in record["tried"]} == {1, 2, 4, 8}
+    assert {row["model_parallel"] for row in record["tried"]} == set(range(1, 9))
 
 
 def test_text_says_what_the_record_says(ocs: str) -> None:
     """Tables of strategies and of fabrics, then the result."""
-    result = run("train", ocs, "--strategies", "--compare", "--model-parallel", "2")
+    fixed = ("--model-parallel", "2", "--replicas", "4")
+    result = run("train", ocs, "--strategies", "--compare", *fixed)
     assert result.exit_code == 0, result.stderr
-    for words in ("2 x 4, 8", "ideal-switch", "ring", "samples/s", "4 x 2 devices"):
+    for words in ("2 x 4, 8", "ideal-switch", "ring", "samples/s", "2 x 4 devices"):
         assert words in result.stdout
     assert "chosen" in result.stdout
 
@@ -130,7 +131,7 @@ def test_jobs_on_a_2d_ring_have_whole_rows(grid: str) -> None:
 
 def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
     """There are two nodes on a row."""
-    result = run("train", grid, "--model-parallel", "4")
+    result = run("train", grid, "--model-parallel", "4", "--circuits", "one-shot")
     assert result.exit_code == 4
     assert "does not fit a row" in result.stderr
 
@@ -140,12 +141,19 @@ def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
     [
         (("--model-parallel", "4", "--replicas", "3"), 2, "4 * 3 = 12"),
         (("--model-parallel", "0"), 2, "--model-parallel: too few"),
-        (("--replicas", "3", "--batch", "8"), 2, "--batch: no batch divides"),
+        (("--replicas", "3", "--batch", "2"), 2, "--batch: more replicas than samples"),
         (("--batch", "0"), 2, "--batch"),
-        (("--replicas", "3"), 2, "no batch divides"),
+        (("--batch", "9" * 11), 2, "--batch: too many samples for 8 nodes"),
         (("--replayed", "0"), 2, "--replayed"),
+        (("--period", "0"), 2, "--period"),
+        (("--gpus", "99"), 2, "--gpus: more nodes than the fabric has"),
+        (("--jobs", "a=99"), 4, "needs 99 nodes and the fabric has 8; ask for fewer"),
+        (("--collectives", "rong"), 2, "--collectives"),
+        (("-o", "x", "--circuits", "one-shot"), 2, "--circuits: only circuits that"),
+        (("--trace", "no/such/folder/x"), 2, "no such folder"),
+        (("--trace", "-"), 2, "--trace"),
         (("--jobs", "x"), 2, "NAME=NODES"),
-        (("--jobs", "a=9"), 4, "needs 9 nodes"),
+        (("--jobs", "a=5,b=4"), 4, "b needs 4 nodes and 3 are free; wait until"),
         (("--jobs", "-b"), 2, "unknown job"),
         (("--curve", "none.csv"), 2, "cannot read the curve"),
         (("--curve", "none.csv", "--batch", "8"), 2, "a batch, or a curve"),

@@ -132,7 +132,14 @@ def test_a_few_rows_take_as_long_as_all(directions: int) -> None:
     )
     few, all_of_them = (
         Planner(training(16)).plan(
-            fabric, TrainingRequest(model_parallel=2, replayed=1, whole=whole)
+            fabric,
+            TrainingRequest(
+                model_parallel=2,
+                replicas=8,
+                replayed=1,
+                whole=whole,
+                circuits="one-shot",
+            ),
         )
         for whole in (False, True)
     )

@@ -90,7 +90,7 @@ def test_the_fastest_of_the_replayed_is_chosen() -> None:
     times = [each.iteration_ps for each in plan.tried if each.iteration_ps]
     assert len(times) == 3
     assert plan.iteration_ps == min(times)
-    assert {each.strategy.model_parallel for each in plan.tried} == {1, 2, 4, 8}
+    assert {each.strategy.model_parallel for each in plan.tried} == set(range(1, 9))
 
 
 def test_a_curve_makes_the_time_to_accuracy_count() -> None:
@@ -145,16 +145,22 @@ def test_nodes_of_a_job_are_those_that_work() -> None:
 
 
 def test_strategies_fill_the_devices() -> None:
-    """Powers of two for k, batches that divide, what is given kept."""
-    assert strategies(4, (8,)) == (
-        Strategy(1, 4, 8),
-        Strategy(2, 2, 8),
-        Strategy(4, 1, 8),
+    """Every k and l, idle devices and uneven batches included; what is given kept."""
+    pairs = [(one.model_parallel, one.replicas) for one in strategies(4, (3,))]
+    assert pairs == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 1), (4, 1)]
+    assert strategies(6, (2, 7), model_parallel=3, replicas=2) == (
+        Strategy(3, 2, 2),
+        Strategy(3, 2, 7),
     )
-    assert strategies(6, (6, 7), model_parallel=3) == (Strategy(3, 2, 6),)
+    assert [one.local_batch for one in strategies(6, (7,), 3)] == [7, 4]
     assert strategies(8, (8,), replicas=2, most=2) == (
         Strategy(1, 2, 8),
         Strategy(2, 2, 8),
+    )
+    assert strategies(4, (8,), powers=True) == (
+        Strategy(1, 4, 8),
+        Strategy(2, 2, 8),
+        Strategy(4, 1, 8),
     )
 
 
@@ -163,13 +169,19 @@ def test_strategies_fill_the_devices() -> None:
     [
         ({"model_parallel": 4, "replicas": 3}, r"4 \* 3 = 12.*at most 8"),
         ({"model_parallel": 0}, "too few"),
-        ({"replicas": 3}, "no batch divides"),
+        ({"replicas": 9}, "9 = 9.*at most 8"),
     ],
 )
 def test_strategies_that_make_no_sense(arguments: dict[str, int], words: str) -> None:
-    """More devices than there are (k * l > N), none, and batches that do not divide."""
+    """More devices than there are (k * l > N), none, and replicas without samples."""
     with pytest.raises(InputError, match=words):
         strategies(8, (8,), **arguments)
+
+
+def test_a_replica_has_a_sample() -> None:
+    """No batch has fewer samples than replicas."""
+    with pytest.raises(InputError, match="more replicas than samples in every batch"):
+        strategies(8, (3, 4), replicas=5)
 
 
 def test_too_large_models_say_how_many_devices_would_do() -> None:
@@ -204,16 +216,19 @@ def test_too_many_samples_say_how_many_devices_would_do() -> None:
     fewest = smallest_fit(wide, 8, None)
     assert fewest is not None
     assert 1 < fewest <= 4
-    says = f"1 x 4 devices: .*memory.*; {fewest} devices hold a replica of 8 samples"
+    says = f"at most 1 devices a replica.*{fewest} devices or more, 8 samples"
     with pytest.raises(InfeasibleError, match=says):
-        Planner(wide).plan(fabrics(4)["ideal-switch"])
+        Planner(wide).plan(
+            fabrics(4)["ideal-switch"], TrainingRequest(model_parallel=1, replicas=4)
+        )
+    assert Planner(wide).plan(fabrics(4)["ideal-switch"]).strategy.model_parallel > 1
 
 
 def test_fabrics_without_circuits_for_trainings_are_refused() -> None:
     """The error lists the kinds of fabric that can be used."""
     fabric = Ramp(groups=2, racks=2, nodes_per_rack=2)
     with pytest.raises(InputError) as caught:
-        Planner(training()).plan(fabric)
+        Planner(training()).plan(fabric, TrainingRequest(circuits="one-shot"))
     kinds = [name for name, plug in PLUGS.items() if plug.circuits]
     for kind in (*kinds, "without circuits"):
         assert kind in str(caught.value)

@@ -67,6 +67,7 @@ def _compute(
                     model_parallel=_MODEL_PARALLEL,
                     circuits="one-shot" if delay is None else "controlled",
                     replayed=1,
+                    powers_of_two=True,
                 ),
             )
             yield (

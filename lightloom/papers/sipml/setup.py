@@ -138,7 +138,14 @@ def best_plan(
     """
     try:
         return planner.plan(
-            fabric, TrainingRequest(iterations=curve, most_model_parallel=most)
+            fabric,
+            TrainingRequest(
+                iterations=curve,
+                most_model_parallel=most,
+                circuits="one-shot",
+                replayed=2,
+                powers_of_two=True,
+            ),
         )
     except (InfeasibleError, NoAnswerError):
         return None

@@ -17,6 +17,7 @@ from lightloom.replay.workload.controlled_circuits import (
 from lightloom.replay.workload.devices import Launch
 from lightloom.replay.workload.execute import replay_iteration
 from lightloom.replay.workload.planned_circuits import HeldCircuits, PlaneConfiguration
+from lightloom.replay.workload.scheduled_calls import ScheduledCalls
 from lightloom.replay.workload.shared_links import SharedLinks
 from lightloom.replay.workload.timeline import IterationTimeline
 
@@ -33,6 +34,7 @@ __all__ = [
     "ReplayedCalls",
     "ReplayedCollectives",
     "RingCollectives",
+    "ScheduledCalls",
     "SharedLinks",
     "ocs_period_ps",
     "replay_iteration",

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lightloom.core.iteration import NO_CALL
-from lightloom.core.task import Demand
+from lightloom.core.task import Collective, Demand
+from lightloom.replay.workload.scheduled_calls import ScheduledCalls
 
 if TYPE_CHECKING:
     from lightloom.replay.timeline import Reconfiguration
     from lightloom.replay.workload.call_costs import CallCosts
     from lightloom.replay.workload.network import Jobs
+    from lightloom.replay.workload.scheduled_calls import ServedCall
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,12 @@ class CallQueue:
     costs: CallCosts
     collectives: Literal["together", "one-by-one", "last"] = "together"
 
-    def open(self, jobs: Jobs) -> _Queue:
+    def open(self, jobs: Jobs) -> OpenCallQueue:
         """Return the queue at time 0, with nothing in it."""
-        return _Queue(self, jobs)
+        return OpenCallQueue(self, jobs)
 
 
-class _Queue:
+class OpenCallQueue:
     """Calls that wait, and those that are being served."""
 
     def __init__(self, kind: CallQueue, jobs: Jobs) -> None:
@@ -62,9 +64,19 @@ class _Queue:
         self._calls: list[tuple[int, int]] = []
         self._collectives: list[tuple[int, int]] = []
         self._serving: list[tuple[int, int]] = []
+        costs = kind.costs
+        self._server = costs.open() if isinstance(costs, ScheduledCalls) else None
 
     def release(self, now_ps: int, jobs: list[int]) -> None:
-        """Issue calls that have their data and collectives; serve what is next."""
+        """Issue calls that have their data and collectives; serve what is next.
+
+        Parameters
+        ----------
+        now_ps
+            Time in picoseconds.
+        jobs
+            Numbers of jobs whose data are there, ascending.
+        """
         for job in jobs:
             if job >= self._transfers:
                 heapq.heappush(self._collectives, (now_ps, job))
@@ -76,17 +88,22 @@ class _Queue:
         if self._serving:
             return
         if self._calls:
-            self._serve_transfers(now_ps, heapq.heappop(self._calls)[1])
+            self._serve_transfers(now_ps, self._next_calls())
         elif self._collectives and (self._kind.collectives != "last" or self._no_more):
-            for job in self._next_collectives():
-                self._serve(now_ps, job, self._lasts(job))
+            self._serve_collectives(now_ps, self._next_collectives())
 
     def next_ps(self) -> int | None:
         """Return when something that is being served ends."""
         return self._serving[0][0] if self._serving else None
 
     def advance(self, now_ps: int) -> list[int]:
-        """Move on to now; return the jobs that ended."""
+        """Move on to now; return the jobs that ended.
+
+        Parameters
+        ----------
+        now_ps
+            Time in picoseconds.
+        """
         done = []
         while self._serving and self._serving[0][0] <= now_ps:
             done.append(heapq.heappop(self._serving)[1])
@@ -106,20 +123,59 @@ class _Queue:
         return ()
 
     @property
+    def served(self) -> tuple[ServedCall, ...]:
+        """The schedules that ran so far, in order, where calls are schedules."""
+        return () if self._server is None else tuple(self._server.served)
+
+    @property
     def _no_more(self) -> bool:
         """Whether all calls of transfers have been served."""
         return not self._unserved
 
-    def _serve_transfers(self, now_ps: int, call: int) -> None:
-        members, jobs = self._members[call], self._jobs
+    def _next_calls(self) -> list[int]:
+        """Take the calls of transfers that are served next out of those that wait."""
+        if self._server is None:
+            return [heapq.heappop(self._calls)[1]]
+        taken = [call for _, call in sorted(self._calls)]
+        self._calls.clear()
+        return taken
+
+    def _serve_transfers(self, now_ps: int, calls: list[int]) -> None:
+        jobs = self._jobs
+        members = [job for call in calls for job in self._members[call]]
         rows = [
             (int(jobs.src[job]), int(jobs.dst[job]), int(jobs.bytes[job]))
             for job in members
         ]
-        lasts = self._kind.costs.transfers_ps(Demand.from_rows(rows))
-        self._unserved -= 1
+        demand = Demand.from_rows(rows)
+        if self._server is None:
+            lasts = self._kind.costs.transfers_ps(demand)
+        else:
+            [lasts] = self._server.serve(now_ps, [demand])
+        self._unserved -= len(calls)
         for job in members:
             self._serve(now_ps, job, lasts)
+
+    def _serve_collectives(self, now_ps: int, jobs: list[int]) -> None:
+        """Begin collectives that share no device."""
+        asked = [self._task(job) for job in jobs]
+        tasks = [task for task in asked if task is not None]
+        if self._server is None or not tasks:
+            lasts = [self._lasts(job) for job in jobs]
+        else:
+            found = iter(self._server.serve(now_ps, tasks))
+            lasts = [0 if task is None else next(found) for task in asked]
+        for job, lasts_ps in zip(jobs, lasts, strict=True):
+            self._serve(now_ps, job, lasts_ps)
+
+    def _task(self, job: int) -> Collective | None:
+        """Return a collective as a task, ``None`` where it moves nothing."""
+        rows, devices = self._jobs.collectives, self._devices(job)
+        row = job - self._transfers
+        size_bytes = int(rows.bytes[row])
+        if len(devices) == 1 or not size_bytes:
+            return None
+        return Collective(rows.op[row], tuple(devices), size_bytes)
 
     def _serve(self, now_ps: int, job: int, lasts_ps: int) -> None:
         self.start_ps[job] = now_ps

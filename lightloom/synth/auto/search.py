@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Task
     from lightloom.instances.instance import Instance
+    from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.candidate_pool import CandidatePool
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.fabrics.plug import Arrangement, Realiser
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["AUTO", "CandidateSearch"]
+__all__ = ["AUTO", "CandidateSearch", "planned_traffic"]
 
 AUTO = "auto"
 
@@ -265,8 +266,7 @@ class CandidateSearch:
         granularity = maker.granularity(task.rank_count, ports)
         chunked = choose_chunks(task, pieces * granularity)
         order = self._arrangement.orders[mapping]
-        plan = maker.plan(reordered(chunked, order), ports)
-        rounds = mapped_traffic(plan, chunked)
+        rounds = planned_traffic(maker, chunked, order, ports)
         self.realiser.check(rounds, name, self._arrangement)
         return chunked, rounds
 
@@ -288,6 +288,26 @@ class CandidateSearch:
                 Schedule(table, task, algorithm, realised.segments, realised.parts)
             ),
         )
+
+
+def planned_traffic(
+    maker: CollectiveAlgorithm, task: Collective, order: tuple[int, ...], ports: int
+) -> tuple[TrafficRound, ...]:
+    """Return the rounds of an algorithm for a collective, between nodes.
+
+    Parameters
+    ----------
+    maker
+        The algorithm.
+    task
+        The collective, its chunk count chosen.
+    order
+        Its nodes in the order of the ranks that they play.
+    ports
+        Peers of a node at a time.
+    """
+    plan = maker.plan(reordered(task, order), ports)
+    return mapped_traffic(plan, task)
 
 
 def _candidate(entrant: _Entrant) -> Candidate:

@@ -1,0 +1,174 @@
+"""What ``lightloom train`` writes and prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.cli.console import say, write_table, write_text
+from lightloom.cli.formatting import counted
+from lightloom.core.units import PS_PER_S, format_ps
+
+if TYPE_CHECKING:
+    from lightloom.instances.jobs import Fragmentation
+    from lightloom.training.training_plan import TrainingPlan
+
+
+def write_files(plan: TrainingPlan, trace: str | None, traffic: str | None) -> None:
+    """Write the trace and the traffic of an iteration where they are asked for.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    trace, traffic
+        Files, ``None`` for none.
+    """
+    if trace is not None:
+        from lightloom.formats.perfetto import write_trace
+        from lightloom.replay.workload.trace import iteration_trace
+
+        write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
+        say(f"trace written to {trace}")
+    if traffic is not None:
+        from lightloom.report.csv_file import save_csv
+
+        demand = plan.demand
+        rows = list(zip(demand.src, demand.dst, demand.bytes, strict=True))
+        save_csv(("src", "dst", "bytes"), rows, Path(traffic))
+        say(f"traffic written to {traffic}")
+
+
+def short_record(plan: TrainingPlan | str) -> dict[str, object]:
+    """Return the figures of a plan as a JSON object."""
+    if isinstance(plan, str):
+        return {"error": plan}
+    needed = plan.time_to_accuracy_ps
+    return {
+        "model_parallel": plan.strategy.model_parallel,
+        "replicas": plan.strategy.replicas,
+        "batch_size": plan.strategy.batch_size,
+        "iteration_ps": plan.iteration_ps,
+        "iterations": plan.iterations,
+        "time_to_accuracy_s": None if needed is None else needed / PS_PER_S,
+        "samples_per_s": round(float(plan.samples_per_s), 3),
+        "communication_share": round(float(plan.communication_share), 6),
+        "partners": plan.partners,
+        "reconfigurations": plan.reconfigurations,
+        "circuits": plan.circuits,
+    }
+
+
+def plan_record(
+    name: str, plan: TrainingPlan, broken: Fragmentation | None
+) -> dict[str, object]:
+    """Return a plan as its documented JSON object.
+
+    Parameters
+    ----------
+    name
+        Name of the instance, or its file.
+    plan
+        The plan.
+    broken
+        How broken up the free nodes are; ``None`` where all are the training's.
+    """
+    return {
+        "instance": name,
+        **short_record(plan),
+        "replicas_replayed": len(plan.layout.nodes),
+        "tried": [
+            {
+                "model_parallel": each.strategy.model_parallel,
+                "replicas": each.strategy.replicas,
+                "batch_size": each.strategy.batch_size,
+                "estimate_ps": each.estimate_ps,
+                "iteration_ps": each.iteration_ps,
+                "why": each.why or None,
+            }
+            for each in plan.tried
+        ],
+        "fragmentation": None
+        if broken is None
+        else {
+            "free": broken.free,
+            "blocks": list(broken.blocks),
+            "share_outside_longest": float(broken.share),
+        },
+    }
+
+
+def print_plan(
+    name: str,
+    plan: TrainingPlan,
+    broken: Fragmentation | None,
+    others: dict[str, TrainingPlan | str],
+    *,
+    table: bool,
+) -> None:
+    """Print the tables that are asked for, and the result.
+
+    Parameters
+    ----------
+    name, plan, broken
+        As in `plan_record`.
+    others
+        The same training on other fabrics, or why it does not run there.
+    table
+        Whether strategies are listed.
+    """
+    from lightloom.report.training_table import comparison_table, strategy_table
+
+    if table:
+        write_table(strategy_table(plan))
+    if others:
+        write_table(comparison_table({name: plan, **others}))
+    write_text(_text(name, plan))
+    if broken is not None:
+        stay = "stays" if broken.free == 1 else "stay"
+        write_text(
+            f"  {counted(broken.free, 'node')} {stay} free, in blocks of"
+            f" {', '.join(map(str, broken.blocks)) or 'none'};"
+            f" {100 * float(broken.share):.0f} % of them outside the longest"
+        )
+
+
+def _text(name: str, plan: TrainingPlan) -> str:
+    strategy = plan.strategy
+    alike = (
+        "" if plan.layout.is_whole else f" ({len(plan.layout.nodes)} alike replayed)"
+    )
+    lines = [
+        (
+            f"{name}: iteration {format_ps(plan.iteration_ps)},"
+            f" {float(plan.samples_per_s):,.0f} samples/s"
+        ),
+        (
+            f"  {strategy.model_parallel} x {strategy.replicas} devices{alike}, batch"
+            f" {strategy.batch_size}; at most {counted(plan.partners, 'partner')}"
+            " a node"
+        ),
+        (
+            f"  {100 * float(plan.communication_share):.1f} % of the devices' time is"
+            " communication that nothing hides"
+        ),
+        f"  {_circuits(plan)}",
+    ]
+    needed = plan.time_to_accuracy_ps
+    if needed is not None:
+        hours = needed / PS_PER_S / 3600
+        lines.append(
+            f"  {plan.iterations:,} iterations to the accuracy: {hours:,.2f} hours"
+        )
+    return "\n".join(lines)
+
+
+def _circuits(plan: TrainingPlan) -> str:
+    """Return how circuits are set, in words."""
+    changes = counted(plan.reconfigurations, "reconfiguration")
+    if plan.circuits == "per-call":
+        names = sorted({call.schedule.algorithm.name for call in plan.calls})
+        by = f" ({', '.join(names)})" if names else ""
+        return f"{counted(len(plan.calls), 'call')} one by one{by}; {changes}"
+    stays = {"one-shot": "what joins nodes stays for the iteration"}
+    return stays.get(plan.circuits, f"circuits follow traffic; {changes}")

@@ -1,0 +1,379 @@
+"""Calls as schedules: each is replayed from the circuits that the fabric holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from lightloom.core.circuit import COLUMNS
+from lightloom.core.schedule import Segment, StepPart
+from lightloom.core.task import Collective
+from lightloom.replay.execute import completion_time_ps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Schedule
+    from lightloom.core.task import Demand, Task
+
+__all__ = [
+    "CallServer",
+    "CallSource",
+    "Interned",
+    "ScheduledCalls",
+    "ServedCall",
+    "alone",
+    "behind",
+    "settings",
+]
+
+Held: TypeAlias = "dict[int, Circuits]"
+"""What each plane holds; equal circuits are the same object."""
+
+
+class CallSource(Protocol):
+    """Where the schedules of calls come from; the same tasks, the same schedules."""
+
+    def schedules(self, tasks: tuple[Task, ...]) -> tuple[Schedule, ...]:
+        """Return schedules that serve all of some tasks at once.
+
+        Parameters
+        ----------
+        tasks
+            One task, or several that share no node.
+
+        Returns
+        -------
+        One or more for a single task; perhaps none for several. Each moves what is
+        asked, and perhaps more: buffers may be padded to whole chunks.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ServedCall:
+    """A schedule that was run, and when it began.
+
+    Attributes
+    ----------
+    start_ps
+        Time in picoseconds.
+    schedule
+        What ran, without what the fabric held before.
+    """
+
+    start_ps: int
+    schedule: Schedule
+
+
+class Interned:
+    """Equal circuits as one object: calling it returns the first of them."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, Circuits] = {}
+        self._known: dict[int, tuple[Circuits, Circuits]] = {}
+
+    def __call__(self, circuits: Circuits) -> Circuits:
+        """Return the first circuits given here that equal these.
+
+        Parameters
+        ----------
+        circuits
+            Of one plane.
+        """
+        if id(circuits) not in self._known:
+            first = self._first.setdefault(_content(circuits), circuits)
+            # Circuits are kept, so that no others get their id.
+            self._known[id(circuits)] = first, circuits
+        return self._known[id(circuits)][0]
+
+
+def alone(task: Task) -> tuple[Task, ...]:
+    """Return a task as the only one that is served for it.
+
+    Parameters
+    ----------
+    task
+        Any.
+    """
+    return (task,)
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduledCalls:
+    """Calls that take what a schedule takes from the circuits held before it.
+
+    Where a plane holds the first segment of a schedule already, nothing is set; where
+    it holds something else, it is set anew and the fabric's delay is paid, as between
+    two segments of one schedule. The first call finds the planes dark, and pays where
+    the fabric charges for its first configuration. Of several schedules for a call the
+    one is taken that ends first, and among equals the first; transfers may also stay
+    on the circuits that are held, where these serve all of their pairs.
+
+    Attributes
+    ----------
+    source
+        Where schedules come from; all are of one fabric.
+    every
+        Returns what is truly served for a task, tasks that share no node: itself, or
+        what all replicas do where a few stand for them.
+    """
+
+    source: CallSource
+    every: Callable[[Task], tuple[Task, ...]] = alone
+    _alone_ps: dict[object, int] = field(default_factory=dict)
+    _lasts_ps: dict[tuple[int, tuple[tuple[int, int], ...]], int] = field(
+        default_factory=dict
+    )
+    _stays: dict[tuple[int, int], Schedule | None] = field(default_factory=dict)
+    _kept: list[object] = field(default_factory=list)
+    same: Interned = field(default_factory=Interned)
+
+    def transfers_ps(self, demand: Demand) -> int:
+        """Return the least completion time, from dark planes.
+
+        Parameters
+        ----------
+        demand
+            Bytes of each pair.
+        """
+        return self.alone_ps(self.every(demand)[0])
+
+    def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
+        """Return the least completion time, from dark planes.
+
+        Parameters
+        ----------
+        op
+            Name of the operation, as in an instance file.
+        devices
+            Who takes part, in rank order, shape (ranks,); one alone takes 0 ps.
+        size_bytes
+            The full buffer; an empty one takes 0 ps.
+        """
+        if len(devices) == 1 or not size_bytes:
+            return 0
+        nodes = tuple(np.asarray(devices).tolist())
+        return self.alone_ps(self.every(Collective(op, nodes, size_bytes))[0])
+
+    def alone_ps(self, task: Task) -> int:
+        """Return the least completion time of a task from dark planes.
+
+        Collectives of as many nodes, of one operation and buffer, are taken to last as
+        long as the first of them that was asked for.
+
+        Parameters
+        ----------
+        task
+            What is served.
+        """
+        key: object = task
+        if isinstance(task, Collective):
+            key = task.op, task.rank_count, task.buffer_bytes
+        if key not in self._alone_ps:
+            schedules = self.source.schedules((task,))
+            self._alone_ps[key] = min(self._replayed_ps(one, {}) for one in schedules)
+        return self._alone_ps[key]
+
+    def open(self) -> CallServer:
+        """Return the fabric at the begin of an iteration, its planes dark."""
+        return CallServer(self)
+
+    def offered(
+        self, tasks: tuple[Task, ...], held: Held
+    ) -> list[tuple[int, Schedule]]:
+        """Return schedules that serve tasks at once, and how long each takes.
+
+        Parameters
+        ----------
+        tasks
+            One, or several without a node in common.
+        held
+            What planes hold when they begin.
+        """
+        found = []
+        for schedule in self.source.schedules(tasks):
+            found.append((self._replayed_ps(schedule, held), schedule))
+            stays = self._staying(schedule, held)
+            if stays is not None:
+                found.append((self._replayed_ps(stays, held), stays))
+        return found
+
+    def _replayed_ps(self, schedule: Schedule, held: Held) -> int:
+        planes = sorted({segment.plane for segment in schedule.segments})
+        state = [(plane, id(held[plane])) for plane in planes if plane in held]
+        key = id(schedule), tuple(state)
+        if key not in self._lasts_ps:
+            self._kept.append(schedule)
+            known = {plane: held[plane] for plane, _ in state}
+            run = behind(schedule, known, self.same) if known else schedule
+            self._lasts_ps[key] = completion_time_ps(run)
+        return self._lasts_ps[key]
+
+    def _staying(self, schedule: Schedule, held: Held) -> Schedule | None:
+        """Return a schedule on what its only plane holds, if that serves it."""
+        planes = {segment.plane for segment in schedule.segments}
+        if len(planes) != 1 or not planes <= held.keys():
+            return None
+        [plane] = planes
+        key = id(schedule), id(held[plane])
+        if key not in self._stays:
+            self._kept.append(schedule)
+            self._stays[key] = _on_held(schedule, plane, held[plane])
+        return self._stays[key]
+
+
+class CallServer:
+    """The circuits of a fabric from call to call.
+
+    Attributes
+    ----------
+    served
+        Every schedule that ran, in order.
+    """
+
+    def __init__(self, calls: ScheduledCalls) -> None:
+        self.served: list[ServedCall] = []
+        self._calls = calls
+        self._held: Held = {}
+
+    def serve(self, now_ps: int, tasks: Sequence[Task]) -> list[int]:
+        """Run tasks that share no node; return how long each takes from now.
+
+        All at once where a schedule serves them so and is no slower than what they
+        take alone, added up; else one behind the other.
+
+        Parameters
+        ----------
+        now_ps
+            When they begin, in picoseconds.
+        tasks
+            One, or several without a node in common.
+        """
+        groups = [self._calls.every(task) for task in tasks]
+        served = tuple({task: None for group in groups for task in group})
+        if len(served) > 1:
+            joint = self._calls.offered(served, self._held)
+            if joint:
+                lasts_ps, schedule = min(joint, key=lambda each: each[0])
+                if lasts_ps <= sum(map(self._calls.alone_ps, served)):
+                    self._run(now_ps, schedule)
+                    return [lasts_ps] * len(tasks)
+        ends: dict[Task, int] = {}
+        end_ps = 0
+        for task in served:
+            offered = self._calls.offered((task,), self._held)
+            lasts_ps, schedule = min(offered, key=lambda each: each[0])
+            self._run(now_ps + end_ps, schedule)
+            end_ps += lasts_ps
+            ends[task] = end_ps
+        return [max(ends[task] for task in group) for group in groups]
+
+    def _run(self, now_ps: int, schedule: Schedule) -> None:
+        self.served.append(ServedCall(now_ps, schedule))
+        for segment in schedule.segments:
+            self._held[segment.plane] = self._calls.same(segment.circuits)
+
+
+def behind(
+    schedule: Schedule,
+    held: Mapping[int, Circuits],
+    same: Callable[[Circuits], Circuits],
+) -> Schedule:
+    """Return a schedule that begins with planes that hold something, at no cost.
+
+    A plane that holds the first segment goes on with it; another one first has a
+    segment of what it holds (none of its own: of nothing), and pays for the next.
+
+    Parameters
+    ----------
+    schedule
+        Segments and steps.
+    held
+        What planes hold, by plane; a plane that is left out is dark.
+    same
+        Maps equal circuits to one object, which is that of `held`.
+    """
+    charged = schedule.fabric["initial_configuration_charged"]
+    first = {each.plane: each.circuits for each in reversed(schedule.segments)}
+    before: dict[int, Circuits] = {}
+    for plane, circuits in first.items():
+        if plane in held and same(circuits) is not held[plane]:
+            before[plane] = held[plane]
+        elif plane not in held and charged:
+            before[plane] = circuits.take(np.empty(0, dtype=np.int64))
+    segments = [Segment(plane, 0, lit) for plane, lit in sorted(before.items())]
+    segments += [
+        replace(each, index=each.index + (each.plane in before))
+        for each in schedule.segments
+    ]
+    parts = [
+        replace(part, segment=part.segment + (part.plane in before))
+        if part.segment is not None
+        else part
+        for part in schedule.parts
+    ]
+    return replace(
+        schedule,
+        fabric={**schedule.fabric, "initial_configuration_charged": False},
+        segments=tuple(segments),
+        parts=tuple(parts),
+    )
+
+
+def settings(calls: Sequence[ServedCall]) -> int:
+    """Return how often planes are set in calls one after another.
+
+    A call that begins with what the one before it left sets nothing.
+
+    Parameters
+    ----------
+    calls
+        In the order in which they ran.
+    """
+    equal, count = Interned(), 0
+    held: Held = {}
+    for call in calls:
+        for segment in call.schedule.segments:
+            circuits = equal(segment.circuits)
+            stays = segment.index == 0 and held.get(segment.plane) is circuits
+            count += not stays
+            held[segment.plane] = circuits
+    return count
+
+
+def _on_held(schedule: Schedule, plane: int, lit: Circuits) -> Schedule | None:
+    """Return the steps of a schedule on circuits, if these serve all of its pairs."""
+    width = 1 + max(int(lit.src.max(initial=0)), int(lit.dst.max(initial=0)))
+    pairs = lit.src * width + lit.dst
+    parts: list[StepPart] = []
+    for part in schedule.parts:
+        moved = part.transfers
+        again = bool(parts) and parts[-1].index == part.index
+        inside = max(int(moved.src.max(initial=0)), int(moved.dst.max(initial=0)))
+        if again or inside >= width:
+            return None
+        if not np.isin(moved.src * width + moved.dst, pairs).all():
+            return None
+        parts.append(StepPart(part.index, plane, 0, moved))
+    segments = (Segment(plane, 0, lit),)
+    return replace(schedule, segments=segments, parts=tuple(parts))
+
+
+def _content(circuits: Circuits) -> bytes:
+    """Return what tells circuits from others."""
+    columns = [circuits.src, circuits.dst]
+    for each in COLUMNS:
+        values = getattr(circuits, each.name)
+        if values is None:
+            columns.append(np.full(1, -2, dtype=np.int64))
+        elif each.ragged:
+            columns += [values.offsets, values.values]
+        else:
+            columns.append(values)
+    return b"".join(
+        len(part).to_bytes(8, "little") + part.tobytes() for part in columns
+    )
