@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.circuit import Circuits
-from lightloom.core.schedule import Segment, StepPart, Transfers
+from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.lane_layers import layers_of, switch_traffic
 from lightloom.synth.ocs.overlapped_walks import may_overlap, overlapped
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.schedule import FluidTransfers
+    from lightloom.core.schedule import Transfers
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.synth.ocs.plane_walks import PlaneWalks
     from lightloom.synth.traffic import TrafficRound
@@ -174,11 +174,12 @@ def _shared(
     """Return transfers divided among planes, what a pair moves in given proportions."""
     if len(weights) == 1:
         return [transfers]
-    assert isinstance(transfers, Transfers)
     order = np.argsort(transfers.src, kind="stable")
     sorted_ = take_rows(transfers, order)
-    assert isinstance(sorted_, Transfers)
-    length = sorted_.chunk_hi - sorted_.chunk_lo
+    if isinstance(sorted_, FluidTransfers):
+        length = sorted_.bytes
+    else:
+        length = sorted_.chunk_hi - sorted_.chunk_lo
     end = np.cumsum(length)
     first = np.flatnonzero(np.diff(sorted_.src, prepend=-1))
     pair = np.cumsum(np.diff(sorted_.src, prepend=-1) != 0) - 1
@@ -192,8 +193,10 @@ def _shared(
         high = np.minimum(begin + length, _part(total, through_plane, ends[-1]))
         rows = np.flatnonzero(high > low)
         taken = take_rows(sorted_, rows)
-        assert isinstance(taken, Transfers)
-        at = sorted_.chunk_lo[rows] - begin[rows]
+        if isinstance(taken, FluidTransfers):
+            shares.append(replace(taken, bytes=high[rows] - low[rows]))
+            continue
+        at = taken.chunk_lo - begin[rows]
         shares.append(replace(taken, chunk_lo=at + low[rows], chunk_hi=at + high[rows]))
     return shares
 
