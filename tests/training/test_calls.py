@@ -185,6 +185,7 @@ def test_named_algorithms_stay_choices() -> None:
     assert times["ring"] > times["auto"]
 
 
+@pytest.mark.slow
 @given(st.integers(1, 9), st.integers(1, 3), st.data())
 @settings(max_examples=5, deadline=None)
 def test_no_strategy_that_one_may_name_is_better(
