@@ -6,13 +6,14 @@ import functools
 import random
 from typing import TYPE_CHECKING
 
+from lightloom.plans.digraphs.cayley import Cayley
 from lightloom.plans.digraphs.lift import Lift
 from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["KNOWN", "balanced_lifts", "enough_pieces"]
+__all__ = ["KNOWN", "balanced_lifts", "enough_pieces", "nearest_lift"]
 
 _FAR = 1 << 32
 _NEARLY = 1.001
@@ -20,6 +21,8 @@ _TRIALS = 12
 _EXCHANGES = 40
 _MOST_RANKS = 1024
 _MOST_GROUPS = 4
+_STARTS = 2
+_CLIMBS = 300
 
 
 def _cayley(group: Metacyclic, *steps: int) -> Lift:
@@ -72,6 +75,45 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
             if load == 2 * (ranks - 1):
                 break  # each block comes in once, over all ports alike
     return tuple(found) or (nearest,)
+
+
+@functools.lru_cache(maxsize=16)
+def nearest_lift(ranks: int, degree: int) -> Lift:
+    """Return a lift in which few arcs lead from a rank to all others, in sum.
+
+    Generators of some metacyclic groups, drawn at random and exchanged one by one for
+    those with which ranks are no farther away. What an all-to-all sends grows with
+    that sum, whatever the longest way.
+
+    Parameters
+    ----------
+    ranks
+        Number of ranks, at least 2.
+    degree
+        Number of ports, 1 to ``ranks - 1``.
+    """
+    choose = random.Random(ranks * 1000 + degree)  # noqa: S311 - no secret
+    best: tuple[int, Lift] | None = None
+    for group in metacyclic_groups(ranks)[:_MOST_GROUPS]:
+        for _ in range(_STARTS):
+            steps = choose.sample(range(1, ranks), degree)
+            total = _hop_sum(group, steps)
+            for _ in range(_CLIMBS):
+                other = list(steps)
+                other[choose.randrange(degree)] = choose.randrange(1, ranks)
+                others = _hop_sum(group, other)
+                if len(set(other)) == degree and others <= total:
+                    steps, total = other, others
+            if best is None or total < best[0]:
+                best = total, _cayley(group, *sorted(steps))
+    assert best is not None
+    return best[1]
+
+
+def _hop_sum(group: Metacyclic, steps: list[int]) -> int:
+    """Return the sum of distances from a rank, what is never reached counting most."""
+    distance = Cayley(group, tuple(steps)).distances()
+    return int(distance.sum()) + _FAR * int((distance < 0).sum())
 
 
 def enough_pieces(lift: Lift) -> int:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.plans.digraphs.balanced_lifts import balanced_lifts, enough_pieces
+from lightloom.plans.digraphs.balanced_lifts import (
+    balanced_lifts,
+    enough_pieces,
+    nearest_lift,
+)
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
@@ -67,15 +71,20 @@ class OcsRealiser(Realiser[Ocs]):
             What `arrange` said of its nodes.
         """
         yield from super().proposals(task, arrangement)
-        if task.op not in GOSSIPS or not 1 < self.ports < task.rank_count - 1:
+        ranks, ports = task.rank_count, self.ports
+        if task.op not in GOSSIPS or not 1 < ports < ranks - 1:
             return
-        for lift in balanced_lifts(task.rank_count, self.ports):
+        lifts = [*balanced_lifts(ranks, ports)]
+        if task.op == "all-to-all":
+            lifts.append(nearest_lift(ranks, ports))
+        for lift in lifts:
             group = lift.group
             given: dict[str, object] = {
                 "heads": [end for head in lift.heads for end in head],
                 "group": [group.rotations, group.turns, group.twist],
             }
-            for pieces in sorted({1, enough_pieces(lift)}):
+            enough = 2 if task.op == "all-to-all" else enough_pieces(lift)
+            for pieces in sorted({1, enough}):
                 yield "balanced-digraph", {**given, "pieces": pieces}
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
