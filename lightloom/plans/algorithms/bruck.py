@@ -101,7 +101,7 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         place = prod(radices := self.digits(ranks, ports))
         for radix in radices:
             above, place = place, place // radix
-            made = _round(ranks, chunks, place, above)
+            made = digit_round(ranks, chunks, place, above)
             rounds += [] if made is None else [made]
         return Plan(collective, tuple(rounds))
 
@@ -123,11 +123,22 @@ def equal_radices(ranks: int, ports: int) -> tuple[int, ...]:
     return (radix,) * count
 
 
-def _round(ranks: int, chunks: int, place: int, above: int) -> Round | None:
+def digit_round(ranks: int, chunks: int, place: int, above: int) -> Round | None:
     """Return the round that moves blocks by the digit of place value `place`.
 
     Blocks have travelled the multiples of `above` in their distance, and travel
     what is below `place` later.
+
+    Parameters
+    ----------
+    ranks, chunks
+        Of the all-to-all; chunks of a rank's buffer.
+    place, above
+        Place values of this digit and of the next more significant one.
+
+    Returns
+    -------
+    ``None`` where no distance has the digit.
     """
     rank = np.arange(ranks, dtype=np.int64)
     travelled = np.arange(0, ranks, above, dtype=np.int64)[:, None]

@@ -1,0 +1,120 @@
+"""Bruck all-to-all on a ring whose strides are doubled a few times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from lightloom.core.errors import InputError
+from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms.bruck import digit_round
+from lightloom.plans.plan import Plan, Round
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.task import Collective
+
+
+class ShiftRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Blocks travel one bit of their distance at a time, along rings of few strides.
+
+    Step k moves blocks by 2^k ranks. All steps from one cut to the next share a ring
+    whose stride is that of the first of them, 2^a, on which step k takes 2^(k - a)
+    rounds, one for each hop. No cut is one ring for all steps, n - 1 rounds; a cut
+    before every step is the index algorithm in radix 2. Largest steps go first.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-to-all",)
+
+    cuts: Annotated[
+        tuple[Annotated[int, msgspec.Meta(ge=1, le=62)], ...],
+        msgspec.Meta(
+            description="Steps before which the stride changes, ascending; steps are"
+            " numbered from 0 by the power of two that they move blocks by."
+        ),
+    ] = ()
+
+    def granularity(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block of a rank's buffer.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, at least 1.
+        ports
+            Peers that a rank drives at once; has no influence.
+        """
+        del ports
+        return ranks
+
+    def plan(self, collective: Collective, ports: int) -> Plan:
+        """Return a round per hop; O(n^2) rows a step and hop.
+
+        Parameters
+        ----------
+        collective
+            What is to be done: one of `ops`, with its chunk count chosen.
+        ports
+            Peers that a rank drives at once; one is used.
+
+        Raises
+        ------
+        InputError
+            If the operation is not one of `ops`, or cuts do not ascend or are no steps.
+        """
+        del ports
+        require_op(self, collective)
+        ranks, chunks = collective.rank_count, collective.chunk_count
+        steps = (ranks - 1).bit_length()
+        starts = [0, *self.cuts, steps]
+        if any(low >= high for low, high in pairwise(starts[1:])) or 0 in self.cuts:
+            raise InputError(
+                f"invalid cuts of the {steps} steps that {ranks} ranks take",
+                where="algorithm.cuts",
+                found=list(self.cuts),
+                allowed=f"ascending steps of 1 to {steps - 1}",
+            )
+        rounds: list[Round] = []
+        for low, high in reversed(list(pairwise(starts))):
+            for step in range(high - 1, low - 1, -1):
+                made = digit_round(ranks, chunks, 2**step, 2 ** (step + 1))
+                assert made is not None
+                rounds += _hops(made, 2**low, 2 ** (step - low), ranks)
+        return Plan(collective, tuple(rounds))
+
+
+def _hops(made: Round, stride: int, hops: int, ranks: int) -> Iterator[Round]:
+    """Yield a round of a ring for each hop on the way to the destinations."""
+    for hop in range(hops):
+        src = (made.src + hop * stride) % ranks
+        yield replace(made, src=src, dst=(src + stride) % ranks)
+
+
+def hop_rounds(cuts: tuple[int, ...], steps: int) -> int:
+    """Return the rounds of `ShiftRings` with some cuts.
+
+    Parameters
+    ----------
+    cuts
+        Ascending, each from 1 to `steps` - 1.
+    steps
+        Of the index algorithm in radix 2.
+
+    Examples
+    --------
+    >>> [hop_rounds(cuts, 6) for cuts in ((), (3,), (2, 4))]
+    [63, 14, 9]
+    """
+    return sum(2 ** (high - low) - 1 for low, high in pairwise([0, *cuts, steps]))
+
+
+ALGORITHM = AlgorithmEntry(
+    name="shift-rings",
+    summary="index algorithm along rings whose stride is doubled a few times",
+    ops=ShiftRings.ops,
+    make=ShiftRings,
+)

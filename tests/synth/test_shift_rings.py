@@ -1,0 +1,73 @@
+"""Bruck on shift rings: hops as known, and all blocks arrive."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.errors import InputError
+from lightloom.core.task import Collective
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.instance import Instance
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms.shift_rings import hop_rounds
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
+from tests.oracle.rank_buffers import execute
+
+
+@pytest.mark.parametrize(
+    ("steps", "hops"),
+    [(6, [63, 14, 9, 8, 7, 6]), (8, [255, 30, 17, 12, 11, 10, 9, 8])],
+)
+def test_least_hops_by_cuts(steps: int, hops: list[int]) -> None:
+    """For n = 64 and 256, from no cut to one before every step."""
+    for cuts, least in enumerate(hops):
+        places = combinations(range(1, steps), cuts)
+        assert min(hop_rounds(some, steps) for some in places) == least
+    assert hop_rounds((3,), 6) == 14
+    assert hop_rounds((2, 4), 6) == 9
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 20), st.data())
+def test_blocks_arrive_whatever_the_cuts(ranks: int, data: st.DataObject) -> None:
+    """Any number of ranks; as many rounds as there are hops."""
+    steps = (ranks - 1).bit_length()
+    cuts = sorted(data.draw(st.sets(st.integers(1, max(1, steps - 1)), max_size=3)))
+    task = Collective("all-to-all", tuple(range(ranks)), ranks, ranks)
+    algorithm = make_algorithm("shift-rings", {"cuts": cuts})
+    if steps < 2 and cuts:
+        with pytest.raises(InputError, match="invalid cuts"):
+            algorithm.plan(task, 1)
+        return
+    plan = algorithm.plan(task, 1)
+    execute(plan)
+    assert len(plan.rounds) == hop_rounds(tuple(cuts), steps)
+
+
+def test_a_schedule_takes_what_the_closed_form_says() -> None:
+    """Three rings of 64 nodes: nine hops, and a reconfiguration for each ring."""
+    fabric = Ocs(
+        nodes=64,
+        switches=1,
+        bits_per_second_per_node=8 * 10**11,
+        alpha_ps=10**6,
+        reconfiguration_ps=7 * 10**6,
+    )
+    task = Collective("all-to-all", tuple(range(64)), 2**20)
+    made = synthesise(Instance(fabric, task, "t"), "shift-rings", {"cuts": [2, 4]})
+    assert made.incumbent is not None
+    assert verify(made.incumbent.schedule).violations == ()
+    assert made.objective == 3 * 7 * 10**6 + 9 * (10**6 + 5_242_880)
+
+
+def test_cuts_must_be_steps() -> None:
+    """Ascending, and none beyond the last step."""
+    task = Collective("all-to-all", tuple(range(8)), 8, 8)
+    for cuts in ([2, 1], [3], [1, 1]):
+        with pytest.raises(InputError, match="invalid cuts"):
+            make_algorithm("shift-rings", {"cuts": cuts}).plan(task, 1)
