@@ -11,8 +11,16 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURES", "PAPERS", "figure"]
 
-PAPERS = {"lumorph": "LUMORPH", "ramp": "RAMP", "sipac": "SiPAC", "sipml": "SiP-ML"}
-"""Titles of the papers by their folders; names of figures begin with these."""
+PAPERS = {
+    "bruck": "Bruck on shift rings",
+    "decomposition": "parallel switches with delay",
+    "lumorph": "LUMORPH",
+    "overlap": "overlapped reconfiguration",
+    "ramp": "RAMP",
+    "sipac": "SiPAC",
+    "sipml": "SiP-ML",
+}
+"""Titles of the papers, or their subjects, by folders; names of figures begin so."""
 
 FIGURES: Catalogue[Figure] = Catalogue(
     *(f"{__name__}.{paper}" for paper in PAPERS), attribute="FIGURE", noun="figure"

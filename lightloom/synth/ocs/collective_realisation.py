@@ -19,7 +19,11 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.lane_layers import layers_of, switch_traffic
-from lightloom.synth.ocs.overlapped_walks import may_overlap, overlapped
+from lightloom.synth.ocs.overlapped_walks import (
+    baseline_walks,
+    may_overlap,
+    overlapped,
+)
 from lightloom.synth.ocs.plane_walks import LaneLayer, predicted_ps, walks_of
 from lightloom.synth.realisation import Realisation, take_rows
 
@@ -85,10 +89,23 @@ class SwitchRounds:
         number = math.lcm(*counts)
         return number if number <= _MOST_PIECES else max(counts)
 
-    def realisation(self) -> Realisation:
-        """Return segments and steps, one for each round."""
+    def realisation(self, baseline: str | None = None) -> Realisation:
+        """Return segments and steps, one for each round.
+
+        Parameters
+        ----------
+        baseline
+            A baseline of `lightloom.synth.ocs.overlapped_walks` instead of the best.
+
+        Raises
+        ------
+        InfeasibleError
+            What the baseline cannot hold.
+        """
         walks = self._walks
-        if self._may_overlap:
+        if baseline is not None:
+            walks = baseline_walks(self._fabric, self._all_sizes, baseline)
+        elif self._may_overlap:
             walks = overlapped(self._fabric, walks, self._all_sizes)
         segments = tuple(
             Segment(plane, index, self._circuits(layer))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.ocs.plane_search import best_timing, every_step, one_shot
 from lightloom.synth.ocs.plane_timing import LaneJobs
@@ -15,9 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.synth.ocs.plane_timing import PlaneTiming, UsedPlanes
+    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.synth.ocs.plane_timing import UsedPlanes
 
-__all__ = ["may_overlap", "overlapped"]
+__all__ = ["EVERY_STEP", "ONE_SHOT", "baseline_walks", "may_overlap", "overlapped"]
+
+EVERY_STEP, ONE_SHOT = "every-step", "one-shot"
+"""Baselines: all planes serve every step evenly; or each keeps its first circuits."""
 
 _MOST_PLACES = 128
 """Most planes times jobs of a search."""
@@ -78,7 +83,41 @@ def overlapped(
     timing = best_timing(jobs, starts, seed=0)
     if timing.end > 1 - _LEAST_GAIN:
         return walks
-    return _walks(keys, timing, len(sizes), fabric.switches)
+    return _walks(keys, timing.data, len(sizes), fabric.switches)
+
+
+def baseline_walks(
+    fabric: Ocs, sizes: Sequence[dict[LaneLayer, int]], baseline: str
+) -> PlaneWalks:
+    """Return the walks of a baseline, data divided evenly over the planes of a layer.
+
+    Parameters
+    ----------
+    fabric, sizes
+        As of `may_overlap`.
+    baseline
+        `EVERY_STEP` or `ONE_SHOT`.
+
+    Raises
+    ------
+    InfeasibleError
+        More layers than planes, for `ONE_SHOT`.
+    """
+    keys = [(step, layer) for step, moved in enumerate(sizes) for layer in moved]
+    jobs = _jobs(fabric, keys, sizes, unit_ps=1)
+    used = every_step(jobs, fabric.switches)
+    if baseline == ONE_SHOT:
+        dedicated = one_shot(jobs, fabric.switches)
+        if dedicated is None:
+            raise InfeasibleError(
+                "more configurations than planes that keep one each",
+                where="planes",
+                found=len(np.unique(jobs.lane)),
+                allowed=f"at most {fabric.switches}",
+            )
+        used = dedicated
+    shares = jobs.data * used / used.sum(axis=0)
+    return _walks(keys, shares, len(sizes), fabric.switches)
 
 
 def _jobs(
@@ -115,16 +154,16 @@ def _used(
 
 
 def _walks(
-    keys: Sequence[tuple[int, LaneLayer]], timing: PlaneTiming, rounds: int, planes: int
+    keys: Sequence[tuple[int, LaneLayer]], moved: FloatArray, rounds: int, planes: int
 ) -> PlaneWalks:
-    """Return what planes hold so that they move what a timing says."""
+    """Return what planes hold so that they move given data of each job."""
     held: list[list[LaneLayer]] = [[] for _ in range(planes)]
     served: list[dict[LaneLayer, tuple[tuple[int, int], ...]]] = [
         {} for _ in range(rounds)
     ]
     shares: list[dict[LaneLayer, tuple[int, ...]]] = [{} for _ in range(rounds)]
     for job, (step, layer) in enumerate(keys):
-        data = timing.data[:, job]
+        data = moved[:, job]
         weight = np.rint(data / data.sum() * _WHOLE).astype(np.int64)
         places = []
         for plane in np.flatnonzero(weight).tolist():

@@ -1,0 +1,1 @@
+"""Bruck all-to-all on shift rings."""

@@ -1,0 +1,1 @@
+"""Demands on parallel optical switches in configurations that take turns."""

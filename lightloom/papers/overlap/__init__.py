@@ -1,0 +1,1 @@
+"""Collectives on optical switches that change while others transmit."""
