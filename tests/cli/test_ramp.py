@@ -115,6 +115,10 @@ def test_named_networks() -> None:
     """The catalogue has networks up to that of the paper."""
     names = run("instances", "--fabric", "ramp-65536", "--names").stdout.split()
     assert "ramp-65536/all-reduce-1GiB" in names
+    rows = run("instances", "--fabric", "ramp-65536").stdout.splitlines()
+    large = {line.split()[2] for line in rows if "too large: ramp check" in line}
+    assert large == {"all-gather", "all-reduce"}
+    assert any("gather scatter" in line and "synth" in line for line in rows)
     assert run_json("ramp", "check", "ramp-16/all-reduce-1MiB")["valid"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from math import isqrt
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +15,7 @@ from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, Realiser
+from lightloom.synth.ramp.file_size import most_ranks
 from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
 from lightloom.synth.ramp.schedules import NAME, serves, ways
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-MOST_ROWS = 2**22
-"""Most rows, about, of a schedule that is kept in memory as a whole."""
 _FEW_RANKS, _FEW = 128, 6
 """Of more ranks, so many proposals alone are compared."""
 
@@ -169,16 +167,13 @@ def schedules(
 
 def _check_size(name: str, fabric: Ramp, task: Collective) -> None:
     """Raise if the schedule would be too large to keep."""
-    ranks = task.rank_count
-    # Blocks of ranks in any order lie apart: a pair of nodes moves each by itself.
-    scattered = task.op in ("all-gather", "all-to-all", "reduce-scatter")
-    each = ranks if scattered else 8 * fabric.groups
-    if ranks * each > MOST_ROWS:
+    most = most_ranks(fabric, task.op)
+    if task.rank_count > most:
         raise InputError(
             f"too many nodes for a schedule file of {task.op}",
             where=f"{name}: collective.nodes",
-            found=ranks,
-            allowed=f"at most {isqrt(MOST_ROWS) if scattered else MOST_ROWS // each}",
+            found=task.rank_count,
+            allowed=f"at most {most}",
             fix="use `lightloom ramp check`, which streams",
         )
 
