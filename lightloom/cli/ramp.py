@@ -29,9 +29,9 @@ _OPERATION = (
 )
 _MOST_PRINTED = 10_000
 _STRATEGY = (
-    "Strategy: steps, exchange (all-reduce), tree (broadcast); of an all-to-all"
-    " two-phase, three-phase, four-phase, direct or steps.  [default: steps; tree for a"
-    " broadcast; what is fastest for an all-to-all]"
+    "Strategy: steps, exchange (all-reduce), tree (broadcast), spread (all others, up"
+    " to 4096 nodes); of an all-to-all two-phase, three-phase, four-phase, direct or"
+    " steps.  [default: steps; tree for a broadcast; the fastest for an all-to-all]"
 )
 
 

@@ -13,7 +13,12 @@ from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
 from lightloom.instances.collectives import COLLECTIVES, check_collective
-from lightloom.programs.ramp_nic import program, routed_program, tree_program
+from lightloom.programs.ramp_nic import (
+    program,
+    program_of_events,
+    routed_program,
+    tree_program,
+)
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.all_to_all_items import SomeItems
 from lightloom.synth.ramp.broadcast_tree import grow
@@ -25,6 +30,7 @@ from lightloom.synth.ramp.schedules import (
     EXCHANGE,
     OPS,
     PHASES,
+    SPREAD,
     STEPS,
     TREE,
     fastest_phases,
@@ -91,8 +97,8 @@ class RampOperation:
         exchange = self.exchange
         if exchange is not None:
             yield from exchange.events(_MOST_ROWS)
-        elif self.strategy == TREE:
-            (way,) = ways(self.fabric, self.collective, TREE)
+        elif self.strategy in (SPREAD, TREE):
+            (way,) = ways(self.fabric, self.collective, self.strategy)
             yield from way.events()
         else:
             yield from stream(self._by_steps, most_rows=_MOST_ROWS)
@@ -293,6 +299,9 @@ def node_program(
         return tree_program(tree, way.collective, pieces, node)
     ranks = sized.rank_count
     chunked = choose_chunks(sized, 1 if how == EXCHANGE else ranks)
+    if how == SPREAD:
+        (way,) = ways(fabric, chunked, how)
+        return program_of_events(fabric, chunked, way.events(), node)
     if how in PHASES:
         return routed_program(routes_of(fabric, task.nodes, how), chunked, node)
     return program(

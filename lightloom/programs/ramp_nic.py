@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from lightloom.core.circuit import Circuits
+from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.synth.ramp.held_blocks import Blocks
 from lightloom.synth.ramp.segment_stream import circuits, rows_of
 from lightloom.synth.ramp.step_phases import Content
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
@@ -172,6 +173,54 @@ def routed_program(routes: Routes, task: Collective, node: int) -> Program:
         rows = shift.circuits(box, place)
         each = -(-np.repeat(sizes, count) // count)
         instructions += _lines(fabric, rows, node, each, index)
+    return Program(tuple(stages), tuple(instructions))
+
+
+def program_of_events(
+    fabric: Ramp, task: Collective, events: Iterable[Segment | StepPart], node: int
+) -> Program:
+    """Return the program of a node from the segments and steps of all nodes.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    task
+        What is done, its chunk count chosen.
+    events
+        Segments, each with one step.
+    node
+        A node of the task.
+    """
+    stages: list[Stage] = []
+    instructions: list[NicInstruction] = []
+    circuits = None
+    for event in events:
+        if isinstance(event, Segment):
+            circuits = event.circuits
+            continue
+        rows = event.transfers
+        assert circuits is not None
+        assert isinstance(rows, Transfers)
+        mine = (rows.src == node) | (rows.dst == node)
+        key = rows.src[mine] * fabric.node_count + rows.dst[mine]
+        pairs, pair = np.unique(key, return_inverse=True)
+        sizes = np.zeros(len(pairs), dtype=np.int64)
+        chunks = rows.chunk_hi[mine] - rows.chunk_lo[mine]
+        np.add.at(sizes, pair, chunks * task.chunk_bytes)
+        lit = circuits.src * fabric.node_count + circuits.dst
+        used = np.flatnonzero(np.isin(lit, pairs))
+        place = np.searchsorted(pairs, lit[used])
+        each = -(-sizes // np.maximum(np.bincount(place, minlength=len(pairs)), 1))
+        columns = circuits.src[used], circuits.dst[used]
+        own = Circuits(*columns, transceiver=circuits.column("transceiver")[used])
+        instructions += _lines(fabric, own, node, each[place], event.index)
+        local_op = "identity"
+        if (rows.op[mine] == int(Op.REDUCE)).any():
+            local_op = "reduce"
+        members = len(np.unique(np.concatenate([rows.src[mine], rows.dst[mine]])))
+        index = event.index
+        stages.append(Stage(index, index, 0, "identity", local_op, max(members, 1), 0))
     return Program(tuple(stages), tuple(instructions))
 
 

@@ -176,7 +176,10 @@ def test_a_subset_that_no_steps_serve(tmp_path: Path) -> None:
     for command in (
         ("ramp", "check", path),
         ("ramp", "nic", path, "--node", "0,0,0"),
-        ("synth", path, "--algorithm", "ramp", "-o", str(tmp_path / "out.jsonl")),
+        (
+            *("synth", path, "--algorithm", "ramp", "--param", "strategy=steps"),
+            *("-o", str(tmp_path / "out.jsonl")),
+        ),
     ):
         result = run(*command)
         assert result.exit_code == 2

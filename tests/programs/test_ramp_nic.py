@@ -92,6 +92,7 @@ def _node(place: tuple[int, int, int]) -> int:
         ("all-reduce", "exchange"),
         *(("all-to-all", name) for name in (*PHASES, "steps")),
         ("broadcast", "steps"),
+        *((op, "spread") for op in ("all-reduce", "gather", "reduce", "scatter")),
     ],
 )
 def test_programs_are_the_schedule(op: str, strategy: str | None) -> None:

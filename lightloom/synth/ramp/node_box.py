@@ -143,6 +143,19 @@ class Shift:
         rack = (self.racks + self.turns * offset) % box.racks
         return (offset * box.racks + rack) * box.numbers + self.numbers % box.numbers
 
+    def reversed(self, box: NodeBox) -> Shift:
+        """Return the shift with every circuit turned round.
+
+        Parameters
+        ----------
+        box
+            Who takes part.
+        """
+        back = -np.arange(box.groups) % box.groups
+        racks = -self.racks % box.racks
+        numbers = -self.numbers[back] % box.numbers
+        return Shift(racks, self.turns, numbers, np.sort(-self.lit % box.groups))
+
     def transceivers(self, box: NodeBox) -> int:
         """Return how many transceivers each pair has."""
         if self.turns:

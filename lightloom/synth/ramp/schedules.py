@@ -18,6 +18,8 @@ from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
 from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.segment_stream import NO_LIMIT, TeamCollective, stream
+from lightloom.synth.ramp.spread_blocks import SPREAD_OPS, SpreadCollective
+from lightloom.synth.ramp.spread_trees import spread_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
     from lightloom.synth.ramp.exchange_routes import Routes
 
 NAME = "ramp"
-STEPS, EXCHANGE, TREE = "steps", "exchange", "tree"
+STEPS, EXCHANGE, TREE, SPREAD = "steps", "exchange", "tree", "spread"
 PHASES = {"two-phase": 2, "three-phase": 3, "four-phase": 4, "direct": 1}
 """Strategies for an all-to-all on a box of nodes, and in how many phases they go."""
 BARRIER = "barrier"
+_MOST_SPREAD = 4096
+"""Most nodes of a tree of shifts, whose blocks of any node go ways of their own."""
 OPS = (
     "all-gather",
     "all-reduce",
@@ -66,6 +70,9 @@ class Way:
         if strategy in PHASES:
             routes = routes_of(self.fabric, task.nodes, strategy)
             yield from RoutedExchange(task, routes).events(NO_LIMIT)
+        elif strategy == SPREAD:
+            spread = spread_tree(box_of(self.fabric, task.nodes, SPREAD))
+            yield from SpreadCollective(task, spread).events()
         elif strategy == TREE:
             fanout, pieces = self.parameters["fanout"], self.parameters["pieces"]
             assert isinstance(fanout, int)
@@ -102,12 +109,12 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     if op == BARRIER:
         return (EXCHANGE,)
     if op == "all-reduce":
-        return (STEPS, EXCHANGE)
+        return (STEPS, EXCHANGE, SPREAD)
     if op == "all-to-all":
         return (*PHASES, STEPS)
     if op == "broadcast" and fabric.subnet != ROUTE_AND_SWITCH:
         return (TREE, STEPS)
-    return (STEPS,)
+    return (STEPS, SPREAD) if op in SPREAD_OPS else (STEPS,)
 
 
 def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
@@ -149,6 +156,26 @@ def routes_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> Routes:
     InputError
         Nodes that are not at the same numbers in the same racks of groups.
     """
+    return exchange_routes(box_of(fabric, nodes, strategy), PHASES[strategy])
+
+
+def box_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> NodeBox:
+    """Return the box of some nodes.
+
+    Parameters
+    ----------
+    fabric
+        The network.
+    nodes
+        Who takes part.
+    strategy
+        What it is for, for the message.
+
+    Raises
+    ------
+    InputError
+        Nodes that are not at the same numbers in the same racks of groups.
+    """
     box = NodeBox.of(fabric, nodes)
     if box is None:
         sizes = [len(np.unique(part)) for part in fabric.coordinates(np.array(nodes))]
@@ -156,7 +183,7 @@ def routes_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> Routes:
         found = f"{len(nodes)} nodes at {prod(sizes)} places"
         fix = "name the same numbers in the same racks of some groups"
         raise InputError(what, where="collective.nodes", found=found, fix=fix)
-    return exchange_routes(box, PHASES[strategy])
+    return box
 
 
 def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
@@ -258,8 +285,13 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
             chunked,
             {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
         )
-    if strategy in PHASES:
-        routes_of(fabric, task.nodes, strategy)
+    if strategy in (*PHASES, SPREAD):
+        box = box_of(fabric, task.nodes, strategy)
+        if strategy == SPREAD and len(box) > _MOST_SPREAD:
+            what, allowed = "too many nodes for spread", f"at most {_MOST_SPREAD}"
+            raise InputError(
+                what, where="collective.nodes", found=len(box), allowed=allowed
+            )
     else:
         team_of(fabric, task.nodes)
     chunked = choose_chunks(task, 1 if strategy == EXCHANGE else task.rank_count)
