@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say, write_json
+from lightloom.cli.console import write_json
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.instance_argument import asked_instance, instance_argument
 from lightloom.cli.main import SUMMARIES
@@ -17,10 +18,12 @@ from lightloom.cli.train_output import (
     print_plan,
     short_record,
     write_files,
+    write_schedule,
 )
+from lightloom.cli.train_recorded import run_recorded
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.seed import MOST_SEED
-from lightloom.core.units import PS_PER_US, format_ps
+from lightloom.core.units import PS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +116,20 @@ _TIME = click.IntRange(0, _MOST_US)
     help="Replay so many strategies, those of the best estimates.",
 )
 @click.option("--whole", is_flag=True, help="Replay every replica, alike or not.")
+@click.option(
+    "--log",
+    metavar="FILE",
+    help="Replay the calls of a LUMORPH communication log on the instance's fabric"
+    " instead of training its model.",
+)
+@click.option(
+    "--graph", metavar="FILE", help="The same of a FlexFlow task graph (JSON)."
+)
+@click.option(
+    "--chakra",
+    metavar="FOLDER",
+    help="The same of Chakra traces NAME.RANK.et, one a rank.",
+)
 @click.option("--compare", is_flag=True, help="Compare fabrics of the same rate.")
 @click.option("--strategies", "table", is_flag=True, help="List what was tried.")
 @click.option(
@@ -147,6 +164,9 @@ def command(
     jobs: str | None,
     replayed: int,
     seed: int,
+    log: str | None,
+    graph: str | None,
+    chakra: str | None,
     output: str | None,
     trace: str | None,
     traffic: str | None,
@@ -168,10 +188,7 @@ def command(
     _check_outputs(outputs, instance, curve)
     if output is not None or collectives != "auto":
         circuits = _per_call(circuits, asked.fabric, collectives)
-    training = _training(asked, batch)
-    nodes, broken = _nodes(asked.fabric, gpus, jobs)
     request = TrainingRequest(
-        iterations=_curve(curve),
         model_parallel=model_parallel,
         replicas=replicas,
         circuits=circuits,
@@ -179,10 +196,19 @@ def command(
         controller_ps=controller * PS_PER_US,
         synchronisation_ps=synchronisation * PS_PER_US,
         period_ps=None if period is None else period * PS_PER_US,
-        nodes=nodes,
         whole=whole,
         replayed=replayed,
     )
+    recorded = {"--log": log, "--graph": graph, "--chakra": chakra}
+    if any(path is not None for path in recorded.values()):
+        _refuse_planning(model_parallel, replicas, batch, curve, gpus, jobs)
+        run_recorded(
+            asked, recorded, request, seed, outputs, compare=compare, as_json=as_json
+        )
+        return
+    training = _training(asked, batch)
+    nodes, broken = _nodes(asked.fabric, gpus, jobs)
+    request = replace(request, iterations=_curve(curve), nodes=nodes)
     options = {
         "model_parallel": "--model-parallel",
         "replicas": "--replicas",
@@ -196,7 +222,7 @@ def command(
         others = _others(planner, asked.fabric, request, tell) if compare else {}
     write_files(plan, trace, traffic)
     if output is not None:
-        _write_schedule(plan, output, seed)
+        write_schedule(plan, output, seed)
     if as_json:
         record = plan_record(instance, plan, broken)
         record["compare"] = {
@@ -205,6 +231,15 @@ def command(
         write_json(record)
         return
     print_plan(instance, plan, broken, others, table=table)
+
+
+def _refuse_planning(*options: int | str | None) -> None:
+    """Raise if a recorded iteration is to be planned."""
+    names = ("--model-parallel", "--replicas", "--batch", "--curve", "--gpus", "--jobs")
+    for name, value in zip(names, options, strict=True):
+        if value is not None:
+            what = "a recorded iteration is cut and placed already"
+            raise InputError(what, where=name, found=value, fix="leave it out")
 
 
 def _per_call(
@@ -231,17 +266,6 @@ def _check_outputs(outputs: dict[str, str | None], *inputs: str | None) -> None:
                 raise InputError("stdout has the result", where=option, fix="a file")
             check_output(path, option, *given)
             given.append(path)
-
-
-def _write_schedule(plan: TrainingPlan, output: str, seed: int) -> None:
-    """Write what an iteration sends, and say how long it would take by itself."""
-    from lightloom.synth.publish import publish
-    from lightloom.training.iteration_schedule import iteration_schedule
-
-    schedule = iteration_schedule(plan, seed)
-    publish(schedule, output)
-    time = format_ps(schedule.footer.completion_time_ps)
-    say(f"schedule written to {output}: {len(plan.calls)} calls, {time} without pauses")
 
 
 def _training(asked: Instance, batch: int | None) -> Training:
@@ -346,14 +370,10 @@ def _others(
     tell: Callable[[str], None],
 ) -> dict[str, TrainingPlan | str]:
     """Return the same training on other fabrics, or why it does not run there."""
-    from dataclasses import replace
-
-    from lightloom.training.baselines import baselines, grid_baselines
+    from lightloom.training.baselines import compared_fabrics
 
     count = fabric.node_count if request.nodes is None else len(request.nodes)
-    rate, alpha_ps = fabric.node_bits_per_s, fabric.alpha_ps
-    named = baselines(count, rate, alpha_ps=alpha_ps)
-    named |= grid_baselines(count, rate, alpha_ps=alpha_ps)
+    named = compared_fabrics(fabric, count)
     found: dict[str, TrainingPlan | str] = {}
     for name, other in named.items():
         tell(f"comparing with {name}")

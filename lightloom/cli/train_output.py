@@ -10,11 +10,18 @@ from lightloom.cli.formatting import counted
 from lightloom.core.units import PS_PER_S, format_ps
 
 if TYPE_CHECKING:
+    from lightloom.core.iteration import Iteration
     from lightloom.instances.jobs import Fragmentation
+    from lightloom.training.recorded_replay import RecordedReplay
     from lightloom.training.training_plan import TrainingPlan
 
 
-def write_files(plan: TrainingPlan, trace: str | None, traffic: str | None) -> None:
+def write_files(
+    plan: TrainingPlan | RecordedReplay,
+    trace: str | None,
+    traffic: str | None,
+    iteration: Iteration | None = None,
+) -> None:
     """Write the trace and the traffic of an iteration where they are asked for.
 
     Parameters
@@ -23,12 +30,18 @@ def write_files(plan: TrainingPlan, trace: str | None, traffic: str | None) -> N
         The plan.
     trace, traffic
         Files, ``None`` for none.
+    iteration
+        What was replayed, where a plan does not say so.
     """
     if trace is not None:
         from lightloom.formats.perfetto import write_trace
         from lightloom.replay.workload.trace import iteration_trace
+        from lightloom.training.recorded_replay import RecordedReplay
 
-        write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
+        if iteration is None:
+            assert not isinstance(plan, RecordedReplay)
+            iteration = plan.iteration
+        write_trace(iteration_trace(iteration, plan.timeline), Path(trace))
         say(f"trace written to {trace}")
     if traffic is not None:
         from lightloom.report.csv_file import save_csv
@@ -37,6 +50,27 @@ def write_files(plan: TrainingPlan, trace: str | None, traffic: str | None) -> N
         rows = list(zip(demand.src, demand.dst, demand.bytes, strict=True))
         save_csv(("src", "dst", "bytes"), rows, Path(traffic))
         say(f"traffic written to {traffic}")
+
+
+def write_schedule(plan: TrainingPlan | RecordedReplay, output: str, seed: int) -> None:
+    """Write what an iteration sends, and say how long it would take by itself.
+
+    Parameters
+    ----------
+    plan
+        What was replayed.
+    output
+        The schedule file.
+    seed
+        For its record.
+    """
+    from lightloom.synth.publish import publish
+    from lightloom.training.iteration_schedule import iteration_schedule
+
+    schedule = iteration_schedule(plan, seed)
+    publish(schedule, output)
+    time = format_ps(schedule.footer.completion_time_ps)
+    say(f"schedule written to {output}: {len(plan.calls)} calls, {time} without pauses")
 
 
 def short_record(plan: TrainingPlan | str) -> dict[str, object]:
@@ -152,7 +186,7 @@ def _text(name: str, plan: TrainingPlan) -> str:
             f"  {100 * float(plan.communication_share):.1f} % of the devices' time is"
             " communication that nothing hides"
         ),
-        f"  {_circuits(plan)}",
+        f"  {circuits_text(plan)}",
     ]
     needed = plan.time_to_accuracy_ps
     if needed is not None:
@@ -163,8 +197,14 @@ def _text(name: str, plan: TrainingPlan) -> str:
     return "\n".join(lines)
 
 
-def _circuits(plan: TrainingPlan) -> str:
-    """Return how circuits are set, in words."""
+def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
+    """Return how circuits are set, in words.
+
+    Parameters
+    ----------
+    plan
+        What was replayed.
+    """
     changes = counted(plan.reconfigurations, "reconfiguration")
     if plan.circuits == "per-call":
         names = sorted({call.schedule.algorithm.name for call in plan.calls})

@@ -34,7 +34,7 @@ class AllReduceCall(msgspec.Struct, frozen=True):
 
 
 class LayerTransfer(msgspec.Struct, frozen=True):
-    """Bytes between two GPUs that follow a layer, forward or backward."""
+    """Bytes that follow a layer, forward or backward; within one GPU they are free."""
 
     bytes: int
     layer: int
@@ -59,8 +59,8 @@ def read_communication_log(path: str | Path) -> tuple[Call, ...]:
         The file cannot be read.
     FormatError
         It has no call, or a line of another form: an unknown word, too few or too many
-        fields, a number that is not one, a GPU twice in an all-reduce, a transfer to
-        itself. The message names file, line and field.
+        fields, a number that is not one, a GPU twice in an all-reduce. The message
+        names file, line and field.
     """
     calls: list[Call] = []
     for line, text in _lines(path):
@@ -114,8 +114,6 @@ def _transfer(fields: list[str], place: str) -> LayerTransfer:
         _number(text, f"{place}: {name}")
         for name, text in zip(("src", "dst"), fields[4:], strict=True)
     )
-    if src == dst:
-        raise FormatError("a GPU sends to itself", where=f"{place}: dst", found=dst)
     return LayerTransfer(size, layer, direction == 1, src, dst)
 
 

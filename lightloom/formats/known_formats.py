@@ -76,7 +76,21 @@ KNOWN_FORMATS = (
     KnownFormat("traffic matrix, pairs", ".csv", "1", "[demand] of an instance", ""),
     KnownFormat("trace events", ".json", "Perfetto, Chrome", "", "replay --trace"),
     KnownFormat("picture", ".png, .svg, .pdf", "", "", "plot, reproduce, bench report"),
-    KnownFormat("Chakra trace", ".et", "0.0.4", "", "export --to chakra"),
+    KnownFormat("Chakra trace", ".et", "0.0.4", "train --chakra", "export --to chakra"),
+    KnownFormat(
+        "communication log",
+        ".log, .txt",
+        "as published with LUMORPH",
+        "train --log",
+        "",
+    ),
+    KnownFormat(
+        "FlexFlow task graph",
+        ".json",
+        "as published with TopoOpt",
+        "train --graph",
+        "",
+    ),
     KnownFormat("model", ".mps, .lp", "MPS, CPLEX LP", "", "model --write"),
     KnownFormat("ONNX", ".onnx", "onnx >= 1.17", "[computation] of an instance", ""),
     KnownFormat(

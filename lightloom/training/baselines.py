@@ -15,7 +15,7 @@ from lightloom.instances.fabrics.ring_2d import Ring2d
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["baselines", "grid_baselines", "sip_ring"]
+__all__ = ["baselines", "compared_fabrics", "grid_baselines", "sip_ring"]
 
 _SWITCHES = 16
 _LASERS = 16
@@ -86,6 +86,21 @@ def baselines(
     )
     named["ring"] = sip_ring(nodes, bits_per_second, alpha_ps)
     return named
+
+
+def compared_fabrics(fabric: AnyFabric, nodes: int) -> dict[str, AnyFabric]:
+    """Return the fabrics that a training is compared on, by name.
+
+    Parameters
+    ----------
+    fabric
+        Whose rate and alpha they have.
+    nodes
+        Nodes of each.
+    """
+    rate, alpha_ps = fabric.node_bits_per_s, fabric.alpha_ps
+    named = baselines(nodes, rate, alpha_ps=alpha_ps)
+    return named | grid_baselines(nodes, rate, alpha_ps=alpha_ps)
 
 
 def grid_baselines(

@@ -15,12 +15,15 @@ from lightloom.synth.certify import signed
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import SealedSchedule, Segment
+    from lightloom.training.recorded_replay import RecordedReplay
     from lightloom.training.training_plan import TrainingPlan
 
 __all__ = ["iteration_schedule"]
 
 
-def iteration_schedule(plan: TrainingPlan, seed: int = 0) -> SealedSchedule:
+def iteration_schedule(
+    plan: TrainingPlan | RecordedReplay, seed: int = 0
+) -> SealedSchedule:
     """Return the circuits and transfers of an iteration in the order of its calls.
 
     What moves is stated as a demand: bytes of each pair. A call goes on with what the
@@ -30,7 +33,8 @@ def iteration_schedule(plan: TrainingPlan, seed: int = 0) -> SealedSchedule:
     Parameters
     ----------
     plan
-        Of a training whose circuits were set for each call.
+        Of a training, or the replay of a recorded iteration, whose circuits were set
+        for each call.
     seed
         Of the plan, for the record.
 
@@ -67,7 +71,7 @@ def iteration_schedule(plan: TrainingPlan, seed: int = 0) -> SealedSchedule:
                 segment = number[part.plane, segment]
             parts.append(StepPart(steps + part.index, part.plane, segment, transfers))
         steps += call.schedule.step_count
-    fabric = plan.layout.fabric
+    fabric = plan.fabric
     by = Algorithm("training", {"calls": len(plan.calls)}, seed)
     made = Schedule(fabric.table(), plan.demand, by, tuple(segments), tuple(parts))
     return signed(made, Instance(fabric, plan.demand))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.iteration import Iteration
     from lightloom.core.task import Demand
+    from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline, Launch
     from lightloom.replay.workload.scheduled_calls import ServedCall
     from lightloom.training.fabric_networks import CircuitMode
@@ -172,6 +173,11 @@ class TrainingPlan(Summarised):
             "samples_per_s": f"{float(self.samples_per_s):,.0f}",
             "communication": f"{float(self.communication_share):.1%}",
         }
+
+    @property
+    def fabric(self) -> AnyFabric:
+        """The fabric that was replayed on."""
+        return self.layout.fabric
 
     @property
     def iteration_ps(self) -> int:

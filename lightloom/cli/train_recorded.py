@@ -1,0 +1,160 @@
+"""``lightloom train`` of an iteration that was recorded elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.progress import progress
+from lightloom.cli.train_output import circuits_text, write_files, write_schedule
+from lightloom.core.errors import FormatError, InputError, LightloomError
+from lightloom.core.units import PS_PER_US, format_ps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lightloom.core.iteration import Iteration
+    from lightloom.formats.chakra import TraceNode
+    from lightloom.instances.instance import Instance
+    from lightloom.training.recorded_replay import RecordedReplay
+    from lightloom.training.training_plan import TrainingRequest
+
+
+def run_recorded(
+    asked: Instance,
+    recorded: Mapping[str, str | None],
+    request: TrainingRequest,
+    seed: int,
+    outputs: Mapping[str, str | None],
+    *,
+    compare: bool,
+    as_json: bool,
+) -> None:
+    """Replay a recorded iteration on a fabric, write and print what came out.
+
+    Parameters
+    ----------
+    asked
+        Its fabric is used, its task is not.
+    recorded
+        Files by option, one of them given.
+    request
+        How circuits are set.
+    seed
+        Of synthesis.
+    outputs
+        Files to write, by option.
+    compare
+        Whether to replay it on other fabrics of the same rate too.
+    as_json
+        Whether to print one JSON object.
+    """
+    from lightloom.training.baselines import compared_fabrics
+    from lightloom.training.recorded_replay import replay_recorded
+
+    given = {option: path for option, path in recorded.items() if path is not None}
+    if len(given) > 1:
+        what = "more than one recorded iteration"
+        raise InputError(what, where=", ".join(given), fix="give one of them")
+    [(option, path)] = given.items()
+    iteration = _read(option, path, asked.fabric.node_count)
+    others: dict[str, RecordedReplay | str] = {}
+    with progress("train") as tell:
+        tell(f"replaying {path}")
+        found = replay_recorded(iteration, asked.fabric, request, seed)
+        named = compared_fabrics(asked.fabric, asked.fabric.node_count)
+        for name, fabric in named.items() if compare else ():
+            tell(f"comparing with {name}")
+            try:
+                others[name] = replay_recorded(iteration, fabric, request, seed)
+            except LightloomError as problem:
+                others[name] = str(problem)
+    write_files(found, outputs["--trace"], outputs["--traffic"], iteration)
+    if outputs["--output"] is not None:
+        write_schedule(found, outputs["--output"], seed)
+    if as_json:
+        write_json(
+            {
+                "instance": asked.name,
+                "recorded": path,
+                **_record(found),
+                "compare": {name: _record(other) for name, other in others.items()},
+            }
+        )
+        return
+    _print(asked.name, path, iteration, found, others)
+
+
+def _read(option: str, path: str, nodes: int) -> Iteration:
+    """Return the iteration of a file, or of a folder of traces."""
+    from lightloom.training.recorded_iterations import chakra_iteration, log_iteration
+
+    if option == "--log":
+        from lightloom.formats.communication_log import read_communication_log
+
+        return log_iteration(read_communication_log(path), nodes)
+    if option == "--graph":
+        from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+
+        return read_flexflow_tasks(path)
+    return chakra_iteration(_traces(path))
+
+
+def _traces(folder: str) -> dict[int, list[TraceNode]]:
+    """Return the nodes of every trace in a folder, by rank."""
+    from lightloom.formats.chakra import read_chakra
+
+    found: dict[int, list[TraceNode]] = {}
+    for file in sorted(Path(folder).glob("*.et")):
+        _, dot, rank = file.stem.rpartition(".")
+        if not dot or not rank.isdecimal() or int(rank) in found:
+            what, allowed = "not the trace of one rank", "NAME.RANK.et, each rank once"
+            raise FormatError(what, where=str(file), allowed=allowed)
+        found[int(rank)] = read_chakra(file)
+    if not found:
+        what, allowed = "no Chakra traces", "a folder of files NAME.RANK.et"
+        raise InputError(what, where="--chakra", found=folder, allowed=allowed)
+    return found
+
+
+def _record(found: RecordedReplay | str) -> dict[str, object]:
+    if isinstance(found, str):
+        return {"error": found}
+    return {
+        "iteration_ps": found.timeline.iteration_ps,
+        "circuits": found.circuits,
+        "calls": len(found.calls),
+        "reconfigurations": found.reconfigurations,
+        "communication_share": round(float(found.timeline.communication_share), 6),
+    }
+
+
+def _print(
+    name: str,
+    path: str,
+    iteration: Iteration,
+    found: RecordedReplay,
+    others: Mapping[str, RecordedReplay | str],
+) -> None:
+    from lightloom.report.tables import Column, terminal_table
+
+    if others:
+        columns = (
+            Column("fabric"),
+            Column("circuits"),
+            Column("iteration, us", number=True),
+        )
+        rows = [
+            (fabric, one, None)
+            if isinstance(one, str)
+            else (fabric, one.circuits, f"{one.timeline.iteration_ps / PS_PER_US:,.1f}")
+            for fabric, one in {name: found, **others}.items()
+        ]
+        write_table(terminal_table(columns, rows))
+    moved = int(iteration.is_transfer.sum())
+    write_text(
+        f"{path} on {name}: iteration {format_ps(found.timeline.iteration_ps)}\n"
+        f"  {len(iteration.operations):,} operations, {moved:,} transfers,"
+        f" {len(iteration.collectives):,} collectives\n  {circuits_text(found)}"
+    )

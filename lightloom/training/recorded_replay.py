@@ -1,0 +1,129 @@
+"""Replays of iterations that were cut and placed elsewhere, on any fabric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.fabric import step_ps
+from lightloom.replay.workload import (
+    CallQueue,
+    RingCollectives,
+    ScheduledCalls,
+    replay_iteration,
+)
+from lightloom.replay.workload.scheduled_calls import alone, settings
+from lightloom.training.call_networks import KeptQueue, calls_demand, with_control
+from lightloom.training.call_schedules import CallSchedules
+from lightloom.training.fabric_networks import modes, network_for
+from lightloom.training.iteration_traffic import traffic
+
+if TYPE_CHECKING:
+    from lightloom.core.iteration import Iteration
+    from lightloom.core.task import Demand
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload import IterationTimeline
+    from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.training_plan import TrainingRequest
+
+__all__ = ["RecordedReplay", "replay_recorded"]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedReplay:
+    """When everything in a recorded iteration happens.
+
+    Attributes
+    ----------
+    fabric
+        With the times of its controller.
+    circuits
+        How they were set: one of `CircuitMode` but ``auto``.
+    timeline
+        When everything happens.
+    demand
+        Bytes of each pair of nodes.
+    calls
+        Where circuits were set for each call: every schedule that ran.
+    """
+
+    fabric: AnyFabric
+    circuits: CircuitMode
+    timeline: IterationTimeline
+    demand: Demand
+    calls: tuple[ServedCall, ...] = ()
+
+    @property
+    def reconfigurations(self) -> int:
+        """How often a plane was set anew in the iteration."""
+        if self.circuits != "per-call":
+            return len(self.timeline.reconfigurations)
+        return settings(self.calls)
+
+
+def replay_recorded(
+    iteration: Iteration, fabric: AnyFabric, request: TrainingRequest, seed: int = 0
+) -> RecordedReplay:
+    """Return the fastest replay of an iteration over the ways to set circuits.
+
+    Parameters
+    ----------
+    iteration
+        Device i is node i.
+    fabric
+        The fabric.
+    request
+        Its circuits, collectives, controller, period and launch count.
+    seed
+        Of synthesis.
+
+    Raises
+    ------
+    InputError
+        More devices than nodes, or a way to set circuits that the fabric lacks.
+    InfeasibleError, NoAnswerError
+        No way serves the iteration.
+    """
+    if iteration.device_count > fabric.node_count:
+        raise InputError(
+            "more devices than nodes",
+            where="devices",
+            found=iteration.device_count,
+            allowed=f"at most {fabric.node_count}",
+            fix="use a larger fabric",
+        )
+    fabric = with_control(fabric, request)
+    found: list[RecordedReplay] = []
+    failed: InfeasibleError | NoAnswerError | None = None
+    for way in modes(fabric, request.circuits):
+        try:
+            found.append(_replayed(iteration, fabric, request, way, seed))
+        except (InfeasibleError, NoAnswerError) as problem:
+            failed = failed or problem
+    if not found:
+        assert failed is not None
+        raise failed
+    return min(found, key=lambda one: one.timeline.iteration_ps)
+
+
+def _replayed(
+    iteration: Iteration,
+    fabric: AnyFabric,
+    request: TrainingRequest,
+    way: CircuitMode,
+    seed: int,
+) -> RecordedReplay:
+    if way == "per-call":
+        schedules = CallSchedules(fabric, request.collectives, seed)
+        calls = ScheduledCalls(schedules.asked(iteration, alone))
+        queue = KeptQueue(CallQueue(calls))
+        timeline = replay_iteration(iteration, queue, request.launch)
+        moved = calls_demand(queue.served)
+        return RecordedReplay(fabric, way, timeline, moved, queue.served)
+    collectives = RingCollectives(step_ps(fabric))
+    demand = traffic(iteration, collectives)
+    network = network_for(fabric, demand, collectives, way, request.period_ps)
+    timeline = replay_iteration(iteration, network, request.launch)
+    return RecordedReplay(fabric, way, timeline, demand)

@@ -1,0 +1,127 @@
+"""Iterations recorded elsewhere: logs of calls and traces, by hand and on fabrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lightloom.core.errors import FormatError, InputError
+from lightloom.core.units import PS_PER_US
+from lightloom.formats.chakra import CollectiveType, NodeType, TraceNode
+from lightloom.formats.communication_log import AllReduceCall, LayerTransfer
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.replay.workload import Launch
+from lightloom.training.iteration_schedule import iteration_schedule
+from lightloom.training.recorded_iterations import chakra_iteration, log_iteration
+from lightloom.training.recorded_replay import replay_recorded
+from lightloom.training.training_plan import TrainingRequest
+from lightloom.validate import verify
+from tests.cli.program import run, run_json
+from tests.examples.iterations import spans
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GBYTE_PER_S = 8 * 10**9
+ALPHA_PS = 1000
+SWITCH = IdealSwitch(nodes=4, bits_per_second_per_node=GBYTE_PER_S, alpha_ps=ALPHA_PS)
+CALLS = TrainingRequest(circuits="per-call", launch=Launch(0, 0))
+US = PS_PER_US
+
+LOG = (
+    LayerTransfer(5000, 1, backward=False, src=0, dst=2),
+    LayerTransfer(7000, 1, backward=False, src=1, dst=3),
+    LayerTransfer(9000, 1, backward=False, src=2, dst=2),
+    AllReduceCall(4000, (0, 1)),
+    LayerTransfer(3000, 1, backward=True, src=2, dst=0),
+)
+
+
+def test_the_calls_of_a_log_wait_for_each_other() -> None:
+    """A layer at once, then the next; an all-reduce delays none; itself is free."""
+    made = log_iteration(LOG, 4)
+    assert int(made.is_transfer.sum()) == 3
+    timeline = replay_recorded(made, SWITCH, CALLS).timeline
+    forward = ALPHA_PS + 7 * US
+    backward = forward + ALPHA_PS + 3 * US
+    moved = [
+        span
+        for span, moves in zip(
+            spans(timeline.transfers), made.is_transfer.tolist(), strict=True
+        )
+        if moves
+    ]
+    assert moved == [(0, forward), (0, forward), (forward, backward)]
+    exchange = ALPHA_PS + 4 * US
+    assert spans(timeline.collectives) == [(backward, backward + exchange)]
+
+
+def test_a_log_on_a_rack_is_a_valid_schedule() -> None:
+    """Every transfer and circuit of it."""
+    found = replay_recorded(log_iteration(LOG, 4), Lightpath(rows=2, cols=2), CALLS)
+    schedule = iteration_schedule(found)
+    assert verify(schedule).valid
+    assert schedule.footer.completion_time_ps == found.timeline.iteration_ps
+
+
+def test_devices_beyond_the_fabric_are_refused() -> None:
+    """With what it has."""
+    with pytest.raises(InputError, match="found 9; allowed: 0 to 3; use a larger"):
+        log_iteration((AllReduceCall(1, (0, 9)),), 4)
+
+
+def node(
+    number: int, kind: int, *deps: int, micros: int = 0, **said: int | bool
+) -> TraceNode:
+    """Return a node of a trace."""
+    return TraceNode(number, f"n{number}", kind, deps, micros, said)
+
+
+def test_traces_of_two_ranks_meet() -> None:
+    """Compute, send, receive, compute, all-reduce."""
+    every = {"comm_type": int(CollectiveType.ALL_REDUCE), "comm_size": 4000}
+    sent = {"comm_src": 0, "comm_dst": 1, "comm_tag": 7, "comm_size": 6000}
+    traces = {
+        0: [
+            node(1, NodeType.COMPUTE, micros=5),
+            node(2, NodeType.SEND, 1, **sent),
+            node(3, NodeType.COLLECTIVE, 2, **every),
+        ],
+        1: [
+            node(1, NodeType.RECEIVE, **sent),
+            node(2, NodeType.COMPUTE, 1, micros=2),
+            node(3, NodeType.COLLECTIVE, 2, **every),
+        ],
+    }
+    timeline = replay_recorded(chakra_iteration(traces), SWITCH, CALLS).timeline
+    begin = 5 * US + ALPHA_PS + 6 * US + 2 * US
+    assert spans(timeline.collectives) == [(begin, begin + ALPHA_PS + 4 * US)]
+    traces[1].pop()
+    with pytest.raises(FormatError, match="different numbers of collectives"):
+        chakra_iteration(traces)
+    with pytest.raises(FormatError, match="a send without its receive"):
+        chakra_iteration({0: traces[0][:2], 1: []})
+    with pytest.raises(FormatError, match="waits for a missing one"):
+        chakra_iteration({0: [node(1, NodeType.COMPUTE, 5)]})
+    with pytest.raises(FormatError, match="not numbered from 0"):
+        chakra_iteration({1: []})
+
+
+def test_a_log_by_the_command(tmp_path: Path) -> None:
+    """On a rack, compared with others, written; options of planning are refused."""
+    log, output = tmp_path / "calls.log", tmp_path / "out.jsonl"
+    log.write_text("L2L;1000;1;0;0;1\nL2L;1000;1;0;2;2\nAR;4000;0,1,2,3\n")
+    fabric = "lightpath-4/all-reduce-1KiB"
+    record = run_json("train", fabric, "--log", str(log), "--compare")
+    assert {"ideal-switch", "ring"} <= set(record["compare"])
+    assert record["iteration_ps"] > 0
+    result = run("train", fabric, "--log", str(log), "-o", str(output))
+    assert result.exit_code == 0, result.stderr
+    assert run("verify", str(output)).exit_code == 0
+    for options in (("--replicas", "2"), ("--graph", str(log))):
+        refused = run("train", fabric, "--log", str(log), *options)
+        assert refused.exit_code == 2
+        assert options[0] in refused.stderr
+    assert run("train", fabric, "--chakra", str(tmp_path)).exit_code == 2
