@@ -10,6 +10,8 @@ from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.record_conversion import convert
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
+from lightloom.core.units import MIB
+from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
@@ -90,6 +92,25 @@ def test_auto_reaches_known_times(case: tuple[str, int, int]) -> None:
     assert made.certificate is not None
     assert made.completion_time_ps * 100 <= made.certificate.bound * 113
     assert len(made.schedule.segments) == count
+
+
+ON_A_RING = {
+    "all-reduce": 707_288_640,
+    "all-to-all": 1_444_977_280,
+    "broadcast": 485_347_360,
+    "gather": 361_244_320,
+}
+"""16 MiB on the named ring of 16 nodes, in picoseconds."""
+
+
+@pytest.mark.parametrize("op", ON_A_RING)
+def test_auto_reaches_known_times_on_a_ring(op: str) -> None:
+    """Neighbours pass data on both ways, or all exchange at once."""
+    fabric = load_instance(f"ring-16/{op}-16MiB").fabric
+    made = _made(fabric, op, 16 * MIB)
+    assert made.completion_time_ps <= ON_A_RING[op]
+    assert made.certificate is not None
+    assert made.completion_time_ps * 4 <= made.certificate.bound * 5
 
 
 def test_uneven_bytes_are_shared_by_the_chunk() -> None:

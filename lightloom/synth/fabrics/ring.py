@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
+from lightloom.core.units import transmission_ps
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.gossip import GOSSIPS
@@ -46,7 +48,8 @@ __all__ = ["PLUG", "RingRealiser"]
 _MOST_NEAR = 8
 _MOST_PAIRS_AGAIN = 256
 """Most pairs of a demand that is served in turns too where it need not be."""
-_PIPELINES = (1, 4, 16, 64)
+_MOST_PIECES = 512
+_MOST_ROWS = 2**17
 
 
 class RingRealiser(Realiser[Ring]):
@@ -92,9 +95,28 @@ class RingRealiser(Realiser[Ring]):
         elif op_of(task).uses_blocks:
             yield "spanning-tree", {"ports": 1}
         else:
-            for pieces in _PIPELINES:
-                yield "spanning-tree", {"ports": 1, "pieces": pieces}
+            yield from self._pipelines(task)
         yield from super().proposals(task, arrangement)
+
+    def _pipelines(self, task: Collective) -> Iterator[Proposal]:
+        """Yield chains between neighbours, one each way, with few and enough pieces.
+
+        k pieces over h hops take k + h - 1 times alpha and a k-th of t, what the whole
+        takes over all links of a node: least at k = sqrt((h - 1) t / alpha).
+        """
+        fabric, ranks = self.fabric, task.rank_count
+        whole_ps = transmission_ps(task.buffer_bytes, fabric.node_bits_per_s)
+        ideal = isqrt(ranks * whole_ps // max(fabric.alpha_ps, 1))
+        most = max(1, min(ideal, _MOST_PIECES, _MOST_ROWS // max(1, ranks)))
+        for pieces in sorted({1, max(1, most // 2), most}):
+            yield (
+                "torus-trees",
+                {
+                    "shape": [1, ranks],
+                    "pieces": pieces,
+                    "both_ways": fabric.directions > 1,
+                },
+            )
 
     def _most_near(self, ranks: int) -> int:
         """Return k: circuits to the k next ranks need 1 + 2 + ... + k wavelengths."""
