@@ -65,9 +65,9 @@ class RingRealiser(Realiser[Ring]):
     def arrange(self, task: Collective) -> Arrangement:
         """Return the nodes in the order of the ring, so that next ranks are near.
 
-        Where light runs one way only, data that trees gather run that way too.
+        Where light runs one way only, blocks that a tree gathers run that way too.
         """
-        backwards = self.fabric.directions == 1 and task.op in ("gather", "reduce")
+        backwards = self.fabric.directions == 1 and task.op == "gather"
         nodes = tuple(sorted(task.nodes, reverse=backwards))
         return Arrangement({GIVEN_ORDER: nodes})
 
