@@ -17,10 +17,11 @@ from lightloom.core.errors import InputError, LightloomError
 @click.command(
     "plot",
     help=SUMMARIES["plot"]
-    + "\n\nThe time line of every plane, what its steps move, and who sends to whom."
-    " The suffix of the output says the kind of picture. FILE may be - for stdin.",
+    + "\n\nFILES is a schedule, or two to be drawn side by side on the same scales: the"
+    " time line of every plane, what its steps move, and who sends to whom. The suffix"
+    " of the output says the kind of picture. A file may be - for stdin.",
 )
-@click.argument("file", metavar="FILE")
+@click.argument("files", metavar="FILES", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
@@ -28,24 +29,33 @@ from lightloom.core.errors import InputError, LightloomError
     required=True,
     help="File to write: .png, .svg or .pdf.",
 )
-def command(file: str, output: str) -> None:
-    """Read a schedule, replay it, draw it."""
+def command(files: tuple[str, ...], output: str) -> None:
+    """Read one or two schedules, replay them, draw them."""
     from lightloom.report.plots import FILE_KINDS, save_panels
-    from lightloom.report.schedule_panels import schedule_panels
+    from lightloom.report.schedule_panels import paired_panels, schedule_panels
 
     path = Path(output)
     if path.suffix not in FILE_KINDS:
         what, allowed = "unknown kind of picture", ", ".join(FILE_KINDS)
         raise InputError(what, where="--output", found=output, allowed=allowed)
-    check_output(output, "--output", file)
+    if len(files) > 2:
+        raise click.UsageError("one schedule, or two side by side")
+    check_output(output, "--output", *files)
     with progress("plot") as tell:
-        tell(f"reading {file}")
-        schedule = read_schedule_file(file)
+        schedules = []
+        for file in files:
+            tell(f"reading {file}")
+            schedules.append(read_schedule_file(file))
         tell("replaying and drawing")
         try:
-            panels = schedule_panels(schedule)
+            if len(files) == 1:
+                panels = schedule_panels(schedules[0])
+            else:
+                both = (schedules[0], schedules[1])
+                panels = paired_panels(both, (files[0], files[1]))
         except LightloomError as problem:
-            problem.where = f"{file}: {problem.where}" if problem.where else file
+            place = " or ".join(files)
+            problem.where = f"{place}: {problem.where}" if problem.where else place
             raise
-        save_panels(panels, path, columns=2)
+        save_panels(panels, path, columns=2, even=len(files) == 2)
     say(f"wrote {output}")

@@ -73,6 +73,8 @@ class Panel:
         Places and texts of the ticks, or ``None`` to let them be chosen.
     marks
         Lines across the panel.
+    x_end, y_end
+        Where linear axes end at least, for panels that are to be compared.
     """
 
     title: str
@@ -84,6 +86,8 @@ class Panel:
     y_log: int | None = None
     x_ticks: Sequence[tuple[float, str]] | None = None
     marks: Sequence[Mark] = field(default=())
+    x_end: float | None = None
+    y_end: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind in ("bars", "stack") and self.y_log:

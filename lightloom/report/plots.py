@@ -120,7 +120,12 @@ def check_picture(path: Path) -> None:
 
 
 def save_panels(
-    panels: Sequence[Panel], path: Path, *, title: str = "", columns: int | None = None
+    panels: Sequence[Panel],
+    path: Path,
+    *,
+    title: str = "",
+    columns: int | None = None,
+    even: bool = False,
 ) -> Path:
     """Draw panels into one file, and return its path.
 
@@ -134,6 +139,8 @@ def save_panels(
         Above all panels.
     columns
         Panels of a row; ``None`` for all in one row.
+    even
+        Whether all columns have one width.
 
     Raises
     ------
@@ -144,7 +151,7 @@ def save_panels(
 
     check_picture(path)
     with mpl.rc_context(_RC):
-        _save(draw(panels, title=title, columns=columns), path)
+        _save(draw(panels, title=title, columns=columns, even=even), path)
     return path
 
 
@@ -159,7 +166,11 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def draw(
-    panels: Sequence[Panel], *, title: str = "", columns: int | None = None
+    panels: Sequence[Panel],
+    *,
+    title: str = "",
+    columns: int | None = None,
+    even: bool = False,
 ) -> Figure:
     """Return panels as a matplotlib figure, one legend below.
 
@@ -171,6 +182,8 @@ def draw(
         Above all panels.
     columns
         Panels of a row; ``None`` for all in one row.
+    even
+        Whether all columns have one width.
     """
     from matplotlib.figure import Figure
 
@@ -178,6 +191,7 @@ def draw(
     rows = -(-len(panels) // columns)
     inches = [_panel_inches(panel) for panel in panels]
     widths = [max(inches[column::columns]) for column in range(columns)]
+    widths = [max(widths) if even else width for width in widths]
     size = (max(5.2, sum(widths)), 4.4 if rows == 1 else 0.6 + 3.2 * rows)
     figure = Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr,call-arg]
@@ -199,6 +213,10 @@ def draw(
             "spans": _draw_spans,
         }[panel.kind](pair, panel)
         _dress(pair, panel)
+        if panel.x_end is not None:
+            pair.set_xlim(right=max(panel.x_end, pair.get_xlim()[1]))
+        if panel.y_end is not None and panel.kind != "matrix":
+            pair.set_ylim(top=max(panel.y_end, pair.get_ylim()[1]))
         for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
     entry_inches = 0.5 + 0.075 * max(map(len, labels), default=1)

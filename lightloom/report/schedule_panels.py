@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +42,51 @@ def schedule_panels(schedule: Schedule) -> tuple[Panel, ...]:
         If the schedule cannot be replayed.
     """
     timeline = replay(schedule)
-    unit = _unit(timeline)
+    return _panels(timeline, _unit(timeline))
+
+
+def paired_panels(
+    schedules: tuple[Schedule, Schedule], names: tuple[str, str]
+) -> tuple[Panel, ...]:
+    """Return the panels of two schedules, two and two, on the same scales.
+
+    Parameters
+    ----------
+    schedules
+        Any that can be replayed.
+    names
+        What they are called in the titles.
+
+    Raises
+    ------
+    InputError
+        If one cannot be replayed.
+    """
+    timelines = [replay(schedule) for schedule in schedules]
+    unit = min((_unit(timeline) for timeline in timelines), key=list(_UNITS).index)
+    both = [_panels(timeline, unit) for timeline in timelines]
+    panels: list[Panel] = []
+    for pair in zip(*both, strict=False):
+        ends = [[*each.x, *each.ends] for one in pair for each in one.series]
+        heights = [max(each.y, default=0.0) for one in pair for each in one.series]
+        x_end = max(
+            (e for each in ends for e in each if isinstance(e, float)), default=0
+        )
+        spans = pair[0].kind == "spans"
+        for one, name in zip(pair, names, strict=True):
+            panels.append(
+                replace(
+                    one,
+                    title=f"{name}: {one.title}",
+                    x_end=x_end if spans else None,
+                    y_end=None if spans else max(heights, default=0.0) * 1.05,
+                )
+            )
+    return tuple(panels)
+
+
+def _panels(timeline: Timeline, unit: str) -> tuple[Panel, ...]:
+    """Return the panels of a replay; sizes in a unit."""
     panels = [
         _time_line(timeline),
         _by_step(timeline, "pairs that send", "pairs", busiest=False),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import run
+from tests.cli.program import run, run_json
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +45,23 @@ def test_what_cannot_be_drawn(arguments: tuple[str, ...], says: str) -> None:
     assert result.exit_code == 2
     assert says in result.stderr
     assert not Path("a.png").exists()
+
+
+def test_two_side_by_side_and_their_difference() -> None:
+    """One picture of both; a table of what differs, and no files from bad input."""
+    arguments = ("--algorithm", "lumorph-2", "-o", "b.jsonl")
+    assert run("synth", "lightpath-8/all-reduce-1MiB", *arguments).exit_code == 0
+    assert run("plot", "a.jsonl", "b.jsonl", "-o", "d.svg").exit_code == 0
+    assert Path("d.svg").stat().st_size > 1000
+    result = run("plot", "a.jsonl", "b.jsonl", "a.jsonl", "-o", "e.svg")
+    assert result.exit_code == 2
+    result = run("diff", "a.jsonl", "b.jsonl")
+    assert result.exit_code == 0
+    for text in ("lumorph-2", "fixed costs", "-57.1 %", "steps differ from the first"):
+        assert text in result.stdout
+    record = run_json("diff", "a.jsonl", "a.jsonl")
+    assert record["same"]
+    assert record["measures"]["steps"] == [14, 14]
+    result = run("diff", "a.jsonl", "lightpath-8/all-reduce-1MiB")
+    assert result.exit_code == 2
+    assert "it is an instance" in result.stderr

@@ -1,0 +1,80 @@
+"""``lightloom diff``: what differs between two schedules, and where the time goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.formatting import counted
+from lightloom.cli.main import SUMMARIES
+from lightloom.cli.progress import progress
+from lightloom.cli.schedule_file import read_schedule_file
+from lightloom.core.errors import LightloomError
+
+if TYPE_CHECKING:
+    from lightloom.report.schedule_difference import ScheduleDifference
+
+
+@click.command(
+    "diff",
+    help=SUMMARIES["diff"]
+    + "\n\nSettings in which they differ, times, counts, and where the time goes: what"
+    " the last pair of each step waits for circuits, pays as fixed cost, and takes for"
+    " its data. `lightloom plot A B` draws both. One of them may be - for stdin.",
+)
+@click.argument("one", metavar="A")
+@click.argument("other", metavar="B")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(one: str, other: str, *, as_json: bool) -> None:
+    """Read two schedules, replay them, compare them."""
+    from lightloom.report.schedule_difference import (
+        difference_table,
+        schedule_difference,
+    )
+
+    with progress("diff") as tell:
+        schedules = []
+        for file in (one, other):
+            tell(f"reading {file}")
+            schedules.append(read_schedule_file(file))
+        tell("replaying and comparing")
+        try:
+            found = schedule_difference(*schedules)
+        except LightloomError as problem:
+            place = f"{one} or {other}"
+            problem.where = f"{place}: {problem.where}" if problem.where else place
+            raise
+    if as_json:
+        write_json(_record(one, other, found))
+        return
+    write_table(difference_table(found, (one, other)))
+    write_text(_text(found))
+
+
+def _text(found: ScheduleDifference) -> str:
+    """Return from where on they differ, in words."""
+    counts = {key: (a, b) for key, a, b in found.measures}
+    texts = []
+    for noun, alike in (("step", found.like_steps), ("segment", found.like_segments)):
+        one, other = counts[f"{noun}s"]
+        if alike == one == other:
+            texts.append(f"{counted(alike, noun)} alike" if alike else f"no {noun}s")
+        elif alike:
+            texts.append(f"{noun}s alike before {noun} {alike}")
+        else:
+            texts.append(f"{noun}s differ from the first on")
+    return "; ".join(texts)
+
+
+def _record(one: str, other: str, found: ScheduleDifference) -> dict[str, object]:
+    """Return a difference as its documented JSON object."""
+    return {
+        "files": [one, other],
+        "same": found.same,
+        "settings": {key: [a, b] for key, a, b in found.settings},
+        "measures": {key: [a, b] for key, a, b in found.measures},
+        "like_steps": found.like_steps,
+        "like_segments": found.like_segments,
+    }
