@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from lightloom.core.certificate import COMPLETION_TIME, Certificate
@@ -34,6 +36,25 @@ def test_all_to_all_of_1024_nodes(size: int, portions: int, received: int) -> No
     assert found.kind == "hops"
     data_ps = received * (size // 1024) * 8 * 10**12 // fabric.node_bits_per_s
     assert abs(found.bound - portions * 1_451_000 - data_ps) <= 1
+
+
+def test_a_broadcast_takes_two_portions() -> None:
+    """64 nodes hear four circuits of the root, so 127 take two portions."""
+    fabric, nodes = network((4, 4, 8)), tuple(range(128))
+    found = lower_bound(fabric, Collective("broadcast", nodes, 4))
+    assert found is not None
+    assert 2 * 1_450_000 + 1000 <= found.bound <= 2 * 1_450_000 + 1100
+    # In P portions 111 of 127 nodes wait for the second one.
+    size = 2**24
+    found = lower_bound(fabric, Collective("broadcast", nodes, size))
+    assert found is not None
+    assert found.kind == "stream"
+    size_ps = Fraction(size * 8 * 10**12, fabric.node_bits_per_s)
+    least = min(
+        p * 1_450_000 + 1000 + size_ps * p / (p - Fraction(111, 127))
+        for p in range(2, 40)
+    )
+    assert found.bound == -(-least.numerator // least.denominator)
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 4), (3, 2, 6), (4, 4, 4)])

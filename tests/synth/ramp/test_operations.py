@@ -185,7 +185,7 @@ def test_auto_takes_the_fastest_way() -> None:
         found = synthesise(instance).incumbent
         assert found is not None
         assert found.schedule.algorithm.parameters == {"strategy": best}
-        assert len(found.compared) == (2 if size == 1 else 3)
+        assert len(found.compared) == 3
         named = synthesise(instance, "ramp", {"strategy": "steps"}).incumbent
         assert named is not None
         assert named.schedule.algorithm.parameters == {"strategy": "steps"}

@@ -27,11 +27,15 @@ the sum Y of the weights, and T(P) >= (B / r) Y / (Y - 1). Two choices: all y(s)
 1 / D, which sum to (P + w - 1) / D; or y(s) = 0 after P, the others as small as that
 allows, last first.
 
+Where a circuit has up to l destinations, what the root sends in portion u has at most
+l copies by the end of it, and holders multiply by q = 1 + k l; so q^j becomes l q^j in
+all of this.
+
 A reduce is the same backwards: each rank's contribution to a byte leaves that rank
 once for all; a message to the root in portion u brings the contributions of at most
 q^(u - s) ranks that they left in portion s or later. This counts what nodes hear, so
-it holds where circuits have several destinations too, of which one at most passes a
-contribution on.
+it holds with l = 1 where circuits have several destinations, of which one at most
+passes a contribution on.
 
 The bound is the least, over P and the least number of segments with which P portions
 reach n ranks (see `step_costs`), of what these cost and of the largest of (1) and (2).
@@ -51,6 +55,7 @@ from lightloom.validate.certificates.completion_time.one_plane import narrow_bou
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     least_portions,
+    listeners,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +70,7 @@ class Stream:
     """The data time as a function of the number of portions, in picoseconds.
 
     `others` is N, `fold` is q, `size_ps` is B / r, `window` is w and `delay` is D;
-    ``sums[P]`` is Y of the second choice, for few portions.
+    ``sums[P]`` is Y of the second choice, for few portions; `heard` is l.
     """
 
     others: int
@@ -74,9 +79,10 @@ class Stream:
     window: int
     delay: Fraction
     sums: tuple[Fraction, ...]
+    heard: int = 1
 
     @classmethod
-    def of(cls, ranks: int, ports: int, size_ps: Fraction) -> Stream:
+    def of(cls, ranks: int, ports: int, size_ps: Fraction, heard: int = 1) -> Stream:
         """Return the data time of a buffer that a root sends to all other ranks.
 
         Parameters
@@ -87,20 +93,23 @@ class Stream:
             Most circuits out of, and into, a node.
         size_ps
             Time of the buffer at the rate of a node.
+        heard
+            Most destinations of a circuit.
         """
-        others, fold = ranks - 1, ports + 1
+        others, fold = ranks - 1, ports * heard + 1
         parts: list[Fraction] = []
-        while fold ** len(parts) <= others:
-            parts.append(1 - Fraction(fold ** len(parts), others))
-        return cls(
-            others, fold, size_ps, len(parts), sum(parts, Fraction(0)), _sums(parts)
-        )
+        while heard * fold ** len(parts) <= others:
+            parts.append(1 - Fraction(heard * fold ** len(parts), others))
+        delay, sums = sum(parts, Fraction(0)), _sums(parts)
+        return cls(others, fold, size_ps, len(parts), delay, sums, heard)
 
     def data_ps(self, portions: int) -> Fraction:
         """Return the largest of (1) and (2)."""
+        if not self.window:
+            return self.size_ps
         reached = self.others
         if portions <= self.window:
-            reached = min(reached, self.fold ** (portions - 1))
+            reached = min(reached, self.heard * self.fold ** (portions - 1))
         length = portions + self.window - 1
         times = [Fraction(self.others, reached), length / (length - self.delay)]
         if portions < len(self.sums):
@@ -111,7 +120,7 @@ class Stream:
 
 def _sums(parts: list[Fraction]) -> tuple[Fraction, ...]:
     """Return Y for 0, 1, ... portions, the weights being chosen last to first."""
-    if not parts[0]:
+    if not parts or not parts[0]:
         return ()
     weights: list[Fraction] = []
     sums = [Fraction(0)]
@@ -129,17 +138,15 @@ def _serves(collective: Collective) -> bool:
     return op.rooted and not op.uses_blocks
 
 
-def _is_reduce(collective: Collective) -> bool:
-    return op_of(collective).reduces
-
-
 def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return the least over all numbers of portions and segments."""
     ports, ranks = fabric.ports_per_node, collective.rank_count
     size_ps = Fraction(
         collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S, fabric.node_bits_per_s
     )
-    stream = Stream.of(ranks, ports, size_ps)
+    heard = 1 if op_of(collective).reduces else listeners(fabric)
+    stream = Stream.of(ranks, ports, size_ps, heard)
+    ports *= heard
     first = least_portions(ports, 1, ranks)
     best = _least_in(fabric, stream, 1, first, None)
     segments = 1
@@ -191,5 +198,5 @@ def _up(value: Fraction) -> int:
 
 
 BOUND = narrow_bound(
-    "stream", "broadcast and reduce", _serves, _least_ps, heard=_is_reduce
+    "stream", "broadcast and reduce", _serves, _least_ps, heard=_serves
 )

@@ -15,7 +15,11 @@ from lightloom.core.exact_sums import exact_sums
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
-from lightloom.validate.certificates.completion_time.step_costs import fan_ps, reach_ps
+from lightloom.validate.certificates.completion_time.step_costs import (
+    fan_ps,
+    heard_reach,
+    reach_ps,
+)
 from lightloom.validate.data.moves import Ranges, conditions
 
 if TYPE_CHECKING:
@@ -104,8 +108,9 @@ def base_ps(fabric: AnyFabric, needs: Requirements) -> int:
 def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[int]]:
     """Return what `Requirements.spread` does, as far as ports limit it.
 
-    Where a circuit may have several destinations, any number of nodes may listen to
-    one port, in one segment, so how many must be reached says only whether any must.
+    Where a circuit may have several destinations, data that may be forwarded reach
+    more nodes: see `heard_reach`. Of demands, how many must be reached says only
+    whether any must, for pairs that share a circuit may take turns in one segment.
     What a node must hear of still comes in through its own ports.
 
     Parameters
@@ -117,7 +122,14 @@ def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[i
     """
     reach, hear = needs.spread()
     if isinstance(fabric, CircuitFabric) and "multicast" in fabric.circuit_columns:
-        reach = [min(count, needs.least_spread) for count in reach]
+        forwarded = isinstance(needs, CollectiveNeeds)
+        fewer = {
+            count: heard_reach(fabric, count)
+            if forwarded
+            else min(count, needs.least_spread)
+            for count in set(reach) - {0}
+        }
+        reach = [fewer.get(count, 0) for count in reach]
     return reach, hear
 
 

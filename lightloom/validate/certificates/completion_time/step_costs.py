@@ -16,13 +16,16 @@ plane is dark meanwhile. With several planes portions may overlap; then P counts
 from __future__ import annotations
 
 from lightloom.core.fabric import CircuitFabric, PacketFabric
+from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.validate.certificates.witness import WitnessError
 
 __all__ = [
     "can_carry",
     "fan_ps",
     "fixed_ps",
+    "heard_reach",
     "least_portions",
+    "listeners",
     "reach_ps",
     "require_carrier",
 ]
@@ -52,6 +55,49 @@ def require_carrier(fabric: CircuitFabric | PacketFabric) -> None:
     if not can_carry(fabric):
         message = "the fabric carries nothing"
         raise WitnessError(message)
+
+
+def listeners(fabric: CircuitFabric | PacketFabric) -> int:
+    """Return the most nodes that may hear what a node sends on one circuit.
+
+    One, but for circuits with several destinations; on RAMP these are on one
+    wavelength, so they have one number in their racks.
+
+    Parameters
+    ----------
+    fabric
+        Any fabric.
+    """
+    if not isinstance(fabric, CircuitFabric):
+        return 1
+    if "multicast" not in fabric.circuit_columns:
+        return 1
+    if isinstance(fabric, Ramp):
+        return fabric.groups * fabric.racks
+    return fabric.node_count
+
+
+def heard_reach(fabric: CircuitFabric, reach: int) -> int:
+    """Return a reach that takes no more portions without several destinations.
+
+    With k circuits a node, each heard by l nodes, data get to at most (1 + k l)^P
+    nodes in P portions. In P portions of one segment they could get to 1 + k + ... +
+    k^(P - 1) and one more without several destinations, so that reach costs no more.
+
+    Parameters
+    ----------
+    fabric
+        With circuits of several destinations.
+    reach
+        Nodes that must know something that one knows, itself included; 1 or more.
+    """
+    portions, grown = 0, 1
+    while grown < reach:
+        portions += 1
+        grown *= 1 + fabric.ports_per_node * listeners(fabric)
+    if not portions:
+        return reach
+    return min(reach, _paths(fabric.ports_per_node, portions - 1) + 1)
 
 
 def fixed_ps(fabric: CircuitFabric, portions: int, segments: int) -> int:
