@@ -10,6 +10,7 @@ from lightloom.front_door import bound as bound
 from lightloom.front_door import load_instance as load_instance
 from lightloom.front_door import plot as plot
 from lightloom.front_door import read_schedule as read_schedule
+from lightloom.front_door import show as show
 from lightloom.front_door import solve as solve
 from lightloom.front_door import synthesise as synthesise
 from lightloom.front_door import train as train

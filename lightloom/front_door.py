@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.certificate import Certificate
     from lightloom.problems.solve import Solution
+    from lightloom.report.schedule_page import SchedulePage
     from lightloom.synth.synthesise import Synthesis
     from lightloom.training.training_plan import TrainingPlan, TrainingRequest
     from lightloom.validate import Verdict
@@ -253,6 +254,34 @@ def plot(schedule: ScheduleLike, path: str | Path) -> Path:
 
     panels = schedule_panels(read_schedule(schedule))
     return save_panels(panels, _output_path(path), columns=2)
+
+
+def show(schedule: ScheduleLike, path: str | Path | None = None) -> SchedulePage:
+    """Show a schedule as a page: fabric, steps, time line, chunks, verdict.
+
+    Parameters
+    ----------
+    schedule
+        The schedule; one that breaks rules is shown with what is wrong.
+    path
+        Where to write the page, for a browser; ``None`` for nowhere.
+
+    Returns
+    -------
+    ``.html`` and ``.save(path)``; a notebook shows the page.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    from lightloom.report.schedule_page import schedule_page
+
+    title = "schedule" if isinstance(schedule, Schedule) else Path(schedule).name
+    page = schedule_page(read_schedule(schedule), title)
+    if path is not None:
+        page.save(_output_path(path))
+    return page
 
 
 def solve(

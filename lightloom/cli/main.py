@@ -20,6 +20,7 @@ SUMMARIES = {
     "replay": "Execute a schedule in time and say how long it takes.",
     "plot": "Draw a schedule: time line, steps, and who sends to whom.",
     "diff": "Compare two schedules: what differs, and where the time goes.",
+    "show": "Write a schedule as a page: fabric, steps, time, verdict.",
     "bound": "Print the lower bounds on the completion time of an instance.",
     "solve": "Solve an optimisation problem, by our algorithm or a solver.",
     "model": "Write an optimisation problem as a file that any solver reads.",

@@ -11,7 +11,7 @@ from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
-from lightloom.core.errors import InputError, LightloomError
+from lightloom.core.errors import LightloomError
 
 
 @click.command(
@@ -31,13 +31,11 @@ from lightloom.core.errors import InputError, LightloomError
 )
 def command(files: tuple[str, ...], output: str) -> None:
     """Read one or two schedules, replay them, draw them."""
-    from lightloom.report.plots import FILE_KINDS, save_panels
+    from lightloom.report.plots import check_picture, save_panels
     from lightloom.report.schedule_panels import paired_panels, schedule_panels
 
     path = Path(output)
-    if path.suffix not in FILE_KINDS:
-        what, allowed = "unknown kind of picture", ", ".join(FILE_KINDS)
-        raise InputError(what, where="--output", found=output, allowed=allowed)
+    check_picture(path)
     if len(files) > 2:
         raise click.UsageError("one schedule, or two side by side")
     check_output(output, "--output", *files)

@@ -1,0 +1,383 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const get = (id) => document.getElementById(id);
+  const steps = data.steps, pairs = data.pairs, layout = data.layout;
+  const timed = data.facts.some(([name]) => name === "completion time");
+  const end = Math.max(1, ...steps.map((step) => step[1]));
+  const US = 1e6;
+  let now = 0, timer = null, following = false, hits = [];
+
+  // ---- small tools -------------------------------------------------------
+  const us = (ps) => (ps / US).toLocaleString("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+  const size = (bytes) => {
+    for (const [unit, of] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
+      if (bytes >= of) return (bytes / of).toLocaleString("en", { maximumFractionDigits: 2 }) + " " + unit;
+    }
+    return bytes + " B";
+  };
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const element = (tag, text) => { const made = document.createElement(tag); if (text !== undefined) made.textContent = text; return made; };
+  // Viridis, at five places: it rises in lightness, so it is read without colour too.
+  const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+  const shade = (share) => {
+    const dark = document.documentElement.dataset.theme === "dark";
+    const at = Math.min(1, Math.max(0, dark ? 0.25 + 0.75 * share : 0.9 * (1 - share))) * (SCALE.length - 1);
+    const low = Math.min(SCALE.length - 2, Math.floor(at));
+    const mix = SCALE[low].map((value, i) => Math.round(value + (at - low) * (SCALE[low + 1][i] - value)));
+    return `rgb(${mix.join(",")})`;
+  };
+  const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#b8860b"];
+  const surface = (canvas) => {
+    const ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
+    canvas.width = Math.round(box.width * ratio); canvas.height = Math.round(box.height * ratio);
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, box.width, box.height);
+    pen.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+    return [pen, box.width, box.height];
+  };
+  // Rows of each step, made once.
+  const rowsOf = steps.map(() => []);
+  (pairs.step || []).forEach((step, row) => { if (rowsOf[step]) rowsOf[step].push(row); });
+  const segmentOf = new Map(data.segments.map((segment) => [segment.plane + ":" + segment.index, segment]));
+  const planes = [...new Set(data.segments.map((segment) => segment.plane))].sort((a, b) => a - b);
+
+  // What each plane holds when a step transmits: what the step uses, else the latest set before.
+  const held = (step) => {
+    const used = new Map((steps[step] ? steps[step][4] : []).map(([plane, index]) => [plane, index]));
+    const found = [];
+    for (const plane of planes) {
+      let index = used.get(plane);
+      if (index === undefined) {
+        const before = data.segments.filter((one) => one.plane === plane && (!one.set || one.set[1] <= steps[step][1]));
+        index = before.length ? before[before.length - 1].index : undefined;
+      }
+      const segment = segmentOf.get(plane + ":" + index);
+      if (segment) found.push(segment);
+    }
+    return found;
+  };
+
+  // ---- fabric ------------------------------------------------------------
+  const places = (width, height) => {
+    const margin = 22, nodes = layout.nodes;
+    if (layout.shape === "grid") {
+      const dx = (width - 2 * margin) / layout.cols, dy = (height - 2 * margin) / layout.rows;
+      return (node) => [margin + dx * (0.5 + node % layout.cols), margin + dy * (0.5 + Math.floor(node / layout.cols))];
+    }
+    const radius = Math.min(width, height) / 2 - margin;
+    return (node) => {
+      const angle = 2 * Math.PI * node / Math.max(1, nodes) - Math.PI / 2;
+      return [width / 2 + radius * Math.cos(angle), height / 2 + radius * Math.sin(angle)];
+    };
+  };
+  const rows = () => {
+    // The rows that are drawn: [src, dst, value, wavelength, route, bytes].
+    const chosen = get("node").value === "" ? null : Number(get("node").value);
+    const plane = get("plane").value;
+    const bytes = new Map();
+    for (const row of rowsOf[now] || []) {
+      const key = pairs.src[row] + ">" + pairs.dst[row];
+      bytes.set(key, (bytes.get(key) || 0) + pairs.bytes[row]);
+    }
+    let found = [];
+    if (following) {
+      found = way(now).map((row) => [row[1], row[2], 1, null, null, 0]);
+    } else if (get("draw").value === "circuits" && data.segments.length) {
+      for (const segment of held(now)) {
+        if (plane !== "all" && String(segment.plane) !== plane) continue;
+        segment.src.forEach((src, i) => found.push([
+          src, segment.dst[i], segment.wavelengths ? segment.wavelengths[i].length : 1,
+          segment.wavelengths ? segment.wavelengths[i][0] : segment.plane,
+          segment.route ? segment.route[i] : null, bytes.get(src + ">" + segment.dst[i]) || 0, segment.plane,
+          segment.direction ? segment.direction[i] : null]));
+      }
+    } else {
+      const seen = new Map();
+      for (const row of rowsOf[now] || []) {
+        if (plane !== "all" && String(pairs.plane[row]) !== plane) continue;
+        const key = pairs.src[row] + ">" + pairs.dst[row] + ">" + pairs.plane[row];
+        if (!seen.has(key)) { seen.set(key, [pairs.src[row], pairs.dst[row], 1, pairs.plane[row], null, 0, pairs.plane[row], null]); found.push(seen.get(key)); }
+        seen.get(key)[5] += pairs.bytes[row];
+      }
+    }
+    return chosen === null ? found : found.filter((row) => row[0] === chosen || row[1] === chosen);
+  };
+  const painter = (drawn) => {
+    const by = following ? "way" : get("colour").value;
+    if (by === "wavelength") return [(row) => PALETTE[(row[3] || 0) % PALETTE.length], "Colour: first wavelength (or plane) modulo " + PALETTE.length];
+    const at = by === "bytes" ? 5 : 2;
+    const most = Math.max(1, ...drawn.map((row) => row[at]));
+    const word = by === "bytes" ? "data of the pair, up to " + size(most) : "wavelengths of the circuit, up to " + most;
+    return [(row) => shade(row[at] / most), "Colour: " + (by === "way" ? "transfers of the chunk in this step" : word)];
+  };
+  const line = (pen, from, to, bend) => {
+    const [x, y] = from, [u, v] = to, dx = u - x, dy = v - y;
+    pen.beginPath(); pen.moveTo(x, y);
+    pen.quadraticCurveTo((x + u) / 2 - dy * bend, (y + v) / 2 + dx * bend, u, v);
+    pen.stroke();
+  };
+  const drawFabric = () => {
+    const canvas = get("fabric"), [pen, width, height] = surface(canvas);
+    const drawn = rows(), [colour, words] = painter(drawn);
+    hits = [];
+    let said = words;
+    if (layout.shape === "planes" && !following) said = drawPlanes(pen, width, height, drawn, colour, words);
+    else if (get("colour").value === "load" && layout.shape !== "planes") said = drawNetwork(pen, width, height, drawn, colour, true, words);
+    else drawNetwork(pen, width, height, drawn, colour, false, words);
+    get("legend").textContent = `${layout.label}. ${said}. ${drawn.length.toLocaleString("en")} drawn.`;
+    canvas.setAttribute("aria-label", `${layout.label}, step ${now}: ${drawn.length} ${get("draw").value}`);
+  };
+  const drawNetwork = (pen, width, height, drawn, colour, loads, words) => {
+    const place = places(width, height), nodes = layout.nodes;
+    pen.strokeStyle = css("--faint"); pen.lineWidth = 1.5;
+    if (layout.shape === "grid") {
+      const [x0, y0] = place(0), [x1, y1] = place(layout.cols + 1 < nodes ? layout.cols + 1 : 0);
+      const dx = layout.cols > 1 ? place(1)[0] - x0 : width - 44, dy = layout.rows > 1 ? place(layout.cols)[1] - y0 : height - 44;
+      for (let row = 0; row < layout.rows; row += layout.boxRows) for (let col = 0; col < layout.cols; col += layout.boxCols) {
+        const across = Math.min(layout.boxCols, layout.cols - col), down = Math.min(layout.boxRows, layout.rows - row);
+        pen.strokeRect(x0 + (col - 0.46) * dx, y0 + (row - 0.46) * dy, (across - 0.08) * dx, (down - 0.08) * dy);
+      }
+    } else {
+      pen.beginPath(); pen.arc(width / 2, height / 2, Math.min(width, height) / 2 - 22, 0, 2 * Math.PI); pen.stroke();
+    }
+    let said = words;
+    if (loads) {
+      const load = edgeLoads(drawn), most = Math.max(1, ...load.values());
+      for (const [key, count] of load) {
+        const [a, b] = key.split(">").map(Number);
+        pen.strokeStyle = shade(count / most); pen.lineWidth = 1 + 5 * count / most;
+        line(pen, place(a), place(b), 0.12);
+      }
+      said = load.size ? `Colour: wavelengths on an edge of the fabric, up to ${most}` : "This fabric has no routes in its file";
+    } else {
+      pen.globalAlpha = drawn.length > 800 ? 0.35 : 0.85;
+      for (const row of drawn) {
+        pen.strokeStyle = colour(row); pen.lineWidth = drawn.length > 300 ? 1 : 2;
+        if (row[4] && row[4].length > 1) {
+          pen.beginPath();
+          row[4].forEach((node, i) => { const [x, y] = place(node), off = ((row[3] || 0) % 8 - 3.5) * 1.2; i ? pen.lineTo(x + off, y + off) : pen.moveTo(x + off, y + off); });
+          pen.stroke();
+        } else line(pen, place(row[0]), place(row[1]), layout.shape === "circle" ? 0 : 0.12);
+      }
+      pen.globalAlpha = 1;
+    }
+    const active = new Set(drawn.flatMap((row) => [row[0], row[1]]));
+    const radius = Math.max(1.5, Math.min(9, 90 / Math.sqrt(Math.max(1, nodes))));
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    for (let node = 0; node < Math.min(nodes, 20000); node++) {
+      const [x, y] = place(node);
+      pen.fillStyle = active.has(node) ? css("--ink") : css("--faint");
+      pen.beginPath(); pen.arc(x, y, radius, 0, 2 * Math.PI); pen.fill();
+      hits.push([x, y, radius + 3, node]);
+      if (nodes <= 128) {
+        pen.strokeStyle = css("--paper"); pen.lineWidth = 4; pen.strokeText(String(node), x, y - radius - 7);
+        pen.fillStyle = css("--ink"); pen.fillText(String(node), x, y - radius - 7);
+      }
+    }
+    return said;
+  };
+  const edgeLoads = (drawn) => {
+    const load = new Map(), nodes = layout.nodes;
+    const add = (a, b, count) => load.set(a + ">" + b, (load.get(a + ">" + b) || 0) + count);
+    for (const row of drawn) {
+      if (row[4]) for (let i = 1; i < row[4].length; i++) add(row[4][i - 1], row[4][i], row[2]);
+      else if (row[7] !== null && row[7] !== undefined && layout.shape === "circle") {
+        const turn = row[7] === 0 ? 1 : nodes - 1;
+        for (let node = row[0]; node !== row[1]; node = (node + turn) % nodes) add(node, (node + turn) % nodes, row[2]);
+      }
+    }
+    return load;
+  };
+  const drawPlanes = (pen, width, height, drawn, colour, words) => {
+    const shown = get("plane").value === "all" ? planes : planes.filter((plane) => String(plane) === get("plane").value);
+    const across = Math.ceil(Math.sqrt(shown.length)) || 1, down = Math.ceil(shown.length / across) || 1;
+    const side = Math.min(width / across, height / down) - 22, nodes = Math.max(1, layout.nodes);
+    const cell = side / nodes;
+    shown.forEach((plane, i) => {
+      const x = 11 + (i % across) * (side + 22), y = 18 + Math.floor(i / across) * (side + 22);
+      pen.strokeStyle = css("--faint"); pen.lineWidth = 1; pen.strokeRect(x, y, side, side);
+      pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.textBaseline = "bottom"; pen.fillText("switch " + plane, x, y - 2);
+      for (const row of drawn) if (row[6] === plane) {
+        pen.fillStyle = get("colour").value === "bytes" ? colour(row) : row[5] ? css("--blue") : css("--yellow");
+        const dot = Math.max(2, cell);
+        pen.fillRect(x + row[1] * cell, y + row[0] * cell, dot, dot);
+      }
+    });
+    return get("colour").value === "bytes" ? words : "Blue circuits carry data in this step, yellow ones stand by";
+  };
+
+  // ---- time --------------------------------------------------------------
+  const drawTime = () => {
+    const canvas = get("time"), [pen, width, height] = surface(canvas), left = 46, right = 8, bottom = 20;
+    const byNode = get("rows").value === "nodes" || !planes.length;
+    const x = (ps) => left + (width - left - right) * ps / end;
+    const all = byNode ? [...Array(layout.nodes).keys()] : planes;
+    const count = Math.max(1, Math.min(all.length, 256)), every = Math.max(1, Math.ceil(all.length / 256));
+    const tall = Math.min(48, (height - bottom - 4) / count);
+    const where = new Map(all.filter((_, i) => i % every === 0).map((one, i) => [one, 4 + i * tall]));
+    pen.fillStyle = css("--soft"); pen.textAlign = "right"; pen.textBaseline = "middle";
+    const label = Math.max(1, Math.ceil(14 / tall));
+    [...where].forEach(([one, y], i) => { if (i % label === 0) pen.fillText(String(one), left - 6, y + tall / 2); });
+    const bar = (y, from, to, colour) => { pen.fillStyle = colour; pen.fillRect(x(from), y + tall * 0.08, Math.max(0.6, x(to) - x(from)), tall * 0.84); };
+    for (const segment of data.segments) if (segment.set) {
+      if (!byNode) { if (where.has(segment.plane)) bar(where.get(segment.plane), ...segment.set, css("--orange")); }
+      else for (const node of new Set(segment.src.concat(segment.dst))) if (where.has(node)) bar(where.get(node), ...segment.set, css("--orange"));
+    }
+    const spans = new Map();
+    (pairs.step || []).forEach((step, row) => {
+      const one = byNode ? pairs.src[row] : pairs.plane[row];
+      if (!where.has(one)) return;
+      const key = one + ":" + step, span = spans.get(key);
+      if (!span) spans.set(key, [one, pairs.start_ps[row], pairs.end_ps[row]]);
+      else { span[1] = Math.min(span[1], pairs.start_ps[row]); span[2] = Math.max(span[2], pairs.end_ps[row]); }
+    });
+    for (const [one, from, to] of spans.values()) {
+      const paid = timed ? Math.min(to, from + data.alpha) : from;
+      bar(where.get(one), from, paid, css("--yellow")); bar(where.get(one), paid, to, css("--blue"));
+    }
+    const step = steps[now];
+    if (step) { pen.strokeStyle = css("--ink"); pen.lineWidth = 1.5; pen.strokeRect(x(step[0]), 2, Math.max(1, x(step[1]) - x(step[0])), height - bottom); }
+    pen.fillStyle = css("--soft"); pen.textBaseline = "top";
+    for (let i = 0; i <= 4; i++) {
+      pen.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
+      pen.fillText(timed ? us(end * i / 4) + " us" : "step " + Math.round(end * i / 4), x(end * i / 4), height - bottom + 5);
+    }
+    canvas.setAttribute("aria-label", `Time line of ${count} ${byNode ? "nodes" : "planes"} over ${timed ? us(end) + " microseconds" : steps.length + " steps"}`);
+  };
+  const drawUsed = () => {
+    const canvas = get("used"), [pen, width, height] = surface(canvas), left = 46, right = 8;
+    if (!data.used.length) { pen.fillStyle = css("--soft"); pen.fillText("not known without times", left, height / 2); return; }
+    const dx = (width - left - right) / data.used.length;
+    pen.fillStyle = css("--green");
+    data.used.forEach((share, i) => pen.fillRect(left + i * dx, height - 4 - (height - 10) * Math.min(1, share), dx + 0.5, (height - 10) * Math.min(1, share)));
+    pen.fillStyle = css("--soft"); pen.textAlign = "right"; pen.textBaseline = "top"; pen.fillText("100 %", left - 5, 2);
+    pen.textBaseline = "bottom"; pen.fillText("0 %", left - 5, height - 2);
+    const mean = data.used.reduce((a, b) => a + b, 0) / data.used.length;
+    canvas.setAttribute("aria-label", `On average ${(100 * mean).toFixed(1)} percent of the nodes' rate is used`);
+  };
+
+  // ---- tables ------------------------------------------------------------
+  const fillWhere = () => {
+    const body = get("where").tBodies[0], sums = [0, 0, 0];
+    steps.forEach((step, index) => {
+      let slow = -1;
+      for (const row of rowsOf[index]) if (slow < 0 || pairs.end_ps[row] > pairs.end_ps[slow]) slow = row;
+      const line = element("tr"); line.dataset.step = index; line.tabIndex = 0;
+      if (slow >= 0 && timed) {
+        const waits = pairs.start_ps[slow] - step[0], lasts = step[1] - pairs.start_ps[slow];
+        const alpha = Math.min(data.alpha, lasts), parts = [waits, alpha, lasts - alpha];
+        parts.forEach((part, i) => { sums[i] += part; });
+        [index, `${pairs.src[slow]} to ${pairs.dst[slow]}`, ...parts.map(us), us(step[1])].forEach((text) => line.append(element("td", text)));
+      } else [index, "", "", "", "", timed ? us(step[1]) : ""].forEach((text) => line.append(element("td", text)));
+      line.addEventListener("click", () => choose(index));
+      line.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(index); });
+      body.append(line);
+    });
+    if (timed) {
+      const line = element("tr"), share = (part) => `${us(part)} (${(100 * part / end).toFixed(0)} %)`;
+      ["all", "", ...sums.map(share), us(end)].forEach((text) => line.append(element("th", text)));
+      get("where").tFoot.append(line);
+    }
+  };
+  const way = (only) => {
+    const moved = data.transfers, chunk = Number(get("chunk").value), found = [];
+    (moved.step || []).forEach((step, row) => {
+      if (moved.chunk_lo[row] <= chunk && chunk < moved.chunk_hi[row] && (only === undefined || only === step)) found.push([step, moved.src[row], moved.dst[row], moved.op[row]]);
+    });
+    return found;
+  };
+  const fillWay = () => {
+    const list = get("way"); list.replaceChildren();
+    for (const [step, src, dst, op] of way().slice(0, 2000)) {
+      const item = element("li", `step ${step}: ${src} to ${dst}, ${op ? "added" : "copied"}`);
+      item.dataset.step = step; list.append(item);
+    }
+    if (!list.children.length) list.append(element("li", "No transfer in this page moves this chunk."));
+  };
+  const fillVerdict = () => {
+    const bad = data.violationCount;
+    get("verdict").textContent = bad ? `${bad.toLocaleString("en")} violations${bad > data.violations.length ? ", the first " + data.violations.length + " below" : ""}.` : "No rule is broken.";
+    get("verdict").className = bad ? "bad" : "";
+    for (const [status, text] of data.certificates) get("certificates").append(element("li", `${status}: ${text}`));
+    const body = get("violations").tBodies[0];
+    get("violations").hidden = !bad;
+    for (const row of data.violations) {
+      const line = element("tr");
+      row.forEach((text) => line.append(element("td", text === null ? "" : text)));
+      if (row[1] !== null) { line.dataset.step = row[1]; line.addEventListener("click", () => choose(row[1])); }
+      body.append(line);
+    }
+  };
+
+  // ---- control -----------------------------------------------------------
+  const draw = () => {
+    drawFabric(); drawTime();
+    const step = steps[now];
+    get("now").textContent = step ? `step ${now} of ${steps.length}` + (timed ? `: ${us(step[0])} to ${us(step[1])} us` : "") + `, ${size(step[2])}` : "no steps";
+    get("step").value = now;
+    for (const line of get("where").tBodies[0].rows) line.classList.toggle("now", Number(line.dataset.step) === now);
+  };
+  const choose = (step) => { now = Math.max(0, Math.min(steps.length - 1, step)); draw(); };
+  const play = (on) => {
+    clearInterval(timer); timer = null;
+    get("play").textContent = on ? "Pause" : "Play"; get("play").setAttribute("aria-pressed", String(on));
+    if (on) timer = setInterval(() => choose(now + 1 < steps.length ? now + 1 : 0), 700);
+  };
+  const theme = (dark) => {
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    get("theme").textContent = dark ? "Light" : "Dark"; get("theme").setAttribute("aria-pressed", String(dark));
+    draw(); drawUsed();
+  };
+  get("title").textContent = document.title = data.title;
+  for (const [name, value] of data.facts) {
+    const box = element("div"); box.append(element("dt", name), element("dd", value)); get("facts").append(box);
+    if (name === "verdict" && value !== "valid") box.lastChild.className = "bad";
+  }
+  get("notes").textContent = data.notes.join(" ");
+  get("step").max = Math.max(0, steps.length - 1);
+  get("plane").append(element("option", "all")); get("plane").firstChild.value = "all";
+  for (const plane of planes) get("plane").append(element("option", String(plane)));
+  get("plane-label").hidden = planes.length < 2;
+  if (data.segments.some((segment) => segment.route)) get("colour").value = "load";
+  if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
+  if (!Object.keys(data.transfers).length) get("chunk-section").hidden = true;
+  else get("chunk").max = Math.max(...data.transfers.chunk_hi) - 1;
+  get("step").addEventListener("input", (event) => { play(false); choose(Number(event.target.value)); });
+  for (const [id, to] of [["first", () => 0], ["previous", () => now - 1], ["next", () => now + 1], ["last", () => steps.length - 1]]) get(id).addEventListener("click", () => { play(false); choose(to()); });
+  get("play").addEventListener("click", () => play(timer === null));
+  get("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
+  for (const id of ["draw", "colour", "plane", "node", "rows"]) get(id).addEventListener("input", draw);
+  get("chunk").addEventListener("input", () => { fillWay(); draw(); });
+  get("follow").addEventListener("click", () => { following = !following; get("follow").setAttribute("aria-pressed", String(following)); draw(); });
+  get("way").addEventListener("click", (event) => { if (event.target.dataset.step) choose(Number(event.target.dataset.step)); });
+  get("fabric").addEventListener("mousemove", (event) => {
+    const box = event.target.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const hit = hits.find(([u, v, radius]) => Math.hypot(u - x, v - y) <= radius);
+    if (!hit) { get("hover").textContent = ""; return; }
+    const own = (rowsOf[now] || []).filter((row) => pairs.src[row] === hit[3]), heard = (rowsOf[now] || []).filter((row) => pairs.dst[row] === hit[3]);
+    const sum = (found) => size(found.reduce((total, row) => total + pairs.bytes[row], 0));
+    get("hover").textContent = `node ${hit[3]}: sends ${sum(own)} to ${own.length}, receives ${sum(heard)} from ${heard.length} in this step`;
+  });
+  get("fabric").addEventListener("click", (event) => {
+    const box = event.target.getBoundingClientRect();
+    const hit = hits.find(([u, v, radius]) => Math.hypot(u - event.clientX + box.left, v - event.clientY + box.top) <= radius);
+    get("node").value = hit ? hit[3] : ""; draw();
+  });
+  get("time").addEventListener("click", (event) => {
+    const box = event.target.getBoundingClientRect(), ps = (event.clientX - box.left - 46) / (box.width - 54) * end;
+    const at = steps.findIndex((step) => step[1] >= ps);
+    if (at >= 0) choose(at);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
+    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: steps.length - 1 }[event.key];
+    if (to !== undefined) { event.preventDefault(); play(false); choose(to); }
+    if (event.key === " " && event.target.tagName !== "BUTTON") { event.preventDefault(); play(timer === null); }
+    if (event.key === "d" || event.key === "D") theme(document.documentElement.dataset.theme !== "dark");
+  });
+  window.addEventListener("resize", () => { draw(); drawUsed(); });
+  fillWhere(); fillWay(); fillVerdict();
+  theme(window.matchMedia("(prefers-color-scheme: dark)").matches);
+})();

@@ -1,0 +1,255 @@
+"""What the page of a schedule shows, as plain lists and numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lightloom.core.errors import LightloomError
+from lightloom.core.schedule import Transfers
+from lightloom.core.task import Collective
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, format_bytes, format_ps
+from lightloom.instances.fabrics import load_fabric
+from lightloom.replay import replay
+from lightloom.report.bandwidth import bandwidth
+from lightloom.report.schedule_page.fabric_layout import fabric_layout
+from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Schedule, Segment
+    from lightloom.replay import Timeline
+    from lightloom.validate import CertificateReport, Verdict
+
+_MOST_ROWS = 24_000
+"""Of pairs, circuits and transfers each; more are sampled by their sources."""
+_MOST_VIOLATIONS = 500
+_BINS = 240
+"""Intervals in which utilisation is averaged."""
+
+
+def page_data(schedule: Schedule, title: str) -> dict[str, Any]:
+    """Return what a page shows of a schedule; times in picoseconds.
+
+    Parameters
+    ----------
+    schedule
+        Any that could be read; one that breaks rules, or cannot be replayed, is shown
+        as far as it goes.
+    title
+        Name of the page.
+    """
+    verdict = verify(schedule)
+    notes: list[str] = []
+    timeline: Timeline | None = None
+    try:
+        timeline = replay(schedule)
+    except LightloomError as problem:
+        notes.append(f"Without times, because it cannot be replayed: {problem}.")
+    data: dict[str, Any] = {
+        "title": title,
+        "facts": _facts(schedule, verdict, timeline),
+        "layout": fabric_layout(schedule.fabric),
+        "collective": isinstance(schedule.task, Collective),
+        "alpha": int(schedule.fabric.get("alpha_ps", 0) or 0),
+        "steps": _steps(schedule, timeline),
+        "pairs": _pairs(schedule, timeline, notes),
+        "segments": _segments(schedule, timeline, notes),
+        "transfers": _transfers(schedule, notes),
+        "used": _used(schedule, timeline),
+        "violations": [
+            [one.rule, one.step, one.resource, one.message]
+            for one in verdict.violations[:_MOST_VIOLATIONS]
+        ],
+        "violationCount": len(verdict.violations),
+        "certificates": [_certificate(one) for one in verdict.certificates],
+    }
+    return {**data, "notes": notes}
+
+
+def _facts(
+    schedule: Schedule, verdict: Verdict, timeline: Timeline | None
+) -> list[list[str]]:
+    """Return the heading's words and values."""
+    task, told = schedule.task, schedule.algorithm
+    if isinstance(task, Collective):
+        asked = f"{task.op}, {format_bytes(task.buffer_bytes)}, {task.rank_count} ranks"
+    else:
+        asked = f"demand of {len(task.src)} pairs, {format_bytes(sum(task.bytes))}"
+    made = " ".join(f"{key}={value}" for key, value in told.parameters.items())
+    facts = [
+        ["fabric", str(schedule.fabric.get("kind"))],
+        ["task", asked],
+        ["algorithm", f"{told.name} {made}".strip()],
+        ["verdict", "valid" if verdict.valid else "breaks rules"],
+    ]
+    if timeline is not None:
+        time_ps = timeline.completion_time_ps
+        facts.append(["completion time", format_ps(time_ps)])
+        if rates := bandwidth(task, time_ps):
+            facts.append(["bandwidth", str(rates)])
+    footer = schedule.footer
+    certificate = None if footer is None else footer.certificate
+    if certificate is not None and verdict.valid:
+        facts.append(["no schedule ends before", format_ps(int(certificate.bound))])
+    return facts
+
+
+def _certificate(report: CertificateReport) -> list[str]:
+    """Return what a certificate is worth, and of what kind it is."""
+    if report.kind is None:
+        return [report.objective, str(report.status)]
+    known = f"{report.status}: {report.kind} bound {report.bound}"
+    if report.gap is not None:
+        known += f", the schedule is {100 * report.gap:.2f} % above it"
+    return [report.objective, known]
+
+
+def _steps(schedule: Schedule, timeline: Timeline | None) -> list[list[Any]]:
+    """Return release, end, bytes, number of transfers and segments of each step."""
+    if timeline is not None:
+        return [
+            [
+                step.release_ps,
+                step.end_ps,
+                step.bytes,
+                step.transfers,
+                [list(one) for one in step.segments],
+            ]
+            for step in timeline.steps
+        ]
+    steps: dict[int, list[Any]] = {}
+    for part in schedule.parts:
+        row = steps.setdefault(part.index, [part.index, part.index + 1, 0, 0, []])
+        row[2] += int(schedule.transfer_bytes(part).sum())
+        row[3] += len(part.transfers)
+        if part.plane is not None:
+            row[4].append([part.plane, part.segment])
+    return [steps[index] for index in sorted(steps)]
+
+
+def _pairs(
+    schedule: Schedule, timeline: Timeline | None, notes: list[str]
+) -> dict[str, list[int]]:
+    """Return what each pair sends in each step, and when."""
+    if timeline is not None:
+        pairs = timeline.pairs
+        names = ("step", "plane", "src", "dst", "bytes", "start_ps", "end_ps")
+        columns = {name: getattr(pairs, name) for name in names}
+        return _sampled(columns, "pairs that send", notes)
+    rows: dict[str, list[IntArray]] = {}
+    for part in schedule.parts:
+        count = len(part.transfers)
+        plane = -1 if part.plane is None else part.plane
+        for name, column in {
+            "step": np.full(count, part.index),
+            "plane": np.full(count, plane),
+            "src": part.transfers.src,
+            "dst": part.transfers.dst,
+            "bytes": schedule.transfer_bytes(part),
+            "start_ps": np.full(count, part.index),
+            "end_ps": np.full(count, part.index + 1),
+        }.items():
+            rows.setdefault(name, []).append(column)
+    joined = {name: np.concatenate(columns) for name, columns in rows.items()}
+    return _sampled(joined, "pairs that send", notes)
+
+
+def _segments(
+    schedule: Schedule, timeline: Timeline | None, notes: list[str]
+) -> list[dict[str, Any]]:
+    """Return the circuits of each segment, and when they are set."""
+    set_up = {}
+    if timeline is not None:
+        set_up = {
+            (done.plane, done.segment): [done.start_ps, done.end_ps]
+            for done in timeline.reconfigurations
+        }
+    total = schedule.circuit_count
+    every = max(1, -(-total // _MOST_ROWS))
+    if every > 1:
+        what = f"Circuits of one node in {every} are drawn ({total:,} in all)."
+        notes.append(what)
+    return [
+        {
+            "plane": segment.plane,
+            "index": segment.index,
+            "set": set_up.get((segment.plane, segment.index)),
+            **_circuits(segment, every),
+        }
+        for segment in schedule.segments
+    ]
+
+
+def _circuits(segment: Segment, every: int) -> dict[str, Any]:
+    """Return columns of the circuits whose source is drawn."""
+    circuits = segment.circuits
+    rows = np.flatnonzero(circuits.src % every == 0)
+    columns: dict[str, Any] = {
+        "src": circuits.src[rows].tolist(),
+        "dst": circuits.dst[rows].tolist(),
+    }
+    if circuits.wavelengths is not None:
+        columns["wavelengths"] = circuits.wavelengths.take(rows).to_lists()
+    if circuits.route is not None:
+        columns["route"] = circuits.route.take(rows).to_lists()
+    if circuits.direction is not None:
+        columns["direction"] = circuits.direction[rows].tolist()
+    return columns
+
+
+def _transfers(schedule: Schedule, notes: list[str]) -> dict[str, list[int]]:
+    """Return chunk transfers, to follow chunks by."""
+    chunked = [part for part in schedule.parts if isinstance(part.transfers, Transfers)]
+    if not chunked:
+        return {}
+    moved = [part.transfers for part in chunked]
+    columns = {
+        "step": np.concatenate(
+            [np.full(len(part.transfers), part.index) for part in chunked]
+        ),
+        **{
+            name: np.concatenate([getattr(one, name) for one in moved])
+            for name in ("src", "dst", "chunk_lo", "chunk_hi", "op")
+        },
+    }
+    return _sampled(columns, "transfers of chunks", notes)
+
+
+def _sampled(
+    columns: dict[str, IntArray], what: str, notes: list[str]
+) -> dict[str, list[int]]:
+    """Return columns as lists, of some sources only where there are too many rows."""
+    if not columns:
+        return {}
+    total = len(columns["src"])
+    every = max(1, -(-total // _MOST_ROWS))
+    if every > 1:
+        notes.append(
+            f"Of {total:,} {what}, those of one node in {every} are in this page."
+        )
+    rows = columns["src"] % every == 0
+    return {name: column[rows].tolist() for name, column in columns.items()}
+
+
+def _used(schedule: Schedule, timeline: Timeline | None) -> list[float]:
+    """Return the share of the nodes' rate that is used in each of equal intervals."""
+    if timeline is None or not timeline.completion_time_ps:
+        return []
+    pairs, end_ps = timeline.pairs, timeline.completion_time_ps
+    try:
+        fabric = load_fabric(schedule.fabric)
+    except LightloomError:
+        return []
+    edges = np.linspace(0, end_ps, _BINS + 1)
+    start, end = pairs.start_ps.astype(float), pairs.end_ps.astype(float)
+    rate = pairs.bytes * BITS_PER_BYTE / np.maximum(end - start, 1)
+    # Bits moved until each edge of an interval: ramps of all pairs, summed.
+    moved = np.array(
+        [float((rate * np.clip(edge - start, 0, end - start)).sum()) for edge in edges]
+    )
+    possible = fabric.node_bits_per_s * fabric.node_count / PS_PER_S * end_ps / _BINS
+    if not possible:
+        return []
+    return [round(float(share), 4) for share in np.diff(moved) / possible]

@@ -1,0 +1,179 @@
+"""Pages of schedules: whole in one file, and every control works in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lightloom as ll
+from tests.cli.program import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from selenium.webdriver.chrome.webdriver import WebDriver
+    from selenium.webdriver.remote.webelement import WebElement
+
+_FEW = 3 * 2**20
+_BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+_DRIVER = shutil.which("chromedriver")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1300,1500",
+)
+
+
+def page_of(name: str, algorithm: str = "auto") -> str:
+    """Return the page of a schedule of a named instance."""
+    return ll.show(ll.synthesise(name, algorithm).schedule).html
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """Return the data inside a page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_a_page_says_what_the_replay_says() -> None:
+    """Times, pairs and circuits are those of the schedule; it asks for nothing."""
+    made = ll.synthesise("lightpath-16/all-reduce-1MiB", "lumorph-4")
+    page = ll.show(made.schedule)
+    data, timeline = data_of(page.html), ll.replay(made.schedule)
+    assert [step[:2] for step in data["steps"]] == [
+        [step.release_ps, step.end_ps] for step in timeline.steps
+    ]
+    assert sum(data["pairs"]["bytes"]) == int(timeline.pairs.bytes.sum())
+    circuits = sum(len(segment["src"]) for segment in data["segments"])
+    assert circuits == made.schedule.circuit_count
+    assert data["layout"]["shape"] == "grid"
+    moved = sum(data["used"]) / len(data["used"]) * timeline.utilisation.possible
+    assert moved == pytest.approx(timeline.utilisation.moved, rel=0.01)
+    for word in ("http:", "https:", "@import", "url("):
+        assert word not in page.html
+    assert "default-src 'none'" in page.html
+    assert page.html == ll.show(made.schedule).html
+    assert "iframe" in page._repr_html_()
+
+
+def test_a_large_schedule_is_sampled_and_says_so() -> None:
+    """256 ranks fit; what is left out is named."""
+    page = page_of("ideal-switch-256/all-to-all-64MiB", "direct")
+    assert len(page) < _FEW
+    assert "those of one node in" in " ".join(data_of(page)["notes"])
+
+
+def test_a_broken_file_is_shown_with_its_faults(tmp_path: Path) -> None:
+    """What is wrong is in the page."""
+    schedule = ll.synthesise("lightpath-4/all-gather-64KiB", "ring").schedule
+    bad = tmp_path / "bad.jsonl"
+    ll.write_schedule(replace(schedule, parts=schedule.parts[:-1]), bad)
+    result = run("show", str(bad), "-o", str(tmp_path / "bad.html"))
+    assert result.exit_code == 0, result.stderr
+    data = data_of((tmp_path / "bad.html").read_text(encoding="utf-8"))
+    assert data["violations"]
+    assert ["verdict", "breaks rules"] in data["facts"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[WebDriver]:
+    """Return a headless browser."""
+    if not (_BROWSER and _DRIVER):
+        pytest.skip("no chromium with chromedriver is installed")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = _BROWSER
+    for flag in _FLAGS:
+        options.add_argument(flag)
+    options.set_capability(
+        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
+    )
+    driver = webdriver.Chrome(options, webdriver.ChromeService(_DRIVER))
+    yield driver
+    driver.quit()
+
+
+_INSTANCES = (
+    "lightpath-16/all-reduce-1MiB",
+    "ocs-16/all-reduce-1MiB",
+    "ring-8/groups-3MB",
+    "ramp-16/all-reduce-1MiB",
+    "sipac-16/all-to-all-1MiB",
+    "ideal-switch-16/broadcast-1MiB",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _INSTANCES)
+def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> None:
+    """Click through a page: no error in the console, no request, the right step."""
+    path = tmp_path / "page.html"
+    path.write_text(page_of(name), encoding="utf-8")
+    data = data_of(path.read_text(encoding="utf-8"))
+    last = len(data["steps"]) - 1
+    browser.get(f"file://{path}")
+
+    def find(identity: str) -> WebElement:
+        return browser.find_element("id", identity)
+
+    def step() -> int:
+        return int(find("step").get_attribute("value"))
+
+    assert browser.title == "schedule"
+    find("last").click()
+    assert step() == last
+    find("previous").click()
+    assert step() == max(0, last - 1)
+    find("next").click()
+    find("first").click()
+    assert step() == 0
+    find("play").click()
+    assert find("play").text == "Pause"
+    find("play").click()
+    find("first").click()
+    body = browser.find_element("tag name", "body")
+    for keys, expected in (("\ue010", last), ("\ue011", 0), ("\ue014", min(1, last))):
+        body.send_keys(keys)  # End, Home, right
+        assert step() == expected
+    before = find("theme").text
+    find("theme").click()
+    assert find("theme").text != before
+    body.send_keys("d")
+    assert find("theme").text == before
+    for identity in ("draw", "colour", "rows", "plane"):
+        for option in find(identity).find_elements("tag name", "option"):
+            if option.is_enabled() and option.is_displayed():
+                option.click()
+    find("node").send_keys("1")
+    assert "drawn" in find("legend").text
+    if data["transfers"]:
+        find("follow").click()
+        assert find("follow").get_attribute("aria-pressed") == "true"
+        assert find("way").find_elements("tag name", "li")
+    browser.find_elements("css selector", "#where tbody tr")[-1].click()
+    assert step() == last
+    assert "No rule is broken" in find("verdict").text
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+    sent = [
+        json.loads(one["message"])["message"] for one in browser.get_log("performance")
+    ]
+    asked = [
+        one["params"]["request"]["url"]
+        for one in sent
+        if one["method"] == "Network.requestWillBeSent"
+    ]
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
