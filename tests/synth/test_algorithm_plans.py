@@ -31,6 +31,8 @@ def _parameters(data: st.DataObject, name: str, op: str) -> dict[str, object]:
         parameters["signed"] = data.draw(st.booleans())
     if name == "double-binary-tree" or name in _TREES:
         parameters["pieces"] = data.draw(st.integers(1, 5))
+    if name == "spanning-tree":
+        parameters["far_first"] = data.draw(st.booleans())
     near_first = ("full-exchange", "lumorph-2", "lumorph-4", "radices")
     if name in near_first and op == "all-reduce":
         parameters["near_first"] = data.draw(st.booleans())

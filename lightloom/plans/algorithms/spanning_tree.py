@@ -45,6 +45,15 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 1
 
+    far_first: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Scatter and gather: the root sends the blocks of the farthest"
+            " ranks first, and others while these are passed on; all blocks arrive in"
+            " the last round."
+        ),
+    ] = False
+
     def granularity(self, ranks: int, ports: int) -> int:
         """Return one chunk per block, and one per piece.
 
@@ -82,7 +91,7 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ports = ports if self.ports is None else self.ports
         arcs = _arcs(ranks, ports)
         if collective.op in ("scatter", "gather"):
-            rounds = _scatter(collective, arcs)
+            rounds = _scatter(collective, arcs, far_first=self.far_first)
         else:
             rounds = _broadcast(collective, arcs, self.pieces)
         if collective.op == "reduce":
@@ -126,21 +135,42 @@ def _arcs(ranks: int, ports: int) -> _Arcs:
     return _Arcs(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def _scatter(collective: Collective, arcs: _Arcs) -> list[Round]:
+def _scatter(collective: Collective, arcs: _Arcs, *, far_first: bool) -> list[Round]:
+    """Return the rounds of a scatter; with `far_first` each block in time for the last.
+
+    A holder hands all blocks of a span to its first rank at once; else those of one
+    depth a round, so that a block that has h arcs to go leaves h rounds before the end.
+    """
     ranks, root = collective.rank_count, collective.root_rank
     blocks = Partition(ranks, collective.chunk_count)
+    last = int(arcs.depth[-1])
+    row, first, length = np.arange(len(arcs.child)), arcs.child, arcs.below
+    turn = arcs.depth
+    if far_first:
+        depth = np.zeros(ranks, dtype=np.int64)
+        depth[arcs.child] = arcs.depth
+        row = np.repeat(row, arcs.below)
+        within = np.arange(len(row)) - np.repeat(
+            np.cumsum(arcs.below) - arcs.below, arcs.below
+        )
+        block = arcs.child[row] + within
+        turn = last - depth[block] + arcs.depth[row]
+        order = np.lexsort((block, row, turn))
+        row, block, turn = row[order], block[order], turn[order]
+        follows = (np.diff(row) == 0) & (np.diff(turn) == 0) & (np.diff(block) == 1)
+        start = np.flatnonzero(np.concatenate([[True], ~follows]))
+        length = np.diff(start, append=len(row))
+        row, first, turn = row[start], block[start], turn[start]
     made = []
-    for depth in range(1, int(arcs.depth[-1]) + 1):
-        row = np.flatnonzero(arcs.depth == depth)
-        child = (arcs.child[row] + root) % ranks
-        parent = (arcs.parent[row] + root) % ranks
+    for now in range(1, last + 1):
+        mine = np.flatnonzero(turn == now)
         made.append(
             blocks.round(
-                parent,
-                child,
-                child,
-                arcs.below[row],
-                port=arcs.port[row],
+                (arcs.parent[row[mine]] + root) % ranks,
+                (arcs.child[row[mine]] + root) % ranks,
+                (first[mine] + root) % ranks,
+                length[mine],
+                port=arcs.port[row[mine]],
                 op=Op.COPY,
             )
         )

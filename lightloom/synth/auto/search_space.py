@@ -232,6 +232,8 @@ def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
         yield "two-hop-scatter", {"ports": ports}
     for degree in _depth_degrees(ranks, ports, most_rounds=4):
         yield "spanning-tree", {"ports": degree}
+        if degree + 1 < ranks:
+            yield "spanning-tree", {"ports": degree, "far_first": True}
     yield from _tree_family(ranks, ports)
 
 
