@@ -80,6 +80,7 @@ def _traffic(draw: st.DrawFn) -> tuple[Ocs, Demand]:
         bits_per_second_per_node=draw(st.sampled_from([10**14, 10**18])),
         alpha_ps=draw(st.sampled_from([0, 1000])),
         reconfiguration_ps=draw(st.sampled_from([0, 10**6, 10**13])),
+        bidirectional=draw(st.booleans()),
         initial_configuration_charged=draw(st.booleans()),
         dark_while_reconfiguring=draw(st.sampled_from(["plane", "changed-circuits"])),
     )

@@ -152,8 +152,7 @@ def schedules(
     Raises
     ------
     InputError
-        Another algorithm, parameters, bidirectional circuits, or one configuration
-        where a node has more partners than there are switches.
+        Another algorithm, parameters, or one configuration where it does not serve.
     """
     del seed
     fabric, known = instance.fabric, OCS_DEMAND_ALGORITHMS

@@ -25,6 +25,7 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION
 from lightloom.synth.ocs.matrix_permutations import decompositions
+from lightloom.synth.ocs.pair_matchings import matchings_by_size
 from lightloom.synth.ocs.slot_program import best_durations
 from lightloom.synth.ocs.switch_packing import levelled, wrapped
 
@@ -88,9 +89,9 @@ def decomposition_schedule(fabric: Ocs, demand: Demand) -> Schedule:
     Parameters
     ----------
     fabric
-        Switches with circuits in one direction.
+        The switches. Where circuits lead both ways, what they hold are matchings.
     demand
-        One pair or more.
+        Bytes of each pair.
 
     Returns
     -------
@@ -98,8 +99,14 @@ def decomposition_schedule(fabric: Ocs, demand: Demand) -> Schedule:
     footer. Deterministic.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
+    if not len(src):
+        return Schedule(fabric.table(), demand, Algorithm(DECOMPOSITION), (), ())
     unit_ps, need = _scaled(fabric, src, dst, size_bytes)
-    slots = _best_slots(need)
+    if fabric.bidirectional:
+        packed = _packed(need, *matchings_by_size(src, dst, need.size))
+        slots = min(packed, key=lambda some: some.total)
+    else:
+        slots = _best_slots(need)
     lasts_ps = np.ceil(slots.lasts * (1 + _UNUSED) * unit_ps)
     return _filled_schedule(fabric, demand, slots, lasts_ps)
 

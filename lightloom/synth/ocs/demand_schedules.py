@@ -45,13 +45,14 @@ def ocs_demand_schedules(
     Raises
     ------
     InputError
-        Bidirectional circuits; or one configuration alone is wanted, and a node has
+        One configuration alone is wanted, and circuits are bidirectional, or a node has
         more partners than there are switches.
     """
-    if ALGORITHM in wanted:
+    only = wanted == (ALGORITHM,)
+    if only or (ALGORITHM in wanted and not fabric.bidirectional):
         plan = switch_circuits(fabric, demand)
         possible = plan.witness is None or bool(plan.witness.ratio)
-        if not possible and wanted == (ALGORITHM,):
+        if not possible and only:
             raise InputError(
                 "a node has more partners than there are switches: one configuration"
                 " does not serve them",
@@ -61,5 +62,5 @@ def ocs_demand_schedules(
             )
         if possible:
             yield MadeSchedule(ocs_schedule(fabric, plan), port_certificates(plan))
-    if DECOMPOSITION in wanted and demand.src:
+    if DECOMPOSITION in wanted:
         yield MadeSchedule(decomposition_schedule(fabric, demand))

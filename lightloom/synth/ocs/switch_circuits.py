@@ -112,7 +112,9 @@ def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> Switc
     """
     if fabric.bidirectional:
         what = "bidirectional circuits are matchings, which counts do not decide"
-        fix = "use a solver: `--problem ocs --solver highs`"
+        fix = (
+            "`synth --algorithm decomposition`, or `solve --problem ocs --solver highs`"
+        )
         raise InputError(what, where="fabric.bidirectional", found=True, fix=fix)
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
     if not len(src):
