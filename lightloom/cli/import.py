@@ -67,6 +67,12 @@ _SUFFIXES = (".xml", ".csv", ".json")
     help="Of a table: rank of the root.  [default: 0]",
 )
 @click.option(
+    "--earliest",
+    is_flag=True,
+    help="Of flows: each in the earliest step at which its chunk is there, instead of a"
+    " step for every epoch.",
+)
+@click.option(
     "--config",
     metavar="FILE",
     help="Of a solution: the optimiser's TOML file, with its fabric and message.",
@@ -82,6 +88,8 @@ def command(
     chunks: int | None,
     root: int | None,
     config: str | None,
+    *,
+    earliest: bool,
 ) -> None:
     """Read, find steps and transfers, verify, write."""
     from lightloom.instances.catalogue import load_instance
@@ -100,7 +108,7 @@ def command(
         if config is not None:
             raise click.UsageError("--config is about solutions of overlap4ocs (.json)")
         collective, parts, left_out = _read(
-            file, name, table, buffer_bytes, operation, chunks, root
+            file, name, table, buffer_bytes, operation, chunks, root, earliest=earliest
         )
         tell("finding circuits and verifying")
         from lightloom.programs.import_schedule import imported
@@ -179,6 +187,8 @@ def _read(
     operation: str | None,
     chunks: int | None,
     root: int | None,
+    *,
+    earliest: bool,
 ) -> tuple[Collective, tuple[StepPart, ...], str]:
     """Return the collective, its transfers, and what is to be said beside."""
     from lightloom.programs.import_schedule import (
@@ -190,12 +200,13 @@ def _read(
     if table is not None:
         from lightloom.formats.multicommodity_flows import flows_of
 
-        flows = flows_of(table, operation)
+        flows = flows_of(table, operation, earliest=earliest)
         size = whole_chunks(buffer_bytes, flows.chunks, file)
         nodes = tuple(range(len(flows.gpus)))
         from lightloom.core.task import Collective
 
-        told = "; epochs are steps, switches and volumes are left out"
+        when = "epochs" if earliest else "epochs are steps"
+        told = f"; {when}, switches and volumes are left out"
         if flows.finish_s is not None:
             told += f"; the file claims {flows.finish_s * 1e6:,.3f} us"
         task = Collective(flows.operation, nodes, size, flows.chunks)

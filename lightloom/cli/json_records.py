@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from lightloom.core.certificate import (
@@ -12,11 +13,56 @@ from lightloom.core.certificate import (
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.certificate import Number
+    from lightloom.core.violation import Violation
     from lightloom.validate import CertificateReport, Verdict
 
+SHOWN = 20
+"""Violations of a rule that people see; --json has all of them."""
 _LEAST_PERCENT = 0.01
 """Below it a gap is not written out."""
+
+
+def violation_records(violations: Sequence[Violation]) -> list[dict[str, object]]:
+    """Return violations as documented JSON objects."""
+    return [
+        {
+            "rule": violation.rule,
+            "step": violation.step,
+            "resource": violation.resource,
+            "message": violation.message,
+            "excess": violation.excess,
+        }
+        for violation in violations
+    ]
+
+
+def violation_lines(violations: Sequence[Violation], *, steps: bool) -> list[str]:
+    """Return violations for people, one a line, the first `SHOWN` of each rule.
+
+    Parameters
+    ----------
+    violations
+        All there are.
+    steps
+        Whether the number of the step is told beside the resource.
+    """
+    lines = []
+    shown: Counter[str] = Counter()
+    for violation in violations:
+        shown[violation.rule] += 1
+        if shown[violation.rule] > SHOWN:
+            continue
+        told = steps and violation.step is not None
+        step = f" step {violation.step}:" if told else ""
+        resource = f" {violation.resource}:" if violation.resource else ""
+        lines.append(f"  [{violation.rule}]{step}{resource} {violation.message}")
+    for rule, count in sorted(shown.items()):
+        if count > SHOWN:
+            lines.append(f"  [{rule}] and {count - SHOWN:,} more; --json has all")
+    return lines
 
 
 def certificate_record(report: CertificateReport) -> dict[str, object]:

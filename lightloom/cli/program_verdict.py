@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from lightloom.cli.console import write_json, write_text
 from lightloom.cli.formatting import counted
+from lightloom.cli.json_records import violation_lines, violation_records
 
 if TYPE_CHECKING:
     from lightloom.validate.programs import ProgramVerdict
 
 __all__ = ["say_program_verdict"]
-
-_SHOWN = 20
-"""Violations of a rule that people see; --json has all of them."""
 
 
 def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> bool:
@@ -59,16 +56,7 @@ def _record(file: str, verdict: ProgramVerdict) -> dict[str, object]:
         "runtime": verdict.runtime,
         "unchecked": verdict.unchecked,
         "hangs_from_bytes": verdict.hangs_from_bytes,
-        "violations": [
-            {
-                "rule": violation.rule,
-                "step": violation.step,
-                "resource": violation.resource,
-                "message": violation.message,
-                "excess": violation.excess,
-            }
-            for violation in verdict.violations
-        ],
+        "violations": violation_records(verdict.violations),
     }
 
 
@@ -80,14 +68,5 @@ def _text(file: str, size: str, verdict: ProgramVerdict) -> str:
         notes.append(f"hangs for buffers from {verdict.hangs_from_bytes} bytes on")
     count = len(verdict.violations)
     state = "valid" if verdict.valid else counted(count, "violation")
-    lines = [f"{file}: {state}; {'; '.join(notes)}"]
-    shown: Counter[str] = Counter()
-    for violation in verdict.violations:
-        shown[violation.rule] += 1
-        if shown[violation.rule] <= _SHOWN:
-            where, message = violation.resource, violation.message
-            lines.append(f"  [{violation.rule}] {where}: {message}")
-    for rule, number in sorted(shown.items()):
-        if number > _SHOWN:
-            lines.append(f"  [{rule}] and {number - _SHOWN:,} more; --json has all")
-    return "\n".join(lines)
+    head = f"{file}: {state}; {'; '.join(notes)}"
+    return "\n".join([head, *violation_lines(verdict.violations, steps=False)])

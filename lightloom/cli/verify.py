@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,8 @@ from lightloom.cli.json_records import (
     certificate_record,
     certificates_text,
     objective_records,
+    violation_lines,
+    violation_records,
 )
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
@@ -21,9 +22,6 @@ from lightloom.cli.schedule_file import plain_name, read_schedule_file
 
 if TYPE_CHECKING:
     from lightloom.validate import Verdict
-
-_SHOWN = 20
-"""Violations of a rule that people see; --json has all of them."""
 
 
 @click.command(
@@ -79,16 +77,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
     return {
         "file": file,
         "valid": verdict.valid,
-        "violations": [
-            {
-                "rule": violation.rule,
-                "step": violation.step,
-                "resource": violation.resource,
-                "message": violation.message,
-                "excess": violation.excess,
-            }
-            for violation in verdict.violations
-        ],
+        "violations": violation_records(verdict.violations),
         "certificate": certificate_record(verdict.certificate),
         "objectives": objective_records(verdict),
     }
@@ -108,16 +97,5 @@ def verdict_text(file: str, verdict: Verdict) -> str:
     if verdict.valid:
         return f"{file}: valid; {proven}"
     count = len(verdict.violations)
-    lines = [f"{file}: {counted(count, 'violation')}; {proven}"]
-    shown: Counter[str] = Counter()
-    for violation in verdict.violations:
-        shown[violation.rule] += 1
-        if shown[violation.rule] > _SHOWN:
-            continue
-        step = "" if violation.step is None else f" step {violation.step}:"
-        resource = f" {violation.resource}:" if violation.resource else ""
-        lines.append(f"  [{violation.rule}]{step}{resource} {violation.message}")
-    for rule, count in sorted(shown.items()):
-        if count > _SHOWN:
-            lines.append(f"  [{rule}] and {count - _SHOWN:,} more; --json has all")
-    return "\n".join(lines)
+    head = f"{file}: {counted(count, 'violation')}; {proven}"
+    return "\n".join([head, *violation_lines(verdict.violations, steps=True)])

@@ -61,6 +61,13 @@ KNOWN_FORMATS = (
         "import --config",
         "",
     ),
+    KnownFormat(
+        "parameters of overlap4ocs",
+        ".toml",
+        "keys of its README",
+        "import --config",
+        "",
+    ),
     KnownFormat("switch program as CSV", ".csv", "1", "", "export --to csv"),
     KnownFormat("switch or node program as JSON", ".json", "1", "", "export --to json"),
     KnownFormat(
@@ -91,6 +98,8 @@ KNOWN_FORMATS = (
         "train --graph",
         "",
     ),
+    KnownFormat("iterations by batch size", ".csv", "1", "train --curve", ""),
+    KnownFormat("table of a sweep", ".csv", "1", "", "sweep --csv"),
     KnownFormat("model", ".mps, .lp", "MPS, CPLEX LP", "", "model --write"),
     KnownFormat("ONNX", ".onnx", "onnx >= 1.17", "[computation] of an instance", ""),
     KnownFormat(

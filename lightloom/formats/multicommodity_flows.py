@@ -21,6 +21,7 @@ from lightloom.formats.json_file import read_json
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import StepPart
     from lightloom.formats.json_file import JsonFile
 
@@ -72,7 +73,9 @@ def has_flows(table: object) -> bool:
     return isinstance(table, dict) and any(key in table for key in _KEYS)
 
 
-def read_flows(path: str | Path, operation: str | None = None) -> ChunkFlows:
+def read_flows(
+    path: str | Path, operation: str | None = None, *, earliest: bool = False
+) -> ChunkFlows:
     """Return the flows in a file.
 
     Parameters
@@ -81,6 +84,9 @@ def read_flows(path: str | Path, operation: str | None = None) -> ChunkFlows:
         Of the file, decompressed by its suffix.
     operation
         ``all-gather`` or ``all-to-all``; ``None`` for what the file is plainly about.
+    earliest
+        Whether a flow is put in the earliest step at which its chunk is there; else
+        every epoch in which a flow begins is a step.
 
     Raises
     ------
@@ -89,17 +95,19 @@ def read_flows(path: str | Path, operation: str | None = None) -> ChunkFlows:
     FormatError
         As `flows_of`.
     """
-    return flows_of(read_json(path), operation)
+    return flows_of(read_json(path), operation, earliest=earliest)
 
 
-def flows_of(file: JsonFile, operation: str | None = None) -> ChunkFlows:
+def flows_of(
+    file: JsonFile, operation: str | None = None, *, earliest: bool = False
+) -> ChunkFlows:
     """Return the flows of a decoded file.
 
     Parameters
     ----------
     file
         With the key of its flows.
-    operation
+    operation, earliest
         As for `read_flows`.
 
     Raises
@@ -142,7 +150,8 @@ def flows_of(file: JsonFile, operation: str | None = None) -> ChunkFlows:
         what, allowed = "too many chunks", f"{_MOST_CHUNKS} at most"
         raise FormatError(what, where=file.path, found=n * chunks, allowed=allowed)
     op_code = np.full(len(rows), int(Op.COPY))
-    moves = np.stack([epoch, a, b, op_code, number], axis=1).tolist()
+    step = _earliest(epoch, a, b, number) if earliest else epoch
+    moves = np.stack([step, a, b, op_code, number], axis=1).tolist()
     finish = table.get("4-Collective_Finish_Time")
     finish_s = float(finish) if isinstance(finish, int | float) else None
     return ChunkFlows(
@@ -152,6 +161,22 @@ def flows_of(file: JsonFile, operation: str | None = None) -> ChunkFlows:
         transfer_parts(tuple(move) for move in moves),
         finish_s,
     )
+
+
+def _earliest(
+    epoch: IntArray, src: IntArray, dst: IntArray, chunk: IntArray
+) -> IntArray:
+    """Return the earliest step of each flow: after the one that brings its chunk."""
+    step = np.zeros(len(epoch), dtype=np.int64)
+    there: dict[tuple[int, int], int] = {}
+    rows = zip(src.tolist(), dst.tolist(), chunk.tolist(), strict=True)
+    moves = list(rows)
+    for row in np.argsort(epoch, kind="stable").tolist():
+        a, b, moved = moves[row]
+        step[row] = there.get((a, moved), -1) + 1
+        before = there.get((b, moved), step[row])
+        there[b, moved] = min(int(before), int(step[row]))
+    return step
 
 
 def _rows(

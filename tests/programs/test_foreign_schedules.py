@@ -225,7 +225,11 @@ def test_flows_of_an_all_to_all(tmp_path: Path) -> None:
     found = read_flows(path)
     assert (found.operation, found.gpus, found.chunks) == ("all-to-all", (1, 2, 4), 3)
     assert [len(part.transfers) for part in found.parts] == [4, 2, 1]
+    early = read_flows(path, earliest=True)
+    assert [len(part.transfers) for part in early.parts] == [5, 1]
     out = str(tmp_path / "x.jsonl")
+    assert run("import", str(path), "-o", out, "--earliest").exit_code == 0
+    assert run("verify", out).exit_code == 0
     arguments = ("import", str(path), "-o", out, "--fabric", "lightpath-4x4.toml")
     assert run(*arguments).exit_code == 2  # no such file
     result = run("import", str(path), "-o", out)
