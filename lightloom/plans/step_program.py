@@ -110,10 +110,11 @@ class StepProgram:
                     row[column] = row.get(column, 0.0) - one
                 self._most.append(row)
 
-    def solve(self) -> FloatArray | None:
-        """Return what each stream carries in each step, shape (streams, steps).
+    def solve(self) -> tuple[FloatArray, float] | None:
+        """Return what each stream carries in each step, and how long steps last in all.
 
-        Rounded to multiples of 1 / 2**20. ``None`` if nothing does.
+        Shape (streams, steps), rounded to multiples of 1 / 2**20; in the unit of the
+        loads. ``None`` if nothing does.
         """
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
@@ -148,7 +149,7 @@ class StepProgram:
             return None
         shares = found.x[self.steps :].reshape(count, self.steps)
         rounded: FloatArray = np.rint(np.maximum(shares, 0.0) * _GRID) / _GRID
-        return rounded
+        return rounded, float(found.fun)
 
     def _shared(self) -> list[dict[int, float]]:
         """Return that what each link carries in a step is no longer than the step.

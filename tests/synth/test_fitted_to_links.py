@@ -21,13 +21,13 @@ from lightloom.validate import verify
 
 FABRICS: tuple[AnyFabric, ...] = (
     Torus(rows=3, cols=4),
-    Torus(rows=2, cols=2, layers=2),
+    Torus(rows=2, cols=2),
     TopoOpt(nodes=9, degree=3),
     BCube(radix=3),
     SuperPod(nodes=8, gpus_per_server=4),
     FatTree(nodes=8, nodes_per_leaf=4, oversubscription=4),
 )
-NAMES = ("one-relay", "rarest-first", "translated-trees")
+NAMES = ("one-relay", "part-trees", "rarest-first", "translated-trees")
 OFFERED = [(name, op) for name in NAMES for op in ALGORITHMS[name].ops]
 
 
@@ -55,6 +55,7 @@ def test_any_size_and_root_on_any_fabric(data: st.DataObject) -> None:
     [
         ("superpod-64/all-gather-256MiB", 1503.9),
         ("superpod-64/gather-4MiB", 28.2),
+        ("superpod-16/broadcast-256MiB", 1740.0),
         ("topoopt-64/all-to-all-256MiB", 3919.9),
         ("topoopt-16/all-reduce-4MiB", 36.0),
         ("torus-64/scatter-256MiB", 1033.6),

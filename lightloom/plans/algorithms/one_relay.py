@@ -161,8 +161,9 @@ def _moves(
         wanted.setdefault(owner, []).append(int(kinds[place]))
     for some in sorted({tuple(sorted(set(some))) for some in wanted.values()}):
         program.require([streams[number][0] for number in some])
-    shares = program.solve()
-    assert shares is not None
+    solved = program.solve()
+    assert solved is not None
+    shares, _ = solved
     return _cut(source, ways, kinds, shares, streams)
 
 

@@ -15,6 +15,7 @@ from lightloom.plans.algorithms import AlgorithmEntry, require_op
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
 from lightloom.plans.plan import Plan, Round
+from lightloom.plans.prefix_parts import prefix_parts
 from lightloom.plans.rank_network import RankNetwork
 from lightloom.plans.reversal import reversed_rounds
 from lightloom.plans.step_program import StepProgram
@@ -29,8 +30,6 @@ __all__ = ["TranslatedTrees", "tree_depth"]
 _FINENESS = 1024
 """Chunks of a block: pieces of it end at whole chunks."""
 _ALIKE = 1e-9
-_LITTLE = 1e-5
-"""What is lost of a block by rounding, at most."""
 
 
 class TranslatedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -255,9 +254,15 @@ def _sends(network: RankNetwork, most: int | None) -> _Sends:
         for before in sorted({teller[one] for one in numbers if one in teller}):
             if before in hears:
                 program.follow(numbers, hears[before])
-    shares = program.solve()
-    assert shares is not None
-    return _cut(tree, kind, shares)
+    solved = program.solve()
+    assert solved is not None
+    shares, _ = solved
+    alike = np.zeros((len(tree.level), int(kind.max()) + 1))
+    np.add.at(alike, (tree.dst, kind), 1.0)
+    amount = shares[kind] / alike[tree.dst, kind][:, None]
+    order = np.argsort(tree.level, kind="stable")
+    parts = prefix_parts(order, tree.src, tree.dst, amount)
+    return _Sends(*parts)
 
 
 def _node_kinds(network: RankNetwork, tree: _Tree) -> IntArray:
@@ -281,36 +286,6 @@ def _kinds(network: RankNetwork, tree: _Tree) -> IntArray:
     _, number = np.unique(both, return_inverse=True)
     found: IntArray = number.astype(np.int64)
     return found
-
-
-def _cut(tree: _Tree, kind: IntArray, shares: FloatArray) -> _Sends:
-    """Return the parts of a block that each rank hears in each step, from whom.
-
-    A rank hears the block from its beginning on, and never more than those whom it
-    hears from had a step before, whatever the program's last digits.
-    """
-    rows: list[tuple[float, ...]] = []
-    steps = shares.shape[1]
-    had = np.zeros((len(tree.level), steps + 1))
-    had[0] = 1.0
-    for rank in np.argsort(tree.level, kind="stable")[1:].tolist():
-        arcs = np.flatnonzero(tree.dst == rank)
-        alike = np.bincount(kind[arcs])
-        amount = shares[kind[arcs]] / alike[kind[arcs], None]
-        begin, due = 0.0, 0.0
-        for step in range(steps):
-            for place in np.flatnonzero(amount[:, step]).tolist():
-                src = int(tree.src[arcs[place]])
-                due += float(amount[place, step])
-                end = 1.0 if due > 1.0 - _LITTLE else due
-                end = min(end, float(had[src, step]))
-                if end > begin:
-                    rows.append((step, src, rank, begin, end))
-                    begin = end
-            had[rank, step + 1] = begin
-    table = np.array(rows)
-    when, src_rank, dst_rank = table[:, :3].T.astype(np.int64)
-    return _Sends(when, src_rank, dst_rank, table[:, 3], table[:, 4])
 
 
 def _translated(

@@ -18,6 +18,7 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
+from lightloom.plans.algorithms.part_trees import best_steps
 from lightloom.plans.algorithms.rarest_first import pieces_a_step
 from lightloom.plans.algorithms.translated_trees import tree_depth
 from lightloom.plans.rank_network import Fitted, NetworkAlgorithm, RankNetwork
@@ -94,6 +95,11 @@ class PacketRealiser(Realiser[PacketT]):
     def strides(self) -> tuple[int, ...]:
         """Strides of the rings that links form; empty for none."""
         return ()
+
+    @property
+    def linked(self) -> bool:
+        """Whether links lead from node to node, without switches between."""
+        return False
 
     @property
     def box(self) -> tuple[int, ...]:
@@ -205,11 +211,27 @@ class PacketRealiser(Realiser[PacketT]):
             for steps in sorted({depth, *few}):
                 yield "translated-trees", {"steps": steps}
         elif small and task.op in ("broadcast", "reduce"):
-            for pieces in self._piece_counts(task, network):
-                yield "rarest-first", {"pieces": pieces}
+            yield from self._from_one_root(task, network)
         elif small:
             for steps in (2, 3) if task.op == "all-to-all" else (2, *_STEPS):
                 yield "one-relay", {"steps": steps}
+
+    def _from_one_root(
+        self, task: Collective, network: RankNetwork
+    ) -> Iterator[Proposal]:
+        """Yield a swarm between nodes that are linked, and trees over switches.
+
+        Where nodes are linked, few parts of the buffer look alike, and the linear
+        program of their trees is large.
+        """
+        if self.linked:
+            for pieces in self._piece_counts(task, network):
+                yield "rarest-first", {"pieces": pieces}
+            return
+        used = network if task.op == "broadcast" else network.turned()
+        chosen = best_steps(used, task.root_rank, task.buffer_bytes)
+        if chosen is not None:
+            yield "part-trees", {"steps": chosen}
 
     def _piece_counts(self, task: Collective, network: RankNetwork) -> list[int]:
         """Return numbers of pieces near the best for a pipeline of this depth.
@@ -271,12 +293,22 @@ class _TopoOptRealiser(PacketRealiser[TopoOpt]):
         return self.fabric.strides
 
     @property
+    def linked(self) -> bool:
+        """Links lead from node to node."""
+        return True
+
+    @property
     def box(self) -> tuple[int, ...]:
         """One ring of all nodes."""
         return (self.fabric.nodes,)
 
 
 class _TorusRealiser(PacketRealiser[Torus]):
+    @property
+    def linked(self) -> bool:
+        """Links lead from node to node."""
+        return True
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Layers, rows and columns, those of one node left out."""

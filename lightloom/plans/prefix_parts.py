@@ -1,0 +1,69 @@
+"""Parts of a block that ranks hear from others, each from the beginning on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from lightloom.core.columns import IntArray
+
+    FloatArray = npt.NDArray[np.float64]
+
+__all__ = ["prefix_parts"]
+
+_LITTLE = 1e-5
+"""What is lost of a block by rounding, at most."""
+
+
+def prefix_parts(
+    order: IntArray, src: IntArray, dst: IntArray, amount: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]:
+    """Return what moves over some arcs, step by step, of a block that one rank has.
+
+    A rank hears the block from its beginning on, and never more than those whom it
+    hears from had a step before, whatever the last digits of the amounts.
+
+    Parameters
+    ----------
+    order
+        All ranks, the one that has the block first, each after those it hears from.
+    src, dst
+        Arcs, shape (arcs,).
+    amount
+        Share of the block that an arc brings in each step, shape (arcs, steps).
+
+    Returns
+    -------
+    Columns of step, source, destination, and where the part begins and ends, from 0
+    to 1.
+    """
+    rows: list[tuple[float, ...]] = []
+    steps = amount.shape[1]
+    had = {int(order[0]): [1.0] * (steps + 1)}
+    moved: dict[int, list[tuple[int, int, float]]] = {}
+    arcs, when_each = np.nonzero(amount)
+    sizes = amount[arcs, when_each].tolist()
+    ends = zip(src[arcs].tolist(), dst[arcs].tolist(), strict=True)
+    for (teller, rank), step, size in zip(ends, when_each.tolist(), sizes, strict=True):
+        moved.setdefault(rank, []).append((step, teller, size))
+    for rank in order[1:].tolist():
+        begin, due = 0.0, 0.0
+        until = [0.0] * (steps + 1)
+        for step, teller, size in sorted(moved[rank], key=lambda one: one[0]):
+            due += size
+            end = 1.0 if due > 1.0 - _LITTLE else due
+            end = min(end, had[teller][step])
+            if end > begin:
+                rows.append((step, teller, rank, begin, end))
+                begin = end
+            until[step + 1] = begin
+        for step in range(steps):
+            until[step + 1] = max(until[step + 1], until[step])
+        had[rank] = until
+    table = np.array(rows)
+    when, tellers, ranks = table[:, :3].T.astype(np.int64)
+    return when, tellers, ranks, table[:, 3], table[:, 4]
