@@ -78,8 +78,9 @@ def parse_variant(
     given = [*texts, *([] if horizon is None else [f"horizon={horizon}"])]
     parsed: dict[str, object] = dict(parse_parameters(given))
     problem.check_variant(parsed)
-    takes = inspect.signature(problem.model().build).parameters if parsed else {}
-    for key, value in parsed.items():
+    for_model = {key: value for key, value in parsed.items() if key != "method"}
+    takes = inspect.signature(problem.model().build).parameters if for_model else {}
+    for key, value in for_model.items():
         kinds = str(takes[key].annotation).split(" | ")
         plain = [kind for kind in kinds if kind in _WORDS]
         if not plain:
@@ -100,6 +101,7 @@ def places() -> dict[str, str]:
         for problem in PROBLEMS.values()
         for name, _ in problem.variants
     }
+    variants["method"] = f"{_WHERE} method"
     return {"problem": "--problem", "solver": "--solver", **variants}
 
 

@@ -16,8 +16,11 @@ from lightloom.cli.progress import progress
 @click.command(
     "reproduce",
     help=SUMMARIES["reproduce"]
-    + "\n\nWithout NAME: list the figures. Every schedule behind a number is"
-    " synthesised, verified and replayed; nothing is tuned to the paper. Leaves"
+    + "\n\nWithout NAME: list the figures, with about how long each takes. Schedules of"
+    " collectives are synthesised, verified and replayed; training iterations are"
+    " replayed on circuits that no schedule file holds and `verify` does not see;"
+    " networks of tens of thousands of nodes are estimated. Nothing is tuned to the"
+    " paper. A claim matches if every number that it is about is in its band. Leaves"
     " data.csv, comparison.csv, NAME.png and NAME.svg.",
 )
 @click.argument("name", required=False, shell_complete=figure_names)
@@ -33,8 +36,9 @@ def command(name: str | None, out: str | None) -> None:
     if name is None:
         from lightloom.report.tables import Column, terminal_table
 
-        rows = [(entry.name, entry.title) for entry in FIGURES.values()]
-        write_table(terminal_table((Column("name"), Column("figure")), rows))
+        rows = [(entry.name, entry.title, entry.takes) for entry in FIGURES.values()]
+        columns = (Column("name"), Column("figure"), Column("takes about"))
+        write_table(terminal_table(columns, rows))
         return
     chosen = figure(name)
     default = str(Path("out", "reproduce", name))

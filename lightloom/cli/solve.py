@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 @click.option(
     "--solver",
     shell_complete=solver_names,
-    help="`lightloom`, our own algorithm, or one of `lightloom solvers`. Default:"
+    help="`lightloom`, our own algorithm; `divide-and-conquer` (rounds) or"
+    " `flow-heuristic` (ring), those of papers; or one of `lightloom solvers`. Default:"
     " lightloom where it has one and nothing is asked of a solver, else highs.",
 )
 @click.option(
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
     "params",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Variant of the problem, for example paths=3; repeatable.",
+    help="Variant of the problem, for example paths=3, or"
+    " method=divide-and-conquer; repeatable.",
 )
 @click.option(
     "--horizon",

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 NEAR = 0.02
 """Relative difference up to which values match; the papers round as coarsely."""
+_MOST_BANDS = 60
+"""Characters of different bands beyond which they are not all told."""
 
 
 class ClaimVerdict(StrEnum):
@@ -15,6 +23,43 @@ class ClaimVerdict(StrEnum):
     MATCHES = "matches"
     DIFFERS = "differs"
     NOT_REPRODUCIBLE = "not reproducible"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A number of ours, and the band that the claim leaves for it.
+
+    Attributes
+    ----------
+    label
+        Which of the numbers of a claim it is; may be empty for the only one.
+    value
+        The number.
+    least, most
+        The band, ends included; ``None`` where it is open.
+    """
+
+    label: str
+    value: float
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def inside(self) -> bool:
+        """Whether the number is in its band."""
+        enough = self.least is None or self.value >= self.least
+        return enough and (self.most is None or self.value <= self.most)
+
+    @property
+    def band(self) -> str:
+        """The band in words."""
+        if self.least is None or self.most is None:
+            limits = ((">= ", self.least), ("<= ", self.most))
+            texts = (f"{sign}{_text(at, 6)}" for sign, at in limits if at is not None)
+            return " ".join(texts) or "any"
+        if self.least == self.most:
+            return _text(self.least, 6)
+        return f"{_text(self.least, 6)} to {_text(self.most, 6)}"
 
 
 @dataclass(frozen=True)
@@ -27,8 +72,9 @@ class Comparison:
         What is claimed, and where.
     paper, ours
         The two values, in words.
-    verdict
-        How they compare.
+    points
+        Every number that the claim is about, with its band; none where the claim
+        cannot be judged.
     why
         Why they differ, or what input is missing; may be empty for a match.
     """
@@ -36,12 +82,32 @@ class Comparison:
     claim: str
     paper: str
     ours: str
-    verdict: ClaimVerdict
+    points: tuple[Point, ...]
     why: str = ""
 
-    def row(self) -> tuple[str, str, str, str, str]:
+    @property
+    def verdict(self) -> ClaimVerdict:
+        """How they compare: a match if every point is in its band."""
+        if not self.points:
+            return ClaimVerdict.NOT_REPRODUCIBLE
+        every = all(point.inside for point in self.points)
+        return ClaimVerdict.MATCHES if every else ClaimVerdict.DIFFERS
+
+    @property
+    def band(self) -> str:
+        """The bands of the points in words, and how many points are in theirs."""
+        if not self.points:
+            return "none"
+        bands = " or ".join(dict.fromkeys(point.band for point in self.points))
+        if len(bands) > _MOST_BANDS:
+            bands = "each its own"
+        inside = sum(point.inside for point in self.points)
+        return f"{bands}: {inside} of {len(self.points)}"
+
+    def row(self) -> tuple[str, str, str, str, str, str]:
         """Return it as a row of a table."""
-        return self.claim, self.paper, self.ours, str(self.verdict), self.why
+        verdict = str(self.verdict)
+        return self.claim, self.paper, self.ours, self.band, verdict, self.why
 
 
 def near(
@@ -68,18 +134,21 @@ def near(
     band
         Largest difference that matches, as a part of the paper's value.
     """
-    off = (ours - paper) / paper
-    matches = abs(off) <= band
+    ends = sorted((paper * (1 - band), paper * (1 + band)))
+    point = Point("", ours, *ends)
+    off = f"{100 * (ours - paper) / paper:+.1f} %"
     return Comparison(
         claim,
         f"{_text(paper, 6)} {unit}",
         f"{_text(ours, 4)} {unit}",
-        ClaimVerdict.MATCHES if matches else ClaimVerdict.DIFFERS,
-        why if not matches and why else f"{100 * off:+.1f} %",
+        (point,),
+        off if point.inside or not why else why,
     )
 
 
-def holds(claim: str, paper: str, ours: str, *, holds: bool, why: str) -> Comparison:
+def holds(
+    claim: str, paper: str, ours: str, *, points: Iterable[Point], why: str
+) -> Comparison:
     """Return a comparison of a claim in words.
 
     Parameters
@@ -88,13 +157,112 @@ def holds(claim: str, paper: str, ours: str, *, holds: bool, why: str) -> Compar
         What is claimed, and where.
     paper, ours
         What the paper has, and what was found, in words.
-    holds
-        Whether what was found agrees.
+    points
+        Every number that the claim is about, with its band: it matches if all are in
+        theirs. One at least.
     why
         Why it does not, said only then.
+
+    Raises
+    ------
+    ValueError
+        If there are no points.
     """
-    verdict = ClaimVerdict.MATCHES if holds else ClaimVerdict.DIFFERS
-    return Comparison(claim, paper, ours, verdict, "" if holds else why)
+    judged = tuple(points)
+    if not judged:
+        message = f"no points to judge by: {claim}"
+        raise ValueError(message)
+    every = all(point.inside for point in judged)
+    return Comparison(claim, paper, ours, judged, "" if every else why)
+
+
+def between(
+    values: Mapping[Any, float],
+    *,
+    least: float | None = None,
+    most: float | None = None,
+) -> tuple[Point, ...]:
+    """Return points with one band for all.
+
+    Parameters
+    ----------
+    values
+        Numbers by what they are called.
+    least, most
+        Ends of the band, which belong to it.
+    """
+    return tuple(
+        Point(_label(name), value, least, most) for name, value in values.items()
+    )
+
+
+def above(values: Mapping[Any, float], limit: float) -> tuple[Point, ...]:
+    """Return points that are to exceed a limit, which is not in their band.
+
+    Parameters
+    ----------
+    values
+        Numbers by what they are called.
+    limit
+        What they are to exceed.
+    """
+    return between(values, least=nextafter(limit, inf))
+
+
+def below(values: Mapping[Any, float], limit: float) -> tuple[Point, ...]:
+    """Return points that are to stay below a limit, which is not in their band.
+
+    Parameters
+    ----------
+    values
+        Numbers by what they are called.
+    limit
+        What they are to stay below.
+    """
+    return between(values, most=nextafter(limit, -inf))
+
+
+def rising(values: Mapping[Any, float]) -> tuple[Point, ...]:
+    """Return points that do not fall from each to the next, and rise over all.
+
+    Parameters
+    ----------
+    values
+        Positive numbers by what they are called, in order.
+    """
+    if len(values) < 2:
+        return fact("there are several", so=False)
+    steps = {
+        f"{_label(one)} to {_label(other)}": values[other] / values[one]
+        for one, other in pairwise(values)
+    }
+    first, *_, last = values
+    whole = {f"{_label(first)} to {_label(last)} in all": values[last] / values[first]}
+    return between(steps, least=1.0) + above(whole, 1.0)
+
+
+def falling(values: Mapping[Any, float]) -> tuple[Point, ...]:
+    """Return points that do not rise from each to the next, and fall over all.
+
+    Parameters
+    ----------
+    values
+        Positive numbers by what they are called, in order.
+    """
+    return rising(dict(reversed([*values.items()])))
+
+
+def fact(label: str, *, so: bool) -> tuple[Point, ...]:
+    """Return the point of a statement that is so (1) or not (0).
+
+    Parameters
+    ----------
+    label
+        The statement.
+    so
+        Whether it is so.
+    """
+    return (Point(label, float(so), 1.0, 1.0),)
 
 
 def not_reproducible(claim: str, paper: str, ours: str, why: str) -> Comparison:
@@ -107,7 +275,7 @@ def not_reproducible(claim: str, paper: str, ours: str, why: str) -> Comparison:
     why
         Which input is missing.
     """
-    return Comparison(claim, paper, ours, ClaimVerdict.NOT_REPRODUCIBLE, why)
+    return Comparison(claim, paper, ours, (), why)
 
 
 def percent_less(time: float, reference: float) -> float:
@@ -119,6 +287,11 @@ def percent_less(time: float, reference: float) -> float:
         Two times in one unit.
     """
     return 100 * (reference - time) / reference
+
+
+def _label(name: object) -> str:
+    """Return what a number is called, several words joined."""
+    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _text(value: float, digits: int) -> str:

@@ -194,12 +194,15 @@ def _panel(title: str, entries: Sequence[Entry]) -> Panel:
         entry.completion_time_us - known - dark
         for entry, known, dark in zip(entries, fixed, reconfiguring, strict=True)
     ]
-    bounds = [
-        entry.verdict.certificate.bound
-        for entry in entries
-        if entry.verdict.certificate.bound and entry.reconfiguring_us
-    ]
-    marks = [Mark("lower bound", y=float(max(bounds) / PS_PER_US))] if bounds else []
+    marks = []
+    for fabric in dict.fromkeys(entry.fabric for entry in entries):
+        places = [at for at, entry in enumerate(entries) if entry.fabric == fabric]
+        bounds = [entries[at].verdict.certificate.bound for at in places]
+        known_bounds = [bound for bound in bounds if bound]
+        if known_bounds:
+            label = f"lower bound on {fabric.rsplit('-', 1)[0]}"
+            y = float(max(known_bounds) / PS_PER_US)
+            marks.append(Mark(label, y=y, groups=(places[0], places[-1])))
     return Panel(
         title,
         "",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.papers.figure_data import Row, Tell, Value
     from lightloom.report.panel import Panel
 
-_CLAIM_COLUMNS = ("claim", "paper", "ours", "verdict", "why")
+_CLAIM_COLUMNS = ("claim", "paper", "ours", "band", "verdict", "why")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class Figure:
         Yields the panels of the plot.
     notes
         What a reader must know to read the numbers.
+    takes
+        About how long it takes one processor, in words: by default no more than
+        others do.
     changes
         Settings other than the defaults, by name.
     """
@@ -57,6 +60,7 @@ class Figure:
     claims: Callable[[Data], Iterable[Comparison]]
     panels: Callable[[Data], Iterable[Panel]]
     notes: tuple[str, ...]
+    takes: str = "seconds"
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.instances.instance import task_table
 from lightloom.validate.certificates import check_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from fractions import Fraction
 
     from lightloom.core.certificate import Certificate, Number
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LIGHTLOOM",
     "Formulation",
+    "Method",
     "Problem",
     "ProblemAnswer",
     "WrongAnswerError",
@@ -106,6 +107,13 @@ class Formulation:
     schedule: Callable[[Instance, Any], Schedule] | None = None
 
 
+class Method(NamedTuple):
+    """Another algorithm of ours for a problem: what it is, and as `Problem.solve`."""
+
+    summary: str
+    solve: Callable[[Instance, int], ProblemAnswer]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """An optimisation problem; each module of this folder offers one as ``PROBLEM``.
@@ -144,6 +152,9 @@ class Problem:
     search
         ``search(instance, solver, options, tell)`` asks a solver in another way than
         by one model, where no variant is asked for; `tell` is told in words.
+    methods
+        Other algorithms of ours by name: as `solve`, with a line about each. They are
+        asked for by name, as a solver or as the variant ``method``.
     schedule_objective
         Objective of `lightloom.validate` that measures schedules of its answers;
         ``None`` where answers are no schedules.
@@ -170,6 +181,7 @@ class Problem:
         ]
         | None
     ) = None
+    methods: Mapping[str, Method] = field(default_factory=dict)
     schedule_objective: str | None = None
     measure: Callable[[Instance, Any], Number] | None = None
 
@@ -213,6 +225,7 @@ class Problem:
             If there is no such variant (nearest names suggested).
         """
         known = [name for name, _ in self.variants]
+        known += ["method"] if self.methods else []
         for name in names:
             if name not in known:
                 raise InputError(

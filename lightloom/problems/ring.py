@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.problems.problem import Formulation, Problem, ProblemAnswer, asked_of
+from lightloom.problems.problem import (
+    Formulation,
+    Method,
+    Problem,
+    ProblemAnswer,
+    asked_of,
+)
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.column_generation import PriceSearch
+from lightloom.synth.ring.flow_heuristic import control_ring
 from lightloom.synth.ring.gap_closing import MOST_PAIRS, priced_bound
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
@@ -27,6 +34,7 @@ from lightloom.validate.certificates.circuits_per_byte import (
 if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
     from lightloom.instances.instance import Instance
+    from lightloom.synth.ring.wavelengths import RingPlan
 
 
 def question(instance: Instance) -> WavelengthsQuestion:
@@ -68,6 +76,42 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
     """
     asked = question(instance)
     plan = ring_wavelengths(asked.fabric, asked.demand, seed=seed)
+    return _answered(asked, plan)
+
+
+def by_flows(instance: Instance, seed: int) -> ProblemAnswer:
+    """Return what the paper's fast scheduler gives (A.1, steps 1 to 4), repaired.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem.
+    seed
+        Of the rounding, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem.
+    InfeasibleError
+        If a pair is out of reach.
+    NoAnswerError
+        If no wavelengths are found that serve all pairs.
+    """
+    asked = question(instance)
+    plan = control_ring(asked.fabric, asked.demand, seed=seed)
+    found = bounds(asked, seed)
+    if plan.ratio is None or not found:
+        return _answered(asked, plan)
+    schedule = ring_schedule(asked.fabric, plan)
+    best = found[0]
+    return ProblemAnswer(
+        plan.ratio, best.bound, (f"bound by {best.kind}",), lambda: schedule, (best,)
+    )
+
+
+def _answered(asked: WavelengthsQuestion, plan: RingPlan) -> ProblemAnswer:
+    """Return a plan as an answer."""
     schedule = ring_schedule(asked.fabric, plan)
     if plan.ratio is None:
         return ProblemAnswer(0, 0, ("nothing to serve",), lambda: schedule, ())
@@ -127,5 +171,8 @@ PROBLEM = Problem(
         ("statement", "`levels`: integers only, exact; or `ratio`, as printed"),
         ("pinned", "pin the order of the wavelengths"),
     ),
+    methods={
+        "flow-heuristic": Method("flows, rounding, repair (A.1, steps 1-4)", by_flows)
+    },
     schedule_objective=OBJECTIVE.name,
 )

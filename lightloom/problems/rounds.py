@@ -11,9 +11,15 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.few_rounds import few_rounds
+from lightloom.problems.fewest_rounds.few_rounds import METHODS, few_rounds
 from lightloom.problems.fewest_rounds.round_bounds import round_bounds
-from lightloom.problems.problem import Formulation, Problem, ProblemAnswer, asked_of
+from lightloom.problems.problem import (
+    Formulation,
+    Method,
+    Problem,
+    ProblemAnswer,
+    asked_of,
+)
 from lightloom.problems.solver_model import model_that_fits
 from lightloom.validate.certificates.rounds import OBJECTIVE, RoundsQuestion
 
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
     from lightloom.core.outcome import Outcome
     from lightloom.instances.instance import Instance
+    from lightloom.problems.fewest_rounds.few_rounds import FewRounds
     from lightloom.solvers import SolveOptions
 
 
@@ -70,7 +77,33 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
     InfeasibleError
         If there is no answer.
     """
-    found = few_rounds(instance, seed=seed)
+    return _answered(few_rounds(instance, seed=seed))
+
+
+def divide(instance: Instance, seed: int) -> ProblemAnswer:
+    """Return a collective by divide and conquer (section 3.2), bounded as by `solve`.
+
+    Parameters
+    ----------
+    instance
+        An instance of this problem: an all-gather, a reduce-scatter or an all-reduce
+        of one chunk a rank on all tiles of a rectangle.
+    seed
+        Of the routes, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the instance is of another problem or collective, or the nodes are no
+        rectangle.
+    InfeasibleError
+        If there is no answer.
+    """
+    return _answered(few_rounds(instance, seed=seed, method=METHODS[1]))
+
+
+def _answered(found: FewRounds) -> ProblemAnswer:
+    """Return rounds as an answer."""
     why = f"at least {found.bound.rounds} rounds ({found.bound.kind})"
     return ProblemAnswer(
         found.rounds,
@@ -181,5 +214,8 @@ PROBLEM = Problem(
         ("pinned", "pin what can be permuted freely"),
     ),
     search=search,
+    methods={
+        METHODS[1]: Method("squares of four tiles, then doubling (section 3.2)", divide)
+    },
     schedule_objective=OBJECTIVE.name,
 )

@@ -140,11 +140,13 @@ def solve(
     problem
         A problem or its name; ``None`` where the instance can be of one only.
     solver
-        ``lightloom``, our own algorithm, or the name of a solver. By default
+        ``lightloom``, our own algorithm, one of `Problem.methods`, or the name of a
+        solver. By default
         ``lightloom`` where it has an algorithm and neither a variant nor an option
         beside the seed is given, else ``highs``.
     variant
-        Keyword arguments of the model's ``build``; see `Problem.variants`.
+        Keyword arguments of the model's ``build``; see `Problem.variants`. Or
+        ``method``, one of `Problem.methods`, which no solver takes.
     options
         Limits, seed and threads; by default no limits, seed 0, one thread. The time
         limit is one for building the model and solving it. ``lightloom`` takes none
@@ -168,6 +170,14 @@ def solve(
     options, variant = options or SolveOptions(), dict(variant or {})
     known.check_variant(variant)
     tell = progress or (lambda _: None)
+    method = variant.pop("method", None)
+    if solver in known.methods and method in (None, solver):
+        method, solver = solver, LIGHTLOOM
+    if method is not None:
+        if solver not in (None, LIGHTLOOM):
+            what = "methods are lightloom's; solvers take none"
+            raise InputError(what, where="method", found=method)
+        solver = LIGHTLOOM
     for_model = bool(variant) or options != SolveOptions(seed=options.seed)
     if solver is None:
         own = known.solve is not None and not for_model
@@ -176,9 +186,12 @@ def solve(
         if for_model:
             what = "variants, limits and options are a solver's; lightloom takes none"
             raise InputError(what, where="solver", fix="use the solver highs")
-        return Solution(instance, known, _by_lightloom(known, instance, options.seed))
+        return Solution(
+            instance, known, _by_lightloom(known, instance, options.seed, method)
+        )
     if solver not in SOLVERS:
-        raise unknown_name("solver", solver, [LIGHTLOOM, *SOLVERS], where="solver")
+        allowed = [LIGHTLOOM, *known.methods, *SOLVERS]
+        raise unknown_name("solver", solver, allowed, where="solver")
     usable(solver)
     if known.search is not None and not variant:
         outcome = known.search(instance, solver, options, tell)
@@ -188,15 +201,20 @@ def solve(
 
 
 def _by_lightloom(
-    problem: Problem, instance: Instance, seed: int
+    problem: Problem, instance: Instance, seed: int, method: object = None
 ) -> Outcome[ProblemAnswer]:
-    """Return the outcome of our own algorithm."""
-    if problem.solve is None:
+    """Return the outcome of our own algorithm, or of one of our others by name."""
+    own = problem.solve
+    if method is not None:
+        if str(method) not in problem.methods:
+            raise unknown_name("method", str(method), problem.methods, where="method")
+        own = problem.methods[str(method)].solve
+    if own is None:
         what = f"lightloom has no algorithm of its own for {problem.name}"
         fix = "use the solver highs"
         raise InputError(what, where="solver", found=LIGHTLOOM, fix=fix)
     start = time.perf_counter()
-    answer = problem.solve(instance, seed)
+    answer = own(instance, seed)
     wall_s = time.perf_counter() - start
     return Outcome(
         Reason.PROVEN_OPTIMAL if answer.proved else Reason.STOPPED_WITH_ANSWER,

@@ -44,16 +44,24 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """A labelled line across a panel: vertical at `x` or horizontal at `y`."""
+    """A labelled line across a panel: vertical at `x` or horizontal at `y`.
+
+    `groups` are the first and the last group of bars or dots that a horizontal one is
+    about, from 0; by default it goes across the panel.
+    """
 
     label: str
     x: float | None = None
     y: float | None = None
+    groups: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Panel:
     """One pair of axes.
+
+    Panels of a figure that are of one kind, with the same label and the same scale of
+    an axis, are there to be compared: that axis is the same in all of them.
 
     Attributes
     ----------

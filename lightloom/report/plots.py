@@ -155,6 +155,25 @@ def save_panels(
     return path
 
 
+def _share_scales(panels: Sequence[Panel], axes: Sequence[Axes]) -> None:
+    """Give panels that are to be compared the same axes."""
+    ends: dict[tuple[object, ...], list[tuple[Axes, float, float]]] = {}
+    for panel, pair in zip(panels, axes, strict=True):
+        if panel.kind in ("matrix", "spans"):
+            continue
+        key = (panel.kind, panel.y_label, panel.y_log)
+        ends.setdefault(("y", *key), []).append((pair, *pair.get_ylim()))
+        if panel.kind == "lines":
+            key = (panel.kind, panel.x_label, panel.x_log)
+            ends.setdefault(("x", *key), []).append((pair, *pair.get_xlim()))
+    for (axis, *_), alike in ends.items():
+        if len(alike) > 1:
+            low = min(low for _, low, _ in alike)
+            high = max(high for _, _, high in alike)
+            for one in alike:
+                (one[0].set_ylim if axis == "y" else one[0].set_xlim)(low, high)
+
+
 def _save(figure: Figure, path: Path) -> None:
     """Write a figure at once or not at all, without a date."""
     drawn = io.BytesIO()
@@ -219,6 +238,7 @@ def draw(
             pair.set_ylim(top=max(panel.y_end, pair.get_ylim()[1]))
         for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
+    _share_scales(panels, [*axes])
     entry_inches = 0.5 + 0.075 * max(map(len, labels), default=1)
     entries = int(figure.get_figwidth() / entry_inches)
     figure.legend(
@@ -398,6 +418,11 @@ def _dress(axes: Axes, panel: Panel) -> None:
         places = [place for place, _ in panel.x_ticks]
         axes.set_xticks(places, [text for _, text in panel.x_ticks])
         axes.xaxis.minorticks_off()
+    _draw_marks(axes, panel)
+
+
+def _draw_marks(axes: Axes, panel: Panel) -> None:
+    """Draw the labelled lines across a panel."""
     patterns = itertools.cycle(_MARK_DASHES)
     for mark, dashes in zip(panel.marks, patterns, strict=False):
         line: Any = {"color": "#666666", "linestyle": ":", "linewidth": 1.2}
@@ -419,4 +444,9 @@ def _dress(axes: Axes, panel: Panel) -> None:
                 **text,
             )
         if mark.y is not None:
-            axes.axhline(mark.y, label=mark.label, **line | {"linestyle": dashes})
+            drawn = line | {"linestyle": dashes, "label": mark.label}
+            if mark.groups is None:
+                axes.axhline(mark.y, **drawn)
+            else:
+                first, last = mark.groups
+                axes.plot([first - _MIDDLE, last + _MIDDLE], [mark.y] * 2, **drawn)

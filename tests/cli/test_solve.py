@@ -216,3 +216,24 @@ def test_solvers() -> None:
     assert by_name["highs"]["available"]
     assert by_name["pdlp"]["kinds"] == ["lp"]
     assert "highs" in run("solvers").stdout
+
+
+def test_algorithms_of_papers_by_name(instance: str, tmp_path: Path) -> None:
+    """As a solver or as a variant; a solver takes none, and names are checked."""
+    file = str(tmp_path / "divided.jsonl")
+    asked = ("solve", instance, "--problem", "rounds")
+    for how in (
+        ("--param", "method=divide-and-conquer"),
+        ("--solver", "divide-and-conquer"),
+    ):
+        record = run_json(*asked, *how, "-o", file)
+        assert (record["answer"], record["solver"]) == ("2", "lightloom")
+        assert run_json("verify", file)["valid"]
+    flows = ("solve", "ring-8/groups-3MB", "--solver", "flow-heuristic")
+    record = run_json(*flows, "-o", file)
+    assert record["bound"] is not None
+    assert run_json("verify", file)["valid"]
+    unknown = one_error(run(*asked, "--param", "method=squares"))
+    assert "divide-and-conquer" in unknown
+    highs = ("--solver", "highs", "--param", "method=divide-and-conquer")
+    assert "solvers take none" in one_error(run(*asked, *highs))

@@ -11,7 +11,16 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.units import KIB, MIB
 from lightloom.papers import FIGURES, figure
-from lightloom.papers.claims import ClaimVerdict, holds, near, percent_less
+from lightloom.papers.claims import (
+    ClaimVerdict,
+    above,
+    below,
+    between,
+    holds,
+    near,
+    percent_less,
+    rising,
+)
 from lightloom.papers.lumorph.authors import (
     VALUES_US,
     lumorph_2_ps,
@@ -31,6 +40,7 @@ from lightloom.papers.lumorph.round_requests import (
     pieces,
     rounds,
 )
+from tests.papers.judged import check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,10 +82,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     assert reproduction.data.rows
     for row in reproduction.data.rows:
         assert len(row) == len(reproduction.data.columns)
-    for comparison in reproduction.comparisons:
-        assert comparison.ours
-        if comparison.verdict != ClaimVerdict.MATCHES:
-            assert comparison.why
+    check_verdicts(reproduction.comparisons)
     paths = reproduction.save(tmp_path / "out")
     assert [path.name for path in paths] == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
@@ -167,6 +174,24 @@ def test_near_takes_two_per_cent() -> None:
 
 def test_claims_that_hold_need_no_reason() -> None:
     """The reason is said only where a claim fails."""
-    assert holds("a", "b", "c", holds=True, why="d").why == ""
-    assert holds("a", "b", "c", holds=False, why="d").why == "d"
+    for value, why in ((2, ""), (1, "d")):
+        assert holds("a", "b", "c", points=above({"x": value}, 1), why="d").why == why
     assert percent_less(25.0, 100.0) == 75.0
+
+
+def test_one_point_outside_its_band_is_no_match() -> None:
+    """Ends belong to a band, unless it is about more or less; one case is not four."""
+    assert all(
+        point.inside for point in between({1: 0.71, 2: 0.83}, least=0.71, most=0.83)
+    )
+    table = between({"10 us": 0.84, "100 us": 0.6}, least=0.48, most=0.83)
+    told = holds("a", "b", "c", points=table, why="d")
+    assert (told.verdict, told.band) == (ClaimVerdict.DIFFERS, "0.48 to 0.83: 1 of 2")
+    cases = above({"one": 1.2, "two": 1.0, "three": 1.0, "four": 1.0}, 1)
+    assert holds("a", "b", "c", points=cases, why="d").verdict == ClaimVerdict.DIFFERS
+    curve = rising({8: 1.0, 16: 3.0, 32: 2.0, 64: 4.0})
+    assert [point.inside for point in curve] == [True, False, True, True]
+    assert not rising({8: 1.0, 16: 1.0})[-1].inside
+    assert not below({"x": 1.0}, 1)[0].inside
+    with pytest.raises(ValueError, match="no points"):
+        holds("a", "b", "c", points=(), why="d")

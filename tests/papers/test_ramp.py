@@ -11,6 +11,7 @@ from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, size_text
 from lightloom.papers.ramp.fig7 import is_served
+from tests.papers.judged import check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,9 +61,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     assert found.figure.notes
     for row in found.data.rows:
         assert len(row) == len(found.data.columns)
-    for comparison in found.comparisons:
-        assert comparison.ours
-        assert comparison.why or comparison.verdict == ClaimVerdict.MATCHES
+    check_verdicts(found.comparisons)
     paths = found.save(tmp_path / "out")
     assert [path.name for path in paths] == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),

@@ -18,6 +18,7 @@ from lightloom.papers.sipml.setup import (
     fabrics,
 )
 from lightloom.papers.sipml.table1 import PAPER
+from tests.papers.judged import check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,10 +71,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     for row in reproduction.data.rows:
         assert len(row) == len(reproduction.data.columns)
     assert reproduction.comparisons
-    for comparison in reproduction.comparisons:
-        assert comparison.ours
-        if comparison.verdict != ClaimVerdict.MATCHES:
-            assert comparison.why
+    check_verdicts(reproduction.comparisons)
     claims = " ".join(comparison.claim for comparison in reproduction.comparisons)
     assert all(finding in claims for finding in FINDINGS.get(small.name, ()))
     assert any("roofline" in note for note in reproduction.figure.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,6 +50,29 @@ def test_a_figure_has_the_panels_labels_and_one_legend() -> None:
     (legend,) = figure.legends
     labels = {text.get_text() for text in legend.get_texts()}
     assert labels == {"ring", "tree", "limit", "a", "b"}
+
+
+def test_panels_to_compare_share_their_axes() -> None:
+    """Of one kind, label and scale; others keep their own."""
+    larger = Panel(
+        "others",
+        "",
+        "rounds",
+        [Series("a", ["x", "y", "z"], [10, 20, 30])],
+        kind="bars",
+    )
+    first, second, third = draw([BARS, larger, STACK]).axes
+    assert first.get_ylim() == second.get_ylim() != third.get_ylim()
+    assert first.get_ylim()[1] >= 30
+    assert first.get_xlim() != second.get_xlim()
+
+
+def test_a_mark_may_be_about_some_bars_only() -> None:
+    """Its line begins and ends with the groups it is about."""
+    bound = Mark("bound", y=1.0, groups=(1, 1))
+    (axes,) = draw([replace(STACK, marks=(bound,))]).axes
+    (line,) = axes.get_lines()
+    assert [*line.get_xdata()] == [0.5, 1.5]
 
 
 def test_stacked_bars_carry_their_totals() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import MIB, format_bytes
-from lightloom.papers.claims import holds, near
+from lightloom.papers.claims import (
+    holds,
+    near,
+    rising,
+)
 from lightloom.papers.lumorph.rack import lightpath, measure
 from lightloom.papers.plot import Plot
 from lightloom.papers.reproduction import Figure
@@ -66,7 +70,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
             f"{size} {gain:.2f}X"
             for size, gain in zip(data.names("buffer"), gains, strict=True)
         ),
-        holds=gains == sorted(gains) and gains[-1] > gains[0],
+        points=rising(dict(zip(data.names("buffer"), gains, strict=True))),
         why="the time of some buffer is not bound by its data",
     )
 

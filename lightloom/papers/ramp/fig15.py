@@ -5,7 +5,12 @@ from __future__ import annotations
 from math import ceil, log
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import (
+    below,
+    between,
+    falling,
+    holds,
+)
 from lightloom.papers.ramp.baseline_networks import fat_tree
 from lightloom.papers.ramp.baseline_strategies import STRATEGIES, plans
 from lightloom.papers.ramp.compared_systems import NODES, TERABIT, ramp, title_of
@@ -45,7 +50,9 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "RAMP takes at most 4 steps, 8 for all-reduce (conclusion)",
         "4",
         str(most),
-        holds=most <= 4,
+        points=between(
+            {f"{nodes} nodes": count for nodes, count in steps.items()}, most=4
+        ),
         why="a smaller network needs a step for each of its dimensions",
     )
     printed = {nodes: ceil(round(log(nodes, 32), 9)) for nodes in steps}
@@ -54,7 +61,14 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "RAMP takes log_x(N) steps, rounded up, x = 32 (section 5)",
         "every size",
         f"{len(steps) - len(off)} of {len(steps)} sizes",
-        holds=not off,
+        points=between(
+            {
+                f"{nodes} nodes": count - printed[nodes]
+                for nodes, count in steps.items()
+            },
+            least=0,
+            most=0,
+        ),
         why=f"not at {off}",
     )
     last = max(steps)
@@ -66,7 +80,8 @@ def _claims(data: Data) -> Iterator[Comparison]:
         f"ring, 2D torus, hierarchical, RAMP take ever fewer steps ({last} nodes)",
         "yes",
         " > ".join(map(str, [*counts, mine])),
-        holds=counts == sorted(counts, reverse=True) and counts[-1] > mine,
+        points=falling(dict(zip(_COLUMNS, (*counts, mine), strict=False)))
+        + below({"ramp": mine}, counts[-1]),
         why="with few nodes, strategies coincide",
     )
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import (
+    above,
+    below,
+    between,
+    holds,
+)
 from lightloom.papers.ramp.all_reduce_sweep import BUFFERS, SIZES, against_nodes, sweep
 from lightloom.papers.ramp.baseline_strategies import HIERARCHICAL, RING
 from lightloom.papers.ramp.compared_systems import ESTIMATED, size_text
@@ -39,20 +44,27 @@ def _claims(data: Data) -> Iterator[Comparison]:
         f"RAMP keeps its ratio with the nodes ({large})",
         "approximately constant",
         f"{min(mine):.3g} to {max(mine):.3g}",
-        holds=max(mine) <= NEGLIGIBLE * min(mine),
+        points=between({"greatest over least": max(mine) / min(mine)}, most=NEGLIGIBLE),
         why="head-to-head time grows from 2 to 8 steps",
     )
     at_end = data.where(nodes=last, buffer=large)
     ends = dict(
         zip(at_end.names("system"), at_end.numbers("h2t_over_h2h"), strict=True)
     )
-    kept = [system for system, value in ends.items() if value > NEGLIGIBLE]
     yield holds(
         f"hierarchical and RAMP stay above {NEGLIGIBLE}, the others do not"
         f" ({large}, {last} nodes)",
         "hierarchical, ramp",
         ", ".join(f"{system} {value:.3g}" for system, value in ends.items()),
-        holds=kept == [HIERARCHICAL, "ramp"],
+        points=above({name: ends[name] for name in (HIERARCHICAL, "ramp")}, NEGLIGIBLE)
+        + between(
+            {
+                name: value
+                for name, value in ends.items()
+                if name not in (HIERARCHICAL, "ramp")
+            },
+            most=NEGLIGIBLE,
+        ),
         why="the fewest steps of a 2D torus are few beside so much data",
     )
     before, after = (
@@ -64,7 +76,8 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "ring falls with the nodes, alike for every size",
         "yes",
         ", ".join(f"{times:,.0f}X" for times in falls),
-        holds=min(falls) > 1 and max(falls) < 1.01 * min(falls),
+        points=above(dict(enumerate(falls)), 1)
+        + below({"greatest over least": max(falls) / min(falls)}, 1.01),
         why="it does not",
     )
 

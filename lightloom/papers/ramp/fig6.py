@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import holds, not_reproducible
+from lightloom.papers.claims import (
+    between,
+    holds,
+    not_reproducible,
+)
 from lightloom.papers.ramp.power_budget import (
     LEAST_AT_RECEIVER_DBM,
     LEAST_ON_PATH_DBM,
@@ -45,8 +49,13 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "yes",
         f"{received:.1f} and {min(powers):.1f} dBm with gains of {first:.1f} and"
         f" {second:.1f} dB",
-        holds=received >= LEAST_AT_RECEIVER_DBM - _ROUNDING_DB
-        and min(powers) >= LEAST_ON_PATH_DBM - _ROUNDING_DB,
+        points=between(
+            {"received, in dBm": received}, least=LEAST_AT_RECEIVER_DBM - _ROUNDING_DB
+        )
+        + between(
+            {f"point {place}, in dBm": power for place, power in enumerate(powers)},
+            least=LEAST_ON_PATH_DBM - _ROUNDING_DB,
+        ),
         why="light falls below a limit before it can be amplified",
     )
     lost = 2 * budget.edge_loss_db + budget.core_loss_db

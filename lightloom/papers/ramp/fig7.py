@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.papers.claims import holds, near, not_reproducible
+from lightloom.papers.claims import (
+    fact,
+    holds,
+    near,
+    not_reproducible,
+)
 from lightloom.papers.ramp.components import RampParts
 from lightloom.papers.reproduction import Figure
 from lightloom.report.panel import Panel, Series
@@ -74,7 +79,7 @@ def _claims(_: Data) -> Iterator[Comparison]:
         f"the example, x = {groups}, is a RAMP",
         "yes",
         "yes" if is_served(groups) else "no",
-        holds=is_served(groups),
+        points=fact("served", so=is_served(groups)),
         why=f"{groups} does not divide {NUMBERS}: there are no device groups of x",
     )
     yield not_reproducible(

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import (
+    between,
+    fact,
+    holds,
+)
 from lightloom.papers.reproduction import Figure
 from lightloom.programs.ramp_at_scale import check_operation, operation
 from lightloom.report.panel import Panel, Series
@@ -52,7 +56,14 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "subgroups by step (Table 5)",
         ", ".join(map(str, PRINTED)),
         ", ".join(map(str, counts)),
-        holds=counts == PRINTED,
+        points=between(
+            {
+                f"step {step}": count - printed
+                for step, count, printed in zip(STEPS, counts, PRINTED, strict=False)
+            },
+            least=0,
+            most=0,
+        ),
         why="another network than the paper's",
     )
     yield holds(
@@ -60,7 +71,8 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "yes",
         f"{report.circuits} circuits, {report.followed} of {report.chunks} chunks"
         f" followed, {len(report.violations)} violations",
-        holds=report.valid,
+        points=between({"violations": len(report.violations)}, most=0)
+        + fact("valid", so=report.valid),
         why="a rule is broken",
     )
     used = [
@@ -72,7 +84,16 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "transceivers in use by step",
         f"{x - 1}, {x - 1}, {x - 1}, {x}",
         ", ".join(map(str, used)),
-        holds=used == [x - 1, x - 1, x - 1, x],
+        points=between(
+            {
+                f"step {step}": count - wanted
+                for step, count, wanted in zip(
+                    STEPS, used, (x - 1, x - 1, x - 1, x), strict=True
+                )
+            },
+            least=0,
+            most=0,
+        ),
         why="racks of a group share subnets: with more for each pair of step 4,"
         " circuits of different racks collide",
     )

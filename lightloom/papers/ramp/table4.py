@@ -5,7 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import holds, near
+from lightloom.papers.claims import (
+    Point,
+    holds,
+    near,
+)
 from lightloom.papers.ramp.compared_systems import beside_the_paper
 from lightloom.papers.ramp.components import (
     COPIES,
@@ -101,7 +105,12 @@ def _claims(_: Data) -> Iterator[Comparison]:
         "2 amplifiers of 0.88 W on a path are part of it",
         f"{per_bit[0]:g} to {per_bit[1]:g} pJ/bit",
         f"{with_soas[0]:.3g} to {with_soas[1]:.3g} pJ/bit with them",
-        holds=with_soas[0] <= 1.02 * per_bit[0],
+        points=[
+            Point(which, with_amplifiers, most=1.02 * alone)
+            for which, with_amplifiers, alone in zip(
+                ("least", "greatest"), with_soas, per_bit, strict=True
+            )
+        ],
         why="printed energies and totals are those of the transceiver's power alone;"
         " they hold if that includes the amplifiers, which the text suggests",
     )

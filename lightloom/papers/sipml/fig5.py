@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import holds, not_reproducible
+from lightloom.papers.claims import (
+    above,
+    between,
+    fact,
+    holds,
+    not_reproducible,
+)
 from lightloom.papers.figure_data import Data
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.curve_styles import CLUSTERS, curve_panels
@@ -82,17 +88,21 @@ def _gain(curves: Curves, model: str) -> Comparison:
     """Compare SiP with clusters over all rates."""
     sip = [curves[name] for name in (OCS, RING)]
     gains = [
-        (time / min(curve[rate] for curve in sip if rate in curve), rate)
+        (cluster, time / min(curve[rate] for curve in sip if rate in curve), rate)
         for cluster in CLUSTERS
         for rate, time in curves[cluster].items()
         if any(rate in curve for curve in sip)
     ]
-    low, high = min(gains), max(gains)
+    low, high = (pick((gain, rate) for _, gain, rate in gains) for pick in (min, max))
     return holds(
         f"{model}: SiP-ML is 1.3 to 9.1 times as fast as Elect-Cluster (4.3)",
         "1.3X to 9.1X over models and rates",
         f"{low[0]:.2f}X at {low[1]} Gb/s to {high[0]:.2f}X at {high[1]} Gb/s",
-        holds=low[0] >= 1 and 1.3 <= high[0] <= 9.1,
+        points=between(
+            {(cluster, f"{rate} Gb/s"): gain for cluster, gain, rate in gains},
+            least=1.3,
+            most=9.1,
+        ),
         why="a server has the whole rate inside, between any two GPUs: where that,"
         " or its uplink, suffices a cluster is no slower. How often it does depends"
         " on the curve of iterations and on compute times",
@@ -120,7 +130,8 @@ def _half(curves: Curves, model: str, rates: tuple[int, ...]) -> Iterator[Compar
             "up to 2X for the same time",
             "of Elect-Flat's time at half the rate: "
             + ", ".join(f"{ratio:.2f} at {rate}" for rate, ratio in pairs),
-            holds=not slow,
+            points=between({f"{rate} Gb/s": ratio for rate, ratio in pairs}, most=1)
+            or fact("some rate has its half among the rates", so=False),
             why=f"circuits are coarse{ways}: slower at {', '.join(needed)} Gb/s",
         )
 
@@ -134,7 +145,7 @@ def _hybrid(curves: Curves, model: str) -> Iterator[Comparison]:
         f"{model}: hybrid beats data parallelism at high rates (4.3)",
         "Transformer: by about 50 % at 8 Tb/s",
         f"{gains[fast]:.2f}X at {fast} Gb/s",
-        holds=gains[fast] > _SAME,
+        points=above({f"{fast} Gb/s": gains[fast]}, _SAME),
         why="large batches cost few iterations on this curve, so data parallelism"
         " alone goes far",
     )
@@ -144,7 +155,7 @@ def _hybrid(curves: Curves, model: str) -> Iterator[Comparison]:
             f"{model}: hybrid does not beat data parallelism below 1 Tb/s (4.3)",
             "Transformer: it cannot",
             ", ".join(f"{gain:.2f}X at {rate}" for rate, gain in low.items()),
-            holds=max(low.values()) <= _SAME,
+            points=between(low, most=_SAME),
             why="at the lowest rate and the largest batch, GPUs that share a model"
             " have fewer gradients each to sum, which saves more than tensors cost",
         )
@@ -169,7 +180,16 @@ def _plateau(curves: Curves, model: str, rates: tuple[int, ...]) -> Comparison:
         f"from {middle} to {last} Gb/s: "
         + ", ".join(f"{name} {100 * (gain - 1):+.0f} %" for name, gain in gains.items())
         + ("; 400G never behind" if ahead else "; 400G behind at some rate"),
-        holds=level and ahead,
+        points=between(
+            {name: gains[name] for name in CLUSTERS}, most=max(_SAME, gains[FLAT])
+        )
+        + between(
+            {
+                f"time of 400G over 200G at {rate} Gb/s": quick[rate] / slow[rate]
+                for rate in rates
+            },
+            most=1,
+        ),
         why=why,
     )
 

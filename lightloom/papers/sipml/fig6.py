@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import (
+    between,
+    holds,
+    rising,
+)
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import (
     CURVES,
@@ -50,7 +54,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
             f"{model}: more model parallelism as the rate grows (Fig. 6)",
             "more",
             shown,
-            holds=ks == sorted(ks) and ks[-1] > ks[0],
+            points=rising(degrees),
             why="with this curve and these compute times the best degree does not"
             " rise throughout",
         )
@@ -60,7 +64,12 @@ def _claims(data: Data) -> Iterator[Comparison]:
                 f"{model}: from 1 x 1024 to 16 x 64 at 10 Tb/s (4.3)",
                 "16 x 64",
                 shown,
-                holds=first == (1, gpus) and last == (16, gpus // 16),
+                points=between({"lowest rate, degree": first[0]}, least=1, most=1)
+                + between({"its replicas there": first[1]}, least=gpus, most=gpus)
+                + between({"highest rate, degree": last[0]}, least=16, most=16)
+                + between(
+                    {"replicas there": last[1]}, least=gpus // 16, most=gpus // 16
+                ),
                 why="degrees depend on the curve of iterations, the batches tried"
                 " and compute times, none of which the paper gives",
             )

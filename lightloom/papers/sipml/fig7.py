@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import functools
+from math import nextafter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import (
+    above,
+    between,
+    fact,
+    holds,
+)
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
 from lightloom.report.panel import Panel, Series
@@ -79,7 +85,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "identical k x k blocks on the diagonal",
         "identical",
         "identical" if alike else "different",
-        holds=alike,
+        points=fact("identical", so=alike),
         why="replicas are not placed alike",
     )
     lonely = all(_only_twins(k, matrix) for k, matrix in matrices.items())
@@ -87,7 +93,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "beside them only the rings over replicas, each GPU to its twin",
         "an off-diagonal line at distance k",
         "so in all matrices" if lonely else "other pairs talk",
-        holds=lonely,
+        points=fact("in all matrices", so=lonely),
         why="collectives of a replica leave it",
     )
     ratios = {
@@ -98,7 +104,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "rings carry less than the largest entry of a block, and still much",
         "smaller but significant",
         ", ".join(f"k={k}: {ratio:.2f} of it" for k, ratio in ratios.items()),
-        holds=all(0.1 <= ratio < 1 for ratio in ratios.values()),
+        points=between(ratios, least=0.1, most=nextafter(1, 0)),
         why="where few devices share a model each has many gradients to sum",
     )
     near = {k: _nearness(_block(k, matrix)) for k, matrix in matrices.items()}
@@ -106,7 +112,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "in a block entries near the diagonal are larger",
         "neighbours talk most",
         ", ".join(f"k={k}: {ratio:.2f} of the mean" for k, ratio in near.items()),
-        holds=all(ratio > 1.05 for ratio in near.values()),
+        points=above(near, 1.05),
         why="parts that need all of an input hear from all parts alike, so nobody"
         " is nearer; what stands out are rings, which sum gradients of copies",
     )
@@ -114,7 +120,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "no GPU has more partners than the degree",
         f"at most {_PORTS}",
         ", ".join(f"k={k}: {count}" for k, count in partners.items()),
-        holds=max(partners.values()) <= _PORTS,
+        points=between(partners, most=_PORTS),
         why="placement breaks the degree",
     )
 

@@ -8,7 +8,14 @@ import msgspec
 
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.papers.claims import holds
+from lightloom.papers.claims import (
+    above,
+    below,
+    between,
+    fact,
+    holds,
+    rising,
+)
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import (
     CURVES,
@@ -93,18 +100,25 @@ def _claims(data: Data) -> Iterator[Comparison]:
                 f"{delay} us {time / times[rate, None]:.2f} of one-shot"
                 for delay, time in zip(delays, line, strict=True)
             ),
-            holds=line == sorted(line),
+            points=rising(dict(zip(delays, line, strict=True))),
             why="a short period measures part of an operation, which is over when"
             " its circuits come; each setting leaves a whole switch dark",
         )
         better = [delay for delay in delays if times[rate, delay] < stay]
-        slow = [delay for delay in delays if delay > _CRITICAL_US]
         yield holds(
             f"{rate} Gb/s: one-shot beats reconfiguration beyond {_CRITICAL_US} us",
             f"for d > {_CRITICAL_US} us",
             "reconfiguration is faster at"
             f" {', '.join(map(str, better)) or 'none of the delays'} (us)",
-            holds=not set(slow) & set(better),
+            points=between(
+                {
+                    f"{delay} us over one-shot": times[rate, delay] / stay
+                    for delay in delays
+                    if delay > _CRITICAL_US
+                },
+                least=1,
+            )
+            or fact("some delay is beyond it", so=False),
             why="the delay from which circuits that stay are better depends on how"
             " long an operation's traffic lasts, and so on rate and model",
         )
@@ -124,14 +138,14 @@ def _best_delays(
         f"{low} Gb/s: fast reconfiguration beats one-shot",
         "it does",
         f"{best[low]:.2f} of one-shot's time at the best delay",
-        holds=best[low] < 1,
+        points=below({"best delay over one-shot": best[low]}, 1),
         why="each setting leaves a switch dark, and all pairs keep a circuit",
     )
     yield holds(
         f"{high} Gb/s: one-shot does as well as fast reconfiguration",
         "as well",
         f"{best[high]:.2f} of one-shot's time at the best delay",
-        holds=best[high] > _AS_WELL,
+        points=above({"best delay over one-shot": best[high]}, _AS_WELL),
         why="circuits that follow the traffic are still worth their dark times",
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
+from lightloom.plans.rank_factors import prime_factors
 from lightloom.problems.fewest_rounds.chunk_moves import (
     ChunkMoves,
     copies_of,
@@ -30,7 +31,8 @@ def squares_all_gather(
     First each square of four tiles shares its chunks. Then squares, pairs of squares
     and so on share all they have with one other group of their size, each tile with
     its counterpart, over paths of least congestion. A phase begins when the one
-    before has ended.
+    before has ended. Where a side has other prime factors than 2, groups are of so
+    many squares, or pairs: the smallest factors first, along the shorter groups.
 
     Parameters
     ----------
@@ -44,54 +46,97 @@ def squares_all_gather(
     Raises
     ------
     InputError
-        If a side of the grid is no power of two from 2 up, or a tile takes no part.
+        If the nodes are not all tiles of a rectangle.
     """
-    rows, cols = fabric.rows, fabric.cols
-    for name, size in (("rows", rows), ("cols", cols)):
-        if size < 2 or size & (size - 1):
-            what, allowed = "the squares do not tile the grid", "2, 4, 8, ..."
-            raise InputError(what, where=f"fabric.{name}", found=size, allowed=allowed)
-    if len(collective.nodes) != fabric.node_count:
-        what, found = "divide and conquer needs every tile", len(collective.nodes)
-        where, allowed = "collective.nodes", str(fabric.node_count)
-        raise InputError(what, where=where, found=found, allowed=allowed)
-    tile = np.arange(rows * cols, dtype=np.int64)
-    rank = np.empty_like(tile)
-    rank[np.array(collective.nodes)] = tile
-    held = tile[:, None]
-    moves = _phase(fabric, held, rank, [1, cols, cols + 1], seed)
-    held = np.hstack([tile[:, None] ^ by for by in (0, 1, cols, cols + 1)])
-    across, down = 2, 2
-    while across < cols or down < rows:
-        if (across <= down and across < cols) or down == rows:
-            by, across = across, across * 2
-        else:
-            by, down = down * cols, down * 2
-        moves = then(moves, _phase(fabric, held, rank, [by], seed))
-        held = np.hstack([held, held[tile ^ by]])
+    tile, rows, cols = _rectangle(fabric, collective)
+    rank_of = {node: rank for rank, node in enumerate(collective.nodes)}
+    rank = np.array([rank_of[node] for node in tile.tolist()], dtype=np.int64)
+    place = np.arange(rows * cols, dtype=np.int64)
+    phases = _phases(rows, cols)
+    moves, held = no_moves(), place[:, None]
+    for shifts in phases:
+        peers = [_shifted(place, cols, *shift) for shift in shifts]
+        more = _phase(fabric, tile, held, rank, peers, seed)
+        moves = then(moves, more) if moves.round_count else more
+        # Who sends to a tile is as far behind it as its own peer is ahead.
+        sources = [np.argsort(peer) for peer in peers]
+        held = np.hstack([held, *(held[source] for source in sources)])
     return moves
 
 
-def _phase(
-    fabric: Lightpath, held: IntArray, rank: IntArray, masks: list[int], seed: int
-) -> ChunkMoves:
-    """Return the rounds in which each tile sends all it holds to ``tile ^ mask``.
+def _rectangle(fabric: Lightpath, collective: Collective) -> tuple[IntArray, int, int]:
+    """Return the tiles of a rectangle row by row, and its rows and columns."""
+    tile = np.sort(np.array(collective.nodes, dtype=np.int64))
+    row, col = np.divmod(tile, fabric.cols)
+    rows, cols = (int(np.ptp(line)) + 1 for line in (row, col))
+    if rows * cols != len(tile):
+        raise InputError(
+            "divide and conquer needs all tiles of a rectangle",
+            where="collective.nodes",
+            found=f"{len(tile)} tiles within {rows} x {cols}",
+            allowed=f"all {rows * cols} of them",
+        )
+    return tile, rows, cols
 
-    Sides are powers of two, so the bits of a tile are those of its row and column.
-    """
-    tile = np.arange(len(rank), dtype=np.int64)
+
+_Shift = tuple[int, int, int, int, int, int]
+"""Groups down, by how many, of how many rows each; and the same across."""
+
+
+def _phases(rows: int, cols: int) -> list[list[_Shift]]:
+    """Return the shifts of each phase: the peers that every tile then sends to."""
+    down, across = [*prime_factors(rows)], [*prime_factors(cols)]
+    high = wide = 1
+    phases: list[list[_Shift]] = []
+    while down or across:
+        # The first phase is along both sides: a square of four.
+        both = not phases
+        along_cols = bool(across) and (both or not down or wide <= high)
+        along_rows = bool(down) and (both or not along_cols)
+        p = down.pop(0) if along_rows else 1
+        q = across.pop(0) if along_cols else 1
+        phases.append(
+            [
+                (p, i, high, q, j, wide)
+                for i in range(p)
+                for j in range(q)
+                if (i, j) != (0, 0)
+            ]
+        )
+        high, wide = high * p, wide * q
+    return phases
+
+
+def _shifted(
+    place: IntArray, cols: int, p: int, i: int, high: int, q: int, j: int, wide: int
+) -> IntArray:
+    """Return the places i groups further down and j across, round p and q of them."""
+    row, col = np.divmod(place, cols)
+    down = row // (p * high) * (p * high) + (row % (p * high) + i * high) % (p * high)
+    across = col // (q * wide) * (q * wide) + (col % (q * wide) + j * wide) % (q * wide)
+    peer: IntArray = down * cols + across
+    return peer
+
+
+def _phase(
+    fabric: Lightpath,
+    tile: IntArray,
+    held: IntArray,
+    rank: IntArray,
+    peers: list[IntArray],
+    seed: int,
+) -> ChunkMoves:
+    """Return the rounds in which the tile of each place sends all it holds to peers."""
     capacity = fabric.edge_waveguides(*fabric.edges())
     slots, chunks, routes = [], [], []
     used, count = 0, held.shape[1]
-    for mask in masks:
-        layers = pack(fabric, tile, tile ^ mask, capacity=capacity, seed=seed)
+    for peer in peers:
+        layers = pack(fabric, tile, tile[peer], capacity=capacity, seed=seed)
         for place in range(count):
             slots.append(used + layers.layer)
             chunks.append(rank[held[:, place]])
             routes.append(layers.route)
             used += layers.layer_count
-    if not slots:
-        return no_moves()
     round_, wavelength = np.divmod(np.concatenate(slots), fabric.lasers)
     route = Ragged.from_lengths(
         np.concatenate([one.lengths for one in routes]),
