@@ -8,6 +8,7 @@ import pytest
 
 from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
+from tests.papers.judged import check_verdicts
 
 if TYPE_CHECKING:
     from lightloom.papers.reproduction import Figure
@@ -24,6 +25,7 @@ def test_tables_match_what_is_known(small: Figure) -> None:
     """Every value that is known is met, or beaten."""
     found = small.run(lambda _: None)
     assert found.comparisons
+    check_verdicts(found.comparisons)
     for comparison in found.comparisons:
         assert comparison.verdict == ClaimVerdict.MATCHES, comparison
     assert found.panels
