@@ -163,6 +163,8 @@ class Operation(CheckedRecord, frozen=True):
     profile
         Name under which operator profiles list operations of this shape, for example
         ``Dense_1024_1024``; empty where they list none.
+    optimiser_bytes
+        What the optimiser keeps of the parameters, beside a copy of them.
     """
 
     name: str
@@ -172,11 +174,17 @@ class Operation(CheckedRecord, frozen=True):
     output_bytes: int
     splits: tuple[Split, ...]
     profile: str = ""
+    optimiser_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes out of their domain and dimensions given twice."""
         super().__post_init__()
-        for key in ("parameter_bytes", "gradient_bytes", "output_bytes"):
+        for key in (
+            "parameter_bytes",
+            "gradient_bytes",
+            "output_bytes",
+            "optimiser_bytes",
+        ):
             _refuse_outside([getattr(self, key)], _MOST_BYTES, f"{self.name}.{key}")
         dimensions = [split.dimension for split in self.splits]
         if not dimensions or len(set(dimensions)) < len(dimensions):

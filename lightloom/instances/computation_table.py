@@ -100,7 +100,8 @@ def computation_graph(training: Training) -> ComputationGraph:
     graph = roofline(_layers(training), machine)
     if training.profile is None:
         return graph
-    return with_measurements(graph, read_flexflow_profile(training.profile))
+    profile = read_flexflow_profile(training.profile)
+    return with_measurements(graph, profile, machine.element_bytes)
 
 
 def _layers(training: Training) -> LayerGraph:

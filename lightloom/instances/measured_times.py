@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["with_measurements"]
 
 
+_MEASURED_BYTES = 8
+"""Of a parameter and its gradient, as FlexFlow measures them: in single precision."""
+
+
 @dataclass(frozen=True)
 class _Curve:
     """What an operator costs by the samples of a part: rows of rising samples."""
@@ -42,16 +46,27 @@ class _Curve:
         rise = (column[row] - column[row - 1]) * (batch - low * parts)
         return column[row - 1] - (-rise // ((high - low) * parts))
 
+    def part_memory_bytes(self, batch: int, parts: int, parameters: int) -> int:
+        """Return the memory of a part; samples scale activations alone.
+
+        Every part has the parameters and gradients that were measured with it.
+        """
+        fixed = min(*self.memory_bytes, _MEASURED_BYTES * parameters)
+        activations = tuple(size - fixed for size in self.memory_bytes)
+        return fixed + self.at(activations, batch, parts)
+
 
 def with_measurements(
-    graph: ComputationGraph, profile: OperatorProfile
+    graph: ComputationGraph, profile: OperatorProfile, element_bytes: int
 ) -> ComputationGraph:
     """Return a graph whose operations cost what an operator profile measured.
 
     Every operation is looked up by its `Operation.profile`. Measurements along the
     samples give its cost by the samples that a part has; between them it is linear,
-    and outside proportional to the samples. An operation can then be cut along the
-    samples alone, and one that was only measured whole cannot be cut.
+    and outside proportional to the samples. Of the memory this holds of activations
+    alone: every part has the parameters and gradients, as measured, and the state of
+    the optimiser, which FlexFlow does not measure. An operation can then be cut along
+    the samples alone, and one that was only measured whole cannot be cut.
 
     Parameters
     ----------
@@ -59,6 +74,8 @@ def with_measurements(
         Operations and edges, of any batch.
     profile
         Measurements. The tables of the result have entries for powers of two.
+    element_bytes
+        Of a parameter in `graph`.
 
     Raises
     ------
@@ -83,7 +100,10 @@ def with_measurements(
         f"{graph.provenance}; times and memory measured by FlexFlow, {profile.path},"
         f" {profile.gpus} GPUs, batch {profile.batch_size}"
     )
-    ops = tuple(_measured(op, curves[op.profile], graph.batch_size) for op in graph.ops)
+    ops = tuple(
+        _measured(op, curves[op.profile], graph.batch_size, element_bytes)
+        for op in graph.ops
+    )
     return msgspec.structs.replace(graph, ops=ops, provenance=source)
 
 
@@ -107,7 +127,9 @@ def _curve(rows: list[Measurement], profile: OperatorProfile) -> _Curve:
     )
 
 
-def _measured(op: Operation, curve: _Curve, batch: int) -> Operation:
+def _measured(
+    op: Operation, curve: _Curve, batch: int, element_bytes: int
+) -> Operation:
     """Return an operation with the times and memory of a curve."""
     whole_alone = len(curve.samples) == 1
     most = 1 if whole_alone else batch
@@ -123,7 +145,9 @@ def _measured(op: Operation, curve: _Curve, batch: int) -> Operation:
         forward_ps=tuple(curve.at(curve.forward_ps, batch, count) for count in parts),
         backward_ps=tuple(curve.at(curve.backward_ps, batch, count) for count in parts),
         memory_bytes=tuple(
-            curve.at(curve.memory_bytes, batch, count) for count in parts
+            op.optimiser_bytes
+            + curve.part_memory_bytes(batch, count, op.parameter_bytes // element_bytes)
+            for count in parts
         ),
     )
     return msgspec.structs.replace(op, splits=(split,))

@@ -115,6 +115,9 @@ def _operation(layer: Layer, machine: RooflineGpu) -> Operation:
         kind=layer.kind,
         parameter_bytes=width * layer.parameters,
         gradient_bytes=width * changed,
+        optimiser_bytes=0
+        if layer.sparse
+        else OPTIMISER_STATES[machine.optimiser] * _SINGLE_BYTES * layer.parameters,
         output_bytes=width * layer.output_elements,
         splits=tuple(_split(layer, cut, machine) for cut in layer.cuts),
         profile=layer.profile,

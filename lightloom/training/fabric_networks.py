@@ -29,7 +29,7 @@ CircuitMode: TypeAlias = Literal["auto", "per-call", "one-shot", "controlled"]
 """Circuits that are set for each call, stay for the whole iteration, or follow the
 traffic; ``auto`` is the faster of the first two."""
 
-_MOST_AUTO_NODES = 256
+_MOST_AUTO_NODES = 64
 """Nodes up to which ``auto`` sets circuits for each call too: synthesis for more takes
 minutes."""
 
@@ -53,7 +53,9 @@ def modes(fabric: AnyFabric, asked: CircuitMode) -> tuple[CircuitMode, ...]:
         _circuits(fabric)
     if asked != "auto":
         return (asked,)
-    if not isinstance(fabric, PacketFabric) and plug_of(fabric).circuits is None:
+    if isinstance(fabric, PacketFabric):
+        return ("one-shot",)
+    if plug_of(fabric).circuits is None:
         return ("per-call",)
     few = fabric.node_count <= _MOST_AUTO_NODES
     return ("one-shot", "per-call") if few else ("one-shot",)

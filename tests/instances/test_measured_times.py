@@ -58,7 +58,7 @@ def graph(batch_size: int = 16_384) -> ComputationGraph:
 
 def test_measurements_replace_the_roofline() -> None:
     """Measured cuts come back exactly; names, edges and parameters stay."""
-    plain, measured = graph(), with_measurements(graph(), profile())
+    plain, measured = graph(), with_measurements(graph(), profile(), 2)
     assert (plain.src, plain.dst, plain.bytes) == (
         measured.src,
         measured.dst,
@@ -82,7 +82,7 @@ def test_measurements_replace_the_roofline() -> None:
 
 def test_an_operator_measured_whole_cannot_be_cut() -> None:
     """Embeddings, which were measured whole, are not cut."""
-    measured = with_measurements(graph(), profile())
+    measured = with_measurements(graph(), profile(), 2)
     tables = [op for op in measured.ops if op.kind == "embedding"]
     assert {op.splits[0].most_parts for op in tables} == {1}
     assert {op.splits[0].forward_time_ps(1) for op in tables} == {1_613_000_000}
@@ -94,7 +94,7 @@ def test_the_roofline_is_below_what_was_measured() -> None:
     Measured again and again, much of the last layer's input of 67 MB stays in the
     40 MB of cache.
     """
-    measured = with_measurements(graph(), profile())
+    measured = with_measurements(graph(), profile(), 2)
     for bound, real in zip(graph().ops, measured.ops, strict=True):
         if bound.name == "predict":
             continue
@@ -124,15 +124,44 @@ def test_the_shapes_are_those_that_were_measured() -> None:
 
 def test_other_batches_scale_with_the_samples() -> None:
     """Half the batch is a cut in two; a 16th of 512 samples is less than measured."""
-    whole = with_measurements(graph(), profile()).ops[0].split("sample")
-    half = with_measurements(graph(8192), profile()).ops[0].split("sample")
+    whole = with_measurements(graph(), profile(), 2).ops[0].split("sample")
+    half = with_measurements(graph(8192), profile(), 2).ops[0].split("sample")
     assert half.forward_time_ps(1) == whole.forward_time_ps(2)
-    small = with_measurements(graph(512), profile()).ops[0].split("sample")
+    small = with_measurements(graph(512), profile(), 2).ops[0].split("sample")
     # 512 samples are half of the fewest that were measured, 1024.
     assert small.forward_time_ps(1) == -(-109_363_000 // 2)
+
+
+def test_samples_scale_activations_alone() -> None:
+    """A table of 10 million rows is as large for a quarter of the samples."""
+    table = 8 * 10_000_000 * 256
+    by_batch = {
+        batch: [
+            op.splits[0].part_memory_bytes(1)
+            for op in with_measurements(graph(batch), profile(), 2).ops
+            if op.kind == "embedding"
+        ]
+        for batch in (16_384, 4096)
+    }
+    activations = by_batch[16_384][0] - table
+    assert activations > 0
+    assert set(by_batch[4096]) == {table + -(-activations // 4)}
+    assert sum(by_batch[4096]) > 80 * 10**9
+
+
+def test_the_optimiser_keeps_its_state_beside_what_was_measured() -> None:
+    """Two numbers of 4 bytes a parameter for Adam, in every part."""
+    layers = layer_graph(model_named("dlrm-topoopt-16"), 16_384)
+    plain = graph().ops[0]
+    adam = roofline(layers, RooflineGpu(gpu_named("a100"), "fp16", "adam"))
+    least = with_measurements(graph(), profile(), 2).ops[0].splits[0]
+    more = with_measurements(adam, profile(), 2).ops[0].splits[0]
+    state = 8 * (plain.parameter_bytes // 2)
+    for parts in (1, 16):
+        assert more.part_memory_bytes(parts) == least.part_memory_bytes(parts) + state
 
 
 def test_a_profile_without_an_operator_is_refused() -> None:
     """The operator is named, with those that there are."""
     with pytest.raises(InputError, match=r"dlrm16\.json.*found 'Concat_1'"):
-        with_measurements(graph(), profile(without="Concat_1"))
+        with_measurements(graph(), profile(without="Concat_1"), 2)
