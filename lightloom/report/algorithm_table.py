@@ -11,6 +11,7 @@ import msgspec.inspect
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
+from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
@@ -113,6 +114,11 @@ def algorithm_rows() -> list[AlgorithmRow]:
         for one in DEMAND_ALGORITHMS.values()
     ]
     rows += [
+        AlgorithmRow(
+            CONFIGURATIONS,
+            "several configurations, each as long as the sizes of the pairs ask for",
+            (f"{DEMANDS} on lightpath",),
+        ),
         AlgorithmRow(
             SATURATED_PORT,
             "circuits of parallel switches that are best for the slowest pair",

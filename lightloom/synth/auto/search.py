@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lightloom.synth.auto.candidate_pool import CandidatePool
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.fabrics.plug import Arrangement, Realiser
+    from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["AUTO", "CandidateSearch", "planned_traffic"]
@@ -140,11 +141,26 @@ class CandidateSearch:
         names = self.realiser.demand_algorithms if algorithm == AUTO else (algorithm,)
         ports, seed = self.realiser.demand_ports, self.realiser.seed
         for name in names:
+            candidate = Candidate(name, {}, GIVEN_ORDER, self._bound_ps)
+            self.pool.say(f"realising {name}")
+            if name in self.realiser.divided_demands:
+                self._divided(candidate, demand)
+                continue
             rounds = demand_traffic(name, demand, ports, seed)
-            least_ps = self._bound_ps
             if self.realiser.predicts:
                 least_ps = self.realiser.least_ps(rounds, cuts=False)
-            self._enter(Candidate(name, {}, GIVEN_ORDER, least_ps), demand, rounds)
+                candidate = replace(candidate, predicted_ps=least_ps)
+            self._enter(candidate, demand, rounds)
+
+    def _divided(self, candidate: Candidate, demand: Demand) -> None:
+        """Enter the schedules of an algorithm of the fabric's own."""
+        try:
+            for realised in self.realiser.divided(candidate.algorithm, demand):
+                self._enter_realised(candidate, demand, realised)
+        except (InfeasibleError, NoAnswerError):
+            if self.pool.best_ps() is None:
+                raise
+            self.pool.pass_over(candidate)
 
     def _collective(self, algorithm: str, parameters: dict[str, object]) -> None:
         if algorithm == AUTO and parameters:
@@ -275,12 +291,17 @@ class CandidateSearch:
     ) -> None:
         """Realise a candidate's rounds, and enter the schedule."""
         self.pool.say(f"realising {_label(candidate.algorithm, candidate.parameters)}")
+        self._enter_realised(candidate, task, self.realiser.realise(rounds))
+
+    def _enter_realised(
+        self, candidate: Candidate, task: Task, realised: Realisation
+    ) -> None:
+        """Enter the schedule of a candidate."""
         parameters = dict(candidate.parameters)
         if candidate.mapping != GIVEN_ORDER:
             parameters["mapping"] = candidate.mapping
         parameters |= self.realiser.parameters
         algorithm = Algorithm(candidate.algorithm, parameters, self.realiser.seed)
-        realised = self.realiser.realise(rounds)
         table = self.instance.fabric.table()
         self.pool.enter(
             candidate,

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.core.errors import NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.fabrics.plug import Arrangement, FabricPlug, Realiser
+from lightloom.synth.lightpath.demand_configurations import (
+    CONFIGURATIONS,
+    realised_divisions,
+)
 from lightloom.synth.lightpath.lane_router import LightPaths
 from lightloom.synth.lightpath.realisation import (
     least_ps,
@@ -16,10 +22,10 @@ from lightloom.synth.lightpath.training_circuits import CIRCUITS
 from lightloom.synth.rank_mapping import mappings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.schedule import ParameterValue
-    from lightloom.core.task import Collective
+    from lightloom.core.task import Collective, Demand
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
@@ -35,6 +41,8 @@ class LightpathRealiser(Realiser[Lightpath]):
     """
 
     predicts = True
+    demand_algorithms = (EDGE_COLOURING, GREEDY, CONFIGURATIONS)
+    divided_demands = (CONFIGURATIONS,)
 
     def __init__(self, fabric: Lightpath, seed: int, router: str) -> None:
         super().__init__(fabric, seed, router)
@@ -79,6 +87,37 @@ class LightpathRealiser(Realiser[Lightpath]):
         """
         light_paths = self._light_paths if cuts else None
         return least_ps(self.fabric, rounds, light_paths)
+
+    def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
+        """Yield a demand divided among several configurations, ever faster.
+
+        Parameters
+        ----------
+        algorithm
+            `CONFIGURATIONS`.
+        demand
+            Bytes between pairs of tiles.
+
+        Raises
+        ------
+        InfeasibleError
+            There is something to send and no laser to send it.
+        NoAnswerError
+            None fits the waveguides.
+        """
+        del algorithm
+        found = False
+        for realised in realised_divisions(self.fabric, demand, self.seed):
+            found = True
+            yield realised
+        if not found:
+            raise NoAnswerError(
+                "no division among configurations found within the limits",
+                where="demand",
+                found=f"{len(demand.src)} pairs, {self.fabric.waveguides} waveguides",
+                allowed="up to 8,000 pairs, and waveguides for their routes",
+                fix="use --algorithm edge-colouring",
+            )
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

@@ -85,11 +85,14 @@ class Realiser(ABC, Generic[AnyFabricT]):
     ----------
     demand_algorithms
         Algorithms for demands that ``auto`` compares.
+    divided_demands
+        Those of them that are not made of rounds, but by `divided`.
     predicts
         Whether `least_ps` says more than the certificates of completion times do.
     """
 
     demand_algorithms: ClassVar[tuple[str, ...]] = (EDGE_COLOURING, GREEDY)
+    divided_demands: ClassVar[tuple[str, ...]] = ()
     predicts: ClassVar[bool] = False
 
     def __init__(self, fabric: AnyFabricT, seed: int, router: str) -> None:
@@ -225,6 +228,20 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """
         del rounds
         return 1
+
+    def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
+        """Yield segments and steps of a demand by an algorithm of the fabric's own.
+
+        Asked only for `divided_demands`.
+
+        Parameters
+        ----------
+        algorithm
+            One of them.
+        demand
+            Bytes between pairs of nodes.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:

@@ -1,0 +1,116 @@
+"""The search for what a demand takes in each number of configurations."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.task import Demand
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.bounds.witness_search import WitnessSearch
+from lightloom.synth.demand_configurations.least_durations import unit_bound
+from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.validate.certificates.completion_time.step_costs import fixed_ps
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.synth.demand_configurations.least_durations import UnitBound
+    from lightloom.synth.demand_configurations.lines import Lines
+
+_UNIT = 10**9
+_MOST_TRIED = 6
+_MOST_PAIRS = 20_000
+
+
+def _find(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return weights for each number of configurations that may be best."""
+    if not isinstance(fabric, Lightpath) or not isinstance(task, Demand):
+        return None
+    if not task.src or len(task.src) > _MOST_PAIRS:
+        return None
+    src, dst = np.array(task.src), np.array(task.dst)
+    one_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
+    need = np.array(task.bytes, dtype=np.float64) * one_ps
+    lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)
+    many = [len(pairs) for pairs in lines.members]
+    widest = many.index(max(many))
+    least = max(1, lines.fewest())
+    weights: list[list[int]] = []
+    best = np.inf
+    for count in range(least, least + _MOST_TRIED):
+        cost = fixed_ps(fabric, count, count)
+        if cost + lines.least_total >= best:
+            break
+        if count == 1:
+            line, time_ps = _alone(lines)
+            weights.append([1, *_ends(line, fabric), 0, _UNIT])
+        else:
+            found = unit_bound(lines, count)
+            if found is None:
+                break
+            rows = _whole(lines, found, count)
+            if not rows:
+                break
+            weights += [[count, *_ends(line, fabric), *row] for line, *row in rows]
+            time_ps = float(found.durations.sum())
+        best = min(best, cost + time_ps)
+    node, direction = _ends(widest, fabric)
+    return {
+        "least": least,
+        "node": node,
+        "direction": direction,
+        "unit": _UNIT,
+        "weights": weights,
+    }
+
+
+def _ends(line: int, fabric: Lightpath) -> tuple[int, int]:
+    """Return the node and the direction of a line."""
+    direction, node = divmod(line, fabric.node_count)
+    return node, direction
+
+
+def _whole(lines: Lines, found: UnitBound, count: int) -> list[list[int]]:
+    """Return weights as whole multiples that never add up to more than they may."""
+    rows = zip(
+        found.lines.tolist(),
+        found.largest.tolist(),
+        found.weights.tolist(),
+        strict=True,
+    )
+    kept = [list(row) for row in rows]
+    used = np.zeros(count)
+    for line, largest, weight in kept:
+        room = int(lines.capacity[line])
+        units = count * room - len(lines.members[line]) + largest
+        used += weight * np.clip(units - np.arange(count) * room, 0, room)
+    most = float((np.cumsum(used) / np.arange(1, count + 1)).max())
+    scale = _UNIT / max(1.0, most * (1 + 1e-12))
+    whole = [[line, largest, floor(weight * scale)] for line, largest, weight in kept]
+    return [row for row in whole if row[2] > 0]
+
+
+def _alone(lines: Lines) -> tuple[int, float]:
+    """Return the line that needs longest in one configuration, and how long."""
+    worst, most = 0, 0.0
+    for line, pairs in enumerate(lines.members):
+        need, room = lines.need[pairs], int(lines.capacity[line])
+        if not len(pairs) or np.ceil(need / max(most, 1e-9)).sum() <= room:
+            continue
+        low, high = most, float(need.max())
+        for _ in range(60):
+            middle = (low + high) / 2
+            if np.ceil(need / middle).sum() <= room:
+                high = middle
+            else:
+                low = middle
+        worst, most = line, high
+    return worst, most
+
+
+SEARCHES = WitnessSearch("configurations", _find)

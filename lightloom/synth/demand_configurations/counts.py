@@ -1,0 +1,142 @@
+"""Counts of units for all pairs at given durations, by a weighted local search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.synth.demand_configurations.options import options_table
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+
+__all__ = ["fill_counts"]
+
+_MOST_OPTIONS = 40
+_PATIENCE = 400
+_MOST_REST = 20
+
+
+def fill_counts(
+    lines: Lines, durations: FloatArray, seed: int, steps: int
+) -> tuple[IntArray | None, int]:
+    """Return units of each pair in each configuration that fit every line.
+
+    One option a pair, the largest pairs first, each where lines are emptiest; then
+    a line with too many units gives the option of one of its pairs up for the one
+    that costs least, and what stays overfull weighs more and more.
+
+    Parameters
+    ----------
+    lines
+        Of a demand.
+    durations
+        Of the configurations.
+    seed
+        Of random choices, 0 or more.
+    steps
+        Most changes that are tried.
+
+    Returns
+    -------
+    Counts of shape (pairs, configurations), ``None`` where none are found, and how
+    many changes were tried.
+    """
+    units = int(lines.capacity[: lines.exact].max())
+    options, waste = options_table(lines.need, durations, units, _MOST_OPTIONS)
+    if not np.isfinite(waste).any(axis=1).all():
+        return None, 0
+    filling = _Filling(lines, options, waste / durations.mean(), seed)
+    filling.start()
+    used = filling.improve(steps)
+    pair = np.arange(len(lines.need))
+    return (None if filling.overfull() else options[pair, filling.choice]), used
+
+
+@dataclass(eq=False)
+class _Filling:
+    """Chosen options, and how full lines are with them."""
+
+    lines: Lines
+    options: IntArray
+    waste: FloatArray
+    seed: int
+    choice: IntArray = field(init=False)
+    load: IntArray = field(init=False)
+    weight: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = self.options.shape[2]
+        room = self.lines.capacity
+        # One more line without limits stands for places that are left over.
+        self._room = np.append(room, np.iinfo(np.int64).max // 4)[:, None]
+        self.load = np.zeros((len(room) + 1, count), dtype=np.int64)
+        self.weight = np.ones((len(room) + 1, count))
+        self.choice = np.zeros(len(self.options), dtype=np.int64)
+        self._rests = np.zeros(len(self.options), dtype=np.int64)
+        self._random = np.random.default_rng(self.seed)
+
+    def start(self) -> None:
+        """Choose an option for every pair, those of most need first."""
+        full = 1.0 / self._room
+        of_pair = self.lines.of_pair
+        for pair in np.argsort(-self.lines.need, kind="stable").tolist():
+            mine = of_pair[pair]
+            after = (self.load[mine] + self.options[pair][:, None]) * full[mine]
+            price = (after**4).sum(axis=(1, 2)) + 100 * np.maximum(after - 1, 0).sum(
+                axis=(1, 2)
+            )
+            best = int((price + 0.05 * self.waste[pair]).argmin())
+            self.choice[pair] = best
+            self._add(pair, self.options[pair, best])
+
+    def overfull(self) -> bool:
+        """Return whether some line has too many units."""
+        return bool((self.load > self._room).any())
+
+    def improve(self, steps: int) -> int:
+        """Change options until no line is overfull; return the changes tried."""
+        best, since = np.inf, 0
+        for step in range(steps):
+            places = np.argwhere(self.load > self._room)
+            if not len(places):
+                return step
+            excess = float(np.maximum(self.load - self._room, 0)[:-1].sum())
+            best, since = (excess, 0) if excess < best else (best, since + 1)
+            if since > _PATIENCE:
+                return step
+            line, which = places[self._random.integers(len(places))].tolist()
+            self._change(line, which, step)
+        return steps
+
+    def _change(self, line: int, which: int, step: int) -> None:
+        """Take the best other option for a pair that has units in a full place."""
+        pairs = self.lines.members[line]
+        now = self.options[pairs, self.choice[pairs]]
+        has = now[:, which] > 0
+        fresh = self._rests[pairs] <= step
+        if (has & fresh).any():
+            has &= fresh
+        pairs, now = pairs[has], now[has]
+        change = self.options[pairs] - now[:, None]
+        mine = self.lines.of_pair[pairs]
+        load, weight = self.load[mine][:, None], self.weight[mine][:, None]
+        over = load - self._room[mine][:, None]
+        moved = np.maximum(over + change[:, :, None], 0) - np.maximum(over, 0)
+        cost = (moved * weight).sum(axis=(2, 3))
+        cost += 1e-3 * self.waste[pairs]
+        cost[np.arange(len(pairs)), self.choice[pairs]] = np.inf
+        cost += 1e-2 * self._random.random(cost.shape)
+        row, option = divmod(int(cost.argmin()), cost.shape[1])
+        if cost[row, option] >= 0.02:
+            self.weight[(self.load > self._room)] += 0.3
+        pair = int(pairs[row])
+        self._add(pair, change[row, option])
+        self.choice[pair] = option
+        self._rests[pair] = step + 1 + self._random.integers(1, 1 + _MOST_REST)
+
+    def _add(self, pair: int, units: IntArray) -> None:
+        self.load[self.lines.of_pair[pair]] += units

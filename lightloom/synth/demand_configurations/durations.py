@@ -1,0 +1,96 @@
+"""The search for durations at which the critical lines can be served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.synth.demand_configurations.line_test import LineTest
+
+if TYPE_CHECKING:
+    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+
+__all__ = ["short_durations"]
+
+_LINES_BY_NEED = 10
+_LINES_BY_PAIRS = 4
+_RATIOS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+_SPREADS = (0.8, 0.4, 0.2, 0.1, 0.05, 0.02)
+_BETTER = 0.998
+_PATIENCE = 250
+
+
+def short_durations(
+    lines: Lines, first: FloatArray, most: float, seed: int, work: int
+) -> FloatArray | None:
+    """Return durations of small sum at which the critical lines pass.
+
+    From the durations that units allow and from geometric ones; the best are changed
+    at random, and kept if lines pass in a little less time.
+
+    Parameters
+    ----------
+    lines
+        Of a demand.
+    first
+        Durations to begin with, the longest first.
+    most
+        Sum that is of no use any more.
+    seed
+        Of random choices, 0 or more.
+    work
+        Most entries of tables that are looked at.
+
+    Returns
+    -------
+    ``None`` if none of a sum below `most` are found.
+    """
+    count = len(first)
+    test = LineTest(lines, _critical(lines))
+    least = lines.least_total
+    shapes = [np.maximum(first, first.sum() * 1e-3)]
+    shapes += [ratio ** np.arange(count) for ratio in _RATIOS]
+    best: FloatArray | None = None
+    for shape in shapes:
+        unit = shape / shape.sum()
+        total = most if best is None else float(best.sum())
+        if test.work < work and test.passes(unit * total * _BETTER):
+            best = _shrunk(test, unit, least, total * _BETTER)
+    if best is None:
+        return None
+    random = np.random.default_rng(seed)
+    turn = since = 0
+    while test.work < work and since < _PATIENCE:
+        spread = _SPREADS[turn % len(_SPREADS)]
+        turn, since = turn + 1, since + 1
+        shape = best * np.exp(random.normal(0, spread, count))
+        total = float(best.sum())
+        if total * _BETTER < least:
+            break
+        changed = np.sort(shape)[::-1] / shape.sum()
+        if test.passes(changed * total * _BETTER):
+            best, since = _shrunk(test, changed, least, total * _BETTER), 0
+    return best
+
+
+def _shrunk(test: LineTest, unit: FloatArray, low: float, high: float) -> FloatArray:
+    """Return durations of one shape, shortened by halving while lines pass."""
+    while high - low > 5e-4 * high:
+        middle = (low + high) / 2
+        if test.passes(unit * middle):
+            high = middle
+        else:
+            low = middle
+    return unit * high
+
+
+def _critical(lines: Lines) -> list[int]:
+    """Return the lines with most to move for their capacity, and with most pairs."""
+    everyone = range(len(lines.capacity))
+    room = lines.capacity.tolist()
+    full = [lines.need[lines.members[line]].sum() / room[line] for line in everyone]
+    many = [len(lines.members[line]) / room[line] for line in everyone]
+    by_need = sorted(everyone, key=lambda line: -full[line])[:_LINES_BY_NEED]
+    by_pairs = sorted(everyone, key=lambda line: -many[line])[:_LINES_BY_PAIRS]
+    return [*dict.fromkeys([*by_need, *by_pairs])]

@@ -1,0 +1,134 @@
+"""Durations of configurations by linear programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+
+__all__ = ["UnitBound", "durations_of_counts", "unit_bound"]
+
+_MOST_LINES = 24
+
+
+@dataclass(frozen=True, eq=False)
+class UnitBound:
+    """Durations that no line refutes by its units, and why they are not shorter.
+
+    Attributes
+    ----------
+    durations
+        Of each configuration, the longest first, shape (configurations,).
+    lines, largest
+        What weighs: a line, and how many of its largest pairs.
+    weights
+        Of each, above 0; shape (weights,).
+    """
+
+    durations: FloatArray
+    lines: IntArray
+    largest: IntArray
+    weights: FloatArray
+
+
+def unit_bound(lines: Lines, count: int) -> UnitBound | None:
+    """Return the least durations that leave every line enough units.
+
+    A line of q pairs and capacity L has m L units. Its h largest pairs have at most
+    m L - q + h of them, as every other pair has one at least; so what they need is no
+    more than what so many of the longest units give. A linear program finds the least
+    sum of durations with which this holds on the fullest lines.
+
+    Parameters
+    ----------
+    lines
+        Of a demand; only those that are `exact` count.
+    count
+        Number of configurations m, in which every pair can have a unit.
+
+    Returns
+    -------
+    ``None`` if no durations do.
+    """
+    from scipy.optimize import linprog
+
+    chosen = _fullest(lines)
+    rows, due, of_line, largest = [], [], [], []
+    for line in chosen:
+        need = np.cumsum(lines.need[lines.members[line]])
+        room, partners = int(lines.capacity[line]), len(need)
+        h = np.arange(1, partners + 1)
+        units = count * room - partners + h
+        each = np.clip(units[:, None] - np.arange(count) * room, 0, room)
+        rows.append(each)
+        due.append(need)
+        of_line.append(np.full(partners, line))
+        largest.append(h)
+    units = np.concatenate(rows).astype(np.float64)
+    needs = np.concatenate(due)
+    # In differences of durations, all of which are positive where they fall.
+    steps = np.cumsum(units, axis=1)
+    scale = needs.max()
+    found = linprog(
+        np.arange(1, count + 1, dtype=np.float64),
+        A_ub=-steps,
+        b_ub=-needs / scale,
+        method="highs",
+    )
+    if found.status != 0:
+        return None
+    durations = np.cumsum(found.x[::-1])[::-1] * scale
+    weights = -np.asarray(found.ineqlin.marginals)
+    heavy = np.flatnonzero(weights > 1e-12)
+    return UnitBound(
+        durations,
+        np.concatenate(of_line)[heavy],
+        np.concatenate(largest)[heavy],
+        weights[heavy],
+    )
+
+
+def _fullest(lines: Lines) -> list[int]:
+    """Return the lines with most to move, and those with most pairs."""
+    exact = range(lines.exact)
+    full = [
+        float(lines.need[lines.members[line]].sum() / lines.capacity[line])
+        for line in exact
+    ]
+    many = [len(lines.members[line]) for line in exact]
+    by_need = sorted(exact, key=lambda line: (-full[line], line))[:_MOST_LINES]
+    by_pairs = sorted(exact, key=lambda line: (-many[line], -full[line], line))
+    chosen = sorted({*by_need, *by_pairs[: _MOST_LINES // 2]})
+    return [line for line in chosen if many[line]]
+
+
+def durations_of_counts(lines: Lines, counts: IntArray) -> FloatArray:
+    """Return the durations of least sum in which counts move all data.
+
+    Parameters
+    ----------
+    lines
+        Of a demand.
+    counts
+        Units of each pair in each configuration, shape (pairs, configurations); some
+        for every pair.
+    """
+    from scipy.optimize import linprog
+
+    distinct, where = np.unique(counts, axis=0, return_inverse=True)
+    most = np.zeros(len(distinct))
+    np.maximum.at(most, where.reshape(-1), lines.need)
+    scale = most.max()
+    found = linprog(
+        np.ones(counts.shape[1]),
+        A_ub=-distinct.astype(np.float64),
+        b_ub=-most / scale,
+        method="highs",
+    )
+    durations: FloatArray = np.asarray(found.x, dtype=np.float64) * scale
+    return durations

@@ -1,0 +1,148 @@
+"""Demands divided among several configurations: sound, and as fast as they can be."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.task import Demand
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.instance import Instance
+from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.synth.demand_configurations.options import options_of, options_table
+from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
+
+
+def pareto_pairs(nodes: int, density: float, seed: int) -> Demand:
+    """Return a random matrix with a few large entries."""
+    rng = random.Random(seed)  # noqa: S311
+    return Demand.from_rows(
+        [
+            (src, dst, int(1e5 * rng.paretovariate(1.2)))
+            for src in range(nodes)
+            for dst in range(nodes)
+            if src != dst and rng.random() < density
+        ]
+    )
+
+
+def rack(rows: int, cols: int, lasers: int = 16, waveguides: int = 64) -> Lightpath:
+    """Return a rack of one wafer."""
+    return Lightpath(
+        rows=rows,
+        cols=cols,
+        wafer_rows=rows,
+        wafer_cols=cols,
+        lasers=lasers,
+        waveguides=waveguides,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "density", "seed", "most_ps", "segments"),
+    [(4, 4, 0.3, 7100, 316_660_000, 2), (3, 5, 0.4, 7106, 33_580_000, 1)],
+)
+def test_unequal_pairs_take_configurations_of_their_own(
+    rows: int, cols: int, density: float, seed: int, most_ps: int, segments: int
+) -> None:
+    """700 us and 67 us in configurations of a wavelength a pair, or nearly so."""
+    demand = pareto_pairs(rows * cols, density, seed)
+    made = synthesise(Instance(rack(rows, cols), demand)).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    assert made.completion_time_ps <= most_ps
+    assert len(made.schedule.segments) == segments
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 3), st.sampled_from([1, 64]))
+def test_divided_demands_are_sound(seed: int, lasers: int, waveguides: int) -> None:
+    """Whatever the demand, where routes are found at all."""
+    rng = random.Random(seed)  # noqa: S311
+    rows = [
+        (src, dst, rng.randint(1, 10**6))
+        for src in range(6)
+        for dst in range(6)
+        if src != dst and rng.random() < 0.4
+    ]
+    fabric = rack(2, 3, lasers=lasers, waveguides=waveguides)
+    instance = Instance(fabric, Demand.from_rows(rows))
+    try:
+        made = synthesise(instance, "configurations").incumbent
+    except NoAnswerError:
+        assert waveguides == 1
+        return
+    assert made is not None
+    assert verify(made.schedule).valid
+
+
+def test_no_lasers_is_infeasible() -> None:
+    """Said as such."""
+    instance = Instance(rack(2, 2, lasers=0), pareto_pairs(4, 1.0, 0))
+    with pytest.raises(InfeasibleError, match="no lasers"):
+        synthesise(instance, "configurations")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(0.5, 60),
+    st.lists(st.floats(0.5, 20), min_size=1, max_size=3),
+    st.integers(2, 5),
+)
+def test_options_are_minimal_and_all(
+    need: float, durations: list[float], units: int
+) -> None:
+    """What moves enough, but not with any unit less: by brute force."""
+    times = np.array(durations)
+    grid = np.indices((units + 1,) * len(times)).reshape(len(times), -1).T
+    margin = 1e-6
+    serves = grid @ times >= need * (1 + margin)
+    for option in grid[serves].tolist():
+        found = options_of(need, times, units)
+        assert (found <= option).all(axis=1).any()
+    assert (options_of(need, times, units) @ times >= need * (1 - margin)).all()
+
+
+def test_many_configurations_have_options_that_serve() -> None:
+    """Beyond the exact ones, for small and for large pairs."""
+    need = np.array([0.1, 3.0, 17.0, 200.0])
+    durations = np.array([9.0, 4.0, 2.0, 1.0, 0.5, 0.25])
+    options, waste = options_table(need, durations, 16, 30)
+    good = np.isfinite(waste)
+    assert good.any(axis=1).all()
+    assert int(options[good].max()) <= 16
+    moved = options @ durations
+    assert (moved[good] >= np.repeat(need, good.sum(axis=1)) - 1e-9).all()
+
+
+def test_a_line_passes_exactly_when_it_can_be_served() -> None:
+    """Two pairs of need 3 on one unit a configuration: two of 3, never 3 and 2."""
+    one = np.array([0, 0]), np.array([1, 2]), np.array([3.0, 3.0])
+    lines = node_lines(*one, 3, 1)
+    test = LineTest(lines, list(range(6)))
+    assert test.passes(np.array([3.0, 3.0]))
+    assert not test.passes(np.array([3.0, 2.9]))
+
+
+def test_divisions_grow_faster_and_fit() -> None:
+    """Each is faster than the one before, and no line has more units than it may."""
+    demand = pareto_pairs(9, 0.6, 3)
+    src, dst = np.array(demand.src), np.array(demand.dst)
+    lines = node_lines(src, dst, np.array(demand.bytes) / 1e5, 9, 4)
+    before = np.inf
+    for found in divisions(lines, 0.5):
+        total = 0.5 * len(found.durations) + found.durations.sum()
+        assert total < before
+        before = total
+        assert (found.counts @ found.durations >= lines.need * (1 - 1e-9)).all()
+        for pairs in lines.members:
+            assert (found.counts[pairs].sum(axis=0) <= 4).all()
+    assert before < np.inf
