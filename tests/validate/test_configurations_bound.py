@@ -93,10 +93,14 @@ def test_witnesses_that_claim_too_much_are_refused() -> None:
     found = find_bound("configurations", fabric, demand)
     assert found is not None
     witness = dict(found.witness)
-    weights = [list(row) for row in cast("list[list[int]]", witness["weights"])]
+    flat = cast("list[int]", witness["weights"])
+    weights = [flat[first : first + 5] for first in range(0, len(flat), 5)]
     assert BOUND.prove(fabric, demand, witness) == found.bound
 
     def refused(**changed: object) -> None:
+        if "weights" in changed:
+            rows = cast("list[list[int]]", changed["weights"])
+            changed["weights"] = [each for row in rows for each in row]
         with pytest.raises(WitnessError):
             BOUND.prove(fabric, demand, cast("Any", {**witness, **changed}))
 
@@ -114,6 +118,7 @@ def test_witnesses_that_claim_too_much_are_refused() -> None:
     refused(weights=[[*row[:4], -1] for row in weights])
     refused(least=int(cast("int", witness["least"])) + 1)
     refused(least=0)
+    refused(weights=[*weights, [1]])
     refused(unit=0)
     with pytest.raises(WitnessError, match="demands on LIGHTPATH"):
         BOUND.prove(fabric, Collective("all-reduce", tuple(range(16)), 64), witness)

@@ -65,7 +65,7 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         "node": node,
         "direction": direction,
         "unit": _UNIT,
-        "weights": weights,
+        "weights": [each for row in weights for each in row],
     }
 
 

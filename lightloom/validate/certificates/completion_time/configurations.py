@@ -22,10 +22,10 @@ line also needs ceil(b_j / t) <= L in sum, and the least such t is a bound.
 Fewer than ceil(q / L) configurations do not reach the partners of a node. Whatever m,
 the data times last at least (b_1 + ... + b_q) / L. So a witness has weights for each m
 from the fewest up to some last one, and a line for all beyond: ``{"least": m,
-"node": v, "direction": 0, "weights": [[m, v, direction, h, y], ...], "unit": u}``:
-fewer than `least` do not reach the partners of node v, weights are multiples of 1 / u,
-and h = 0 stands for the count of m = 1, with y = u. Direction 0 is what a node sends,
-1 what it receives. The line of the last m + 1 and beyond is that of the fullest node.
+"node": v, "direction": 0, "weights": [m, v, direction, h, y, ...], "unit": u}``, five
+integers a row: fewer than `least` do not reach the partners of node v, weights are
+multiples of 1 / u, and h = 0 stands for the count of m = 1, with y = u. Direction 0 is
+what a node sends, 1 what it receives. Beyond the last m the fullest node counts.
 The bound is the least over all m.
 """
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
 _MOST_CONFIGURATIONS = 2**20
+_ROW = 5
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -69,7 +70,11 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         raise WitnessError(message)
     unit = number(witness, "unit", 2**62)
     weights = defaultdict(list)
-    for count, *row in rows(witness, "weights", 5).tolist():
+    flat = rows(witness, "weights", 0)
+    if len(flat) % _ROW:
+        message = f"weights are {len(flat)} integers, not rows of {_ROW}"
+        raise WitnessError(message)
+    for count, *row in flat.reshape(-1, _ROW).tolist():
         weights[count].append(row)
     last = least + len(weights)
     if unit < 1 or sorted(weights) != list(range(least, last)):
