@@ -29,10 +29,11 @@ from lightloom.synth.ramp.schedules import (
     BARRIER,
     EXCHANGE,
     OPS,
-    PHASES,
+    ROUTED,
     SPREAD,
     STEPS,
     TREE,
+    WHOLE,
     fastest_phases,
     require_strategy,
     routes_of,
@@ -78,18 +79,22 @@ class RampOperation:
         What is done, a chunk for each block.
     strategy
         How: see `lightloom.synth.ramp.schedules`.
+    block_bytes
+        Size of the blocks of an all-to-all that routes are chosen for.
     """
 
     fabric: Ramp
     collective: Collective
     strategy: str
+    block_bytes: int = 4
 
     @property
     def exchange(self) -> RoutedExchange | None:
         """The all-to-all on routes, ``None`` where it goes otherwise."""
-        if self.strategy not in PHASES:
+        if self.strategy not in ROUTED:
             return None
-        routes = routes_of(self.fabric, self.collective.nodes, self.strategy)
+        nodes, size_bytes = self.collective.nodes, self.block_bytes
+        routes = routes_of(self.fabric, nodes, self.strategy, size_bytes)
         return RoutedExchange(self.collective, routes)
 
     def events(self) -> Iterator[Segment | StepPart]:
@@ -97,7 +102,7 @@ class RampOperation:
         exchange = self.exchange
         if exchange is not None:
             yield from exchange.events(_MOST_ROWS)
-        elif self.strategy in (SPREAD, TREE):
+        elif self.strategy in (SPREAD, TREE, WHOLE):
             (way,) = ways(self.fabric, self.collective, self.strategy)
             yield from way.events()
         else:
@@ -184,7 +189,7 @@ def operation(
             strategy = fastest_phases(fabric, asked) or STEPS
     require_strategy(fabric, name, strategy, "--strategy")
     order = tuple(sorted(nodes))
-    if strategy not in PHASES:
+    if strategy not in ROUTED:
         order = tuple(team_of(fabric, nodes).nodes.tolist())
     if name == BARRIER:
         return RampOperation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
@@ -195,7 +200,7 @@ def operation(
     task = Collective(name, order, 4 * len(order), len(order), root)
     if strategy == TREE:
         task = Collective(name, order, 2**20, 16, root)
-    return RampOperation(fabric, task, strategy)
+    return RampOperation(fabric, task, strategy, (buffer_bytes or GIB) // len(order))
 
 
 def check_operation(
@@ -298,12 +303,13 @@ def node_program(
         tree = grow(fabric, sized.nodes, start, fanout)
         return tree_program(tree, way.collective, pieces, node)
     ranks = sized.rank_count
-    chunked = choose_chunks(sized, 1 if how == EXCHANGE else ranks)
-    if how == SPREAD:
+    chunked = choose_chunks(sized, 1 if how in (EXCHANGE, WHOLE) else ranks)
+    if how in (SPREAD, WHOLE):
         (way,) = ways(fabric, chunked, how)
         return program_of_events(fabric, chunked, way.events(), node)
-    if how in PHASES:
-        return routed_program(routes_of(fabric, task.nodes, how), chunked, node)
+    if how in ROUTED:
+        routes = routes_of(fabric, task.nodes, how, sized.buffer_bytes // ranks)
+        return routed_program(routes, chunked, node)
     return program(
         TeamCollective(team_of(fabric, task.nodes), chunked, how == EXCHANGE), node
     )

@@ -59,7 +59,7 @@ def test_check_tells_the_time_of_an_all_to_all(tmp_path: Path) -> None:
     """That of the schedule that `synth` makes, by the strategy that it takes."""
     path = _instance(tmp_path)
     found = run_json("ramp", "check", path, "--op", "all-to-all")
-    assert found["strategy"] == "two-phase"
+    assert found["strategy"] == "relayed"
     file = tmp_path / "exchange.toml"
     file.write_text((tmp_path / "ramp.toml").read_text().replace("gather", "to-all"))
     made = run_json("synth", str(file), "-o", str(tmp_path / "out.jsonl"))

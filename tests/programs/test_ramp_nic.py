@@ -12,7 +12,7 @@ from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.programs.ramp_at_scale import node_program
 from lightloom.programs.ramp_nic import RECEIVE, SEND
-from lightloom.synth.ramp.schedules import OPS, PHASES, ways
+from lightloom.synth.ramp.schedules import OPS, ROUTED, ways
 from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
@@ -90,8 +90,9 @@ def _node(place: tuple[int, int, int]) -> int:
     [
         *((op, None) for op in OPS),
         ("all-reduce", "exchange"),
-        *(("all-to-all", name) for name in (*PHASES, "steps")),
+        *(("all-to-all", name) for name in (*ROUTED, "steps")),
         ("broadcast", "steps"),
+        ("reduce", "whole"),
         *((op, "spread") for op in ("all-reduce", "gather", "reduce", "scatter")),
     ],
 )

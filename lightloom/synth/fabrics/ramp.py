@@ -38,9 +38,9 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     strategy
-        ``steps``, ``spread``; ``exchange`` (all-reduce), ``two-phase``,
-        ``three-phase``, ``four-phase``, ``direct`` (all-to-all), ``tree``
-        (broadcast); by default the fastest.
+        ``steps``, ``spread``; ``exchange`` (all-reduce), ``whole`` (reduce),
+        ``relayed``, ``two-phase``, ``three-phase``, ``four-phase``, ``direct``
+        (all-to-all), ``tree`` (broadcast); by default the fastest.
     """
 
     strategy: str | None = None

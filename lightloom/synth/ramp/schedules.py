@@ -16,6 +16,7 @@ from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
 from lightloom.synth.ramp.exchange_routes import exchange_routes
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.relay_routes import MOST_NODES, relay_routes
 from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.segment_stream import NO_LIMIT, TeamCollective, stream
 from lightloom.synth.ramp.spread_blocks import SPREAD_OPS, SpreadCollective
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from lightloom.synth.ramp.exchange_routes import Routes
 
 NAME = "ramp"
-STEPS, EXCHANGE, TREE, SPREAD = "steps", "exchange", "tree", "spread"
+STEPS, EXCHANGE, TREE = "steps", "exchange", "tree"
+SPREAD, WHOLE = "spread", "whole"
 PHASES = {"two-phase": 2, "three-phase": 3, "four-phase": 4, "direct": 1}
 """Strategies for an all-to-all on a box of nodes, and in how many phases they go."""
+ROUTED = (*PHASES, "relayed")
+"""All strategies in which every block of an all-to-all has a route of shifts."""
 BARRIER = "barrier"
 _MOST_SPREAD = 4096
 """Most nodes of a tree of shifts, whose blocks of any node go ways of their own."""
@@ -67,12 +71,13 @@ class Way:
     def events(self) -> Iterator[Segment | StepPart]:
         """Yield segments and steps in the order of a file."""
         task, strategy = self.collective, str(self.parameters["strategy"])
-        if strategy in PHASES:
-            routes = routes_of(self.fabric, task.nodes, strategy)
+        if strategy in ROUTED:
+            block_bytes = task.buffer_bytes // task.rank_count
+            routes = routes_of(self.fabric, task.nodes, strategy, block_bytes)
             yield from RoutedExchange(task, routes).events(NO_LIMIT)
-        elif strategy == SPREAD:
-            spread = spread_tree(box_of(self.fabric, task.nodes, SPREAD))
-            yield from SpreadCollective(task, spread).events()
+        elif strategy in (SPREAD, WHOLE):
+            spread = spread_tree(box_of(self.fabric, task.nodes, strategy))
+            yield from SpreadCollective(task, spread, strategy == WHOLE).events()
         elif strategy == TREE:
             fanout, pieces = self.parameters["fanout"], self.parameters["pieces"]
             assert isinstance(fanout, int)
@@ -111,9 +116,11 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     if op == "all-reduce":
         return (STEPS, EXCHANGE, SPREAD)
     if op == "all-to-all":
-        return (*PHASES, STEPS)
+        return (*ROUTED, STEPS)
     if op == "broadcast" and fabric.subnet != ROUTE_AND_SWITCH:
         return (TREE, STEPS)
+    if op == "reduce":
+        return (STEPS, SPREAD, WHOLE)
     return (STEPS, SPREAD) if op in SPREAD_OPS else (STEPS,)
 
 
@@ -139,8 +146,10 @@ def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
         raise InputError(what, where=where, found=strategy, allowed=allowed, fix=fix)
 
 
-def routes_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> Routes:
-    """Return the routes of an all-to-all by a strategy of `PHASES`.
+def routes_of(
+    fabric: Ramp, nodes: Sequence[int], strategy: str, block_bytes: int
+) -> Routes:
+    """Return the routes of an all-to-all by a strategy of `ROUTED`.
 
     Parameters
     ----------
@@ -149,14 +158,26 @@ def routes_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> Routes:
     nodes
         Who takes part.
     strategy
-        One of `PHASES`.
+        One of `ROUTED`.
+    block_bytes
+        Size of what one node has for another.
 
     Raises
     ------
     InputError
-        Nodes that are not at the same numbers in the same racks of groups.
+        Nodes that are not at the same numbers in the same racks of groups; for
+        ``relayed`` too many of them, or some that random shifts do not reach.
     """
-    return exchange_routes(box_of(fabric, nodes, strategy), PHASES[strategy])
+    box = box_of(fabric, nodes, strategy)
+    if strategy in PHASES:
+        return exchange_routes(box, PHASES[strategy])
+    routes = relay_routes(box, block_bytes)
+    if routes is None:
+        what = "no relayed routes are found for these nodes"
+        allowed = f"2 to {MOST_NODES} nodes"
+        where, fix = "collective.nodes", "use two-phase"
+        raise InputError(what, where=where, found=len(box), allowed=allowed, fix=fix)
+    return routes
 
 
 def box_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> NodeBox:
@@ -187,7 +208,7 @@ def box_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> NodeBox:
 
 
 def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
-    """Return the strategy of `PHASES` that is fastest for an all-to-all.
+    """Return the strategy of `ROUTED` that is fastest for an all-to-all.
 
     Parameters
     ----------
@@ -200,14 +221,17 @@ def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
     -------
     The first of equals; ``None`` where the nodes do not form a box.
     """
-    if NodeBox.of(fabric, task.nodes) is None:
+    box = NodeBox.of(fabric, task.nodes)
+    if box is None:
         return None
     block_bytes = task.buffer_bytes // task.rank_count
 
     def time_ps(strategy: str) -> int:
-        return routes_of(fabric, task.nodes, strategy).time_ps(block_bytes)
+        routes = routes_of(fabric, task.nodes, strategy, block_bytes)
+        return routes.time_ps(block_bytes)
 
-    return min(PHASES, key=time_ps)
+    able = PHASES if relay_routes(box, block_bytes) is None else ROUTED
+    return min(able, key=time_ps)
 
 
 def serves(fabric: Ramp, task: Collective) -> bool:
@@ -285,14 +309,17 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
             chunked,
             {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
         )
-    if strategy in (*PHASES, SPREAD):
+    if strategy in ROUTED:
+        routes_of(fabric, task.nodes, strategy, task.buffer_bytes // task.rank_count)
+    elif strategy in (SPREAD, WHOLE):
         box = box_of(fabric, task.nodes, strategy)
-        if strategy == SPREAD and len(box) > _MOST_SPREAD:
-            what, allowed = "too many nodes for spread", f"at most {_MOST_SPREAD}"
+        if len(box) > _MOST_SPREAD:
+            what, allowed = f"too many nodes for {strategy}", f"at most {_MOST_SPREAD}"
             raise InputError(
                 what, where="collective.nodes", found=len(box), allowed=allowed
             )
     else:
         team_of(fabric, task.nodes)
-    chunked = choose_chunks(task, 1 if strategy == EXCHANGE else task.rank_count)
+    whole = strategy in (EXCHANGE, WHOLE)
+    chunked = choose_chunks(task, 1 if whole else task.rank_count)
     return Way(fabric, chunked, {"strategy": strategy})

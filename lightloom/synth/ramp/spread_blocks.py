@@ -3,7 +3,8 @@
 An all-gather sends every node's block along the tree. A gather does the part of it that
 leads to the root. Reversed in time, and on reversed circuits, an all-gather is a
 reduce-scatter, and a gather a scatter. An all-reduce is a reduce-scatter and an
-all-gather, a reduce one and a gather.
+all-gather, a reduce one and a gather; or, for little data, whole buffers go along the
+root's tree alone, and are added on the way.
 """
 
 from __future__ import annotations
@@ -45,13 +46,19 @@ class SpreadCollective:
         Its chunk count chosen; one of `SPREAD_OPS`.
     tree
         In the box of its nodes.
+    whole
+        Of a reduce: whether nothing is cut into blocks.
     """
 
     collective: Collective
     tree: SpreadTree
+    whole: bool = False
 
     def events(self) -> Iterator[Segment | StepPart]:
         """Yield the segments, each with its step."""
+        if self.whole:
+            yield from self._of_whole_buffers()
+            return
         box, index = self.tree.box, 0
         for back, rooted in _SWEEPS[self.collective.op]:
             owner, reached = self._rooted() if rooted else self._everywhere()
@@ -70,6 +77,25 @@ class SpreadCollective:
                 yield StepPart(index, 0, index, moved)
                 index += 1
 
+    def _of_whole_buffers(self) -> Iterator[Segment | StepPart]:
+        """Yield the segments and steps of a reduce to the root, last reached first."""
+        box, tree = self.tree.box, self.tree
+        for index, number in enumerate(reversed(range(len(tree.shifts)))):
+            reached = np.flatnonzero(tree.shift == number)
+            src = box.nodes[box.moved(reached, self._root)]
+            dst = box.nodes[box.moved(tree.parent[reached], self._root)]
+            none = np.zeros(len(reached), dtype=np.int64)
+            end = none + self.collective.chunk_count
+            yield Segment(0, index, tree.shifts[number].reversed(box).circuits(box))
+            rows = Transfers(src, dst, none, end, none + int(Op.REDUCE))
+            yield StepPart(index, 0, index, rows)
+
+    @property
+    def _root(self) -> int:
+        """Place of the root."""
+        node = self.collective.nodes[self.collective.root_rank]
+        return int(np.searchsorted(self.tree.box.nodes, node))
+
     def _everywhere(self) -> tuple[IntArray, IntArray]:
         """Return for every move the place whose block it is, and how far it gets."""
         places = np.arange(len(self.tree.box), dtype=np.int64)
@@ -77,10 +103,9 @@ class SpreadCollective:
 
     def _rooted(self) -> tuple[IntArray, IntArray]:
         """Return the same for the moves of blocks on their way to the root."""
-        box, task = self.tree.box, self.collective
+        box = self.tree.box
         owner = np.arange(len(box), dtype=np.int64)
-        root = int(np.searchsorted(box.nodes, task.nodes[task.root_rank]))
-        reached = box.moved(box.opposite(owner), root)
+        reached = box.moved(box.opposite(owner), self._root)
         owners, ways = [], []
         while len(owner):
             owner, reached = owner[reached > 0], reached[reached > 0]

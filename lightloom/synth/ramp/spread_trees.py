@@ -93,7 +93,7 @@ def _found(
     best: tuple[int, tuple[Shift, ...], _Table] | None = None
     while best is None:
         for _ in range(max(_LEAST_TRIALS, _WORK // len(box))):
-            shifts = tuple(_random_shift(box, random, index) for index in range(count))
+            shifts = tuple(random_shift(box, random, index) for index in range(count))
             table = _grown(box, shifts)
             if table is None:
                 continue
@@ -113,7 +113,7 @@ def _busiest(box: NodeBox, count: int, shift: IntArray, offset: IntArray) -> int
     return int(loads.reshape(count, box.groups).max(axis=1).sum())
 
 
-def _random_shift(box: NodeBox, random: Random, index: int) -> Shift:
+def random_shift(box: NodeBox, random: Random, index: int) -> Shift:
     """Return a shift of which every offset leads elsewhere.
 
     The first ones move groups, then racks with groups.

@@ -15,7 +15,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.instance import Instance
 from lightloom.programs.ramp_at_scale import OPERATIONS, check_operation, operation
 from lightloom.replay import replay
-from lightloom.synth.ramp.schedules import OPS, PHASES, routes_of, strategies, ways
+from lightloom.synth.ramp.schedules import OPS, ROUTED, routes_of, strategies, ways
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.examples.ramp_networks import SHAPES, network
@@ -213,10 +213,10 @@ def test_unknown_algorithms_are_refused(
 
 
 def test_more_data_take_fewer_hops() -> None:
-    """Three hops for little data, then two, then one, each faster than the others."""
+    """Up to three hops for little data, then one; nothing else is faster."""
     fabric = network((4, 4, 8))
     nodes = tuple(range(fabric.node_count))
-    sizes = (128 * 128, "three-phase"), (2**22, "two-phase"), (2**24, "direct")
+    sizes = (128 * 128, "relayed"), (2**22, "relayed"), (2**24, "direct")
     for size, best in sizes:
         task = Collective("all-to-all", nodes, size)
         instance = Instance(fabric, task, "test")
@@ -235,7 +235,7 @@ def test_more_data_take_fewer_hops() -> None:
 
 
 @pytest.mark.parametrize("sizes", SHAPES)
-@pytest.mark.parametrize("strategy", PHASES)
+@pytest.mark.parametrize("strategy", ROUTED)
 def test_shifts_never_contend(strategy: str, sizes: tuple[int, int, int]) -> None:
     """In all networks, and in boxes of one of nine groups, of whatever sizes."""
     boxes = [(network(sizes), sizes)]
@@ -248,13 +248,13 @@ def test_shifts_never_contend(strategy: str, sizes: tuple[int, int, int]) -> Non
             for j in range(racks)
             for number in range(numbers)
         ]
-        if len(nodes) > 100:
+        if len(nodes) > 100 or (strategy == "relayed" and len(nodes) == 1):
             continue
         Random(1).shuffle(nodes)  # noqa: S311
         task = Collective("all-to-all", tuple(nodes), 12 * len(nodes))
         (time_ps,) = _verified(fabric, task, strategy)
         # Predicted but for one rounding up a row.
-        predicted = routes_of(fabric, nodes, strategy).time_ps(12)
+        predicted = routes_of(fabric, nodes, strategy, 12).time_ps(12)
         assert predicted <= time_ps <= predicted + len(nodes) ** 2
 
 
@@ -268,7 +268,7 @@ def test_known_times_of_1024_nodes(subnet: str) -> None:
         ("two-phase", 8, 2),
         ("three-phase", 4, 3),
     ):
-        routes = routes_of(fabric, nodes, strategy)
+        routes = routes_of(fabric, nodes, strategy, 2**16)
         data_ps = hops * 2**26 * 8 * 10**12 // fabric.node_bits_per_s
         assert routes.time_ps(2**16) == shifts * 1_451_000 + data_ps
 

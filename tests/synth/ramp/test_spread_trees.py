@@ -47,8 +47,9 @@ def test_schedules_verify(op: str, subnet: str) -> None:
     root = 21 if op in ("gather", "reduce", "scatter") else None
     blocks = op not in ("all-reduce", "reduce")
     task = Collective(op, nodes, 64 * 40 if blocks else 1001, None, root)
-    (way,) = ways(fabric, task, "spread")
-    assert verify(way.schedule(0)).violations == ()
+    for strategy in ("spread", "whole") if op == "reduce" else ("spread",):
+        (way,) = ways(fabric, task, strategy)
+        assert verify(way.schedule(0)).violations == ()
 
 
 def test_known_times_of_128_nodes() -> None:
@@ -62,3 +63,6 @@ def test_known_times_of_128_nodes() -> None:
         sweeps = 2 if op in ("all-reduce", "reduce") else 1
         took = replay(way.schedule(0)).completion_time_ps
         assert took == sweeps * (4 * 1_451_000 + 32 * block_ps)
+    (way,) = ways(fabric, Collective("reduce", nodes, 2**10), "whole")
+    took = replay(way.schedule(0)).completion_time_ps
+    assert took == 4 * (1_451_000 + 2**13 * 10**12 // fabric.transceiver_bits_per_s)
