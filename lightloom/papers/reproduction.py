@@ -47,8 +47,7 @@ class Figure:
     notes
         What a reader must know to read the numbers.
     takes
-        About how long it takes one processor, in words: by default no more than
-        others do.
+        About how long it takes one processor, in words.
     changes
         Settings other than the defaults, by name.
     """

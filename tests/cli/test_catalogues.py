@@ -97,8 +97,9 @@ def test_an_algorithm_prints_its_parameters() -> None:
 
 
 def test_reproduce_without_a_name_lists_the_figures() -> None:
-    """The six figures of the LUMORPH paper are on offer."""
+    """The six figures of the LUMORPH paper are on offer, and how long they take."""
     listed = run("reproduce").stdout
+    assert "takes about" in listed
     for figure in ("fig3", "fig5", "fig6", "fig7", "fig8a", "fig8b"):
         assert f"lumorph-{figure}" in listed
 

@@ -184,6 +184,7 @@ _FOLLOWING = (
 
 FIGURE = Figure(
     name="sipml-fig9",
+    takes="minutes",
     title="time to accuracy against the delay of an OCS, Transformer",
     columns=(
         *("gbit_per_s", "delay_us", "reconfigurations", "iteration_us"),
