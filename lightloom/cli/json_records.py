@@ -13,7 +13,7 @@ from lightloom.core.certificate import (
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lightloom.core.certificate import Number
     from lightloom.core.violation import Violation
@@ -39,15 +39,22 @@ def violation_records(violations: Sequence[Violation]) -> list[dict[str, object]
     ]
 
 
-def violation_lines(violations: Sequence[Violation], *, steps: bool) -> list[str]:
+def violation_lines(
+    violations: Sequence[Violation],
+    *,
+    steps: bool,
+    counts: Mapping[str, int] | None = None,
+) -> list[str]:
     """Return violations for people, one a line, the first `SHOWN` of each rule.
 
     Parameters
     ----------
     violations
-        All there are.
+        All there are, or all that were kept.
     steps
         Whether the number of the step is told beside the resource.
+    counts
+        How often each rule is broken, where not all violations were kept.
     """
     lines = []
     shown: Counter[str] = Counter()
@@ -59,9 +66,10 @@ def violation_lines(violations: Sequence[Violation], *, steps: bool) -> list[str
         step = f" step {violation.step}:" if told else ""
         resource = f" {violation.resource}:" if violation.resource else ""
         lines.append(f"  [{violation.rule}]{step}{resource} {violation.message}")
-    for rule, count in sorted(shown.items()):
+    for rule, count in sorted((counts or shown).items()):
         if count > SHOWN:
-            lines.append(f"  [{rule}] and {count - SHOWN:,} more; --json has all")
+            more = f"{count - SHOWN:,} more"
+            lines.append(f"  [{rule}] and {more}; --json lists up to 1,000 of a rule")
     return lines
 
 

@@ -77,6 +77,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
     return {
         "file": file,
         "valid": verdict.valid,
+        "violation_count": verdict.violation_count,
         "violations": violation_records(verdict.violations),
         "certificate": certificate_record(verdict.certificate),
         "objectives": objective_records(verdict),
@@ -96,6 +97,8 @@ def verdict_text(file: str, verdict: Verdict) -> str:
     proven = certificates_text(verdict)
     if verdict.valid:
         return f"{file}: valid; {proven}"
-    count = len(verdict.violations)
+    count = verdict.violation_count
     head = f"{file}: {counted(count, 'violation')}; {proven}"
-    return "\n".join([head, *violation_lines(verdict.violations, steps=True)])
+    return "\n".join(
+        [head, *violation_lines(verdict.violations, steps=True, counts=verdict.counts)]
+    )

@@ -47,7 +47,7 @@ def publish(schedule: Schedule, path: str) -> Verdict:
     verdict = verify(read_schedule_stream(io.BytesIO(b"".join(lines)), name))
     if not verdict.valid:
         first = verdict.violations[0]
-        what = f"{len(verdict.violations)} violations, first {first.rule}"
+        what = f"{verdict.violation_count} violations, first {first.rule}"
         raise UnverifiedError(what, where=name, found=first.message)
     with open_writing(path) as file:
         for line in lines:

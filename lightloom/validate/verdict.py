@@ -28,7 +28,7 @@ from lightloom.validate.checks import (
 from lightloom.validate.data import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lightloom.core.schedule import Footer, Schedule
     from lightloom.instances.instance import AnyFabric
@@ -46,7 +46,10 @@ class Verdict(Summarised):
     valid
         Whether no rule is broken.
     violations
-        Sorted by rule, step (those of no step first), resource and message.
+        Sorted by rule, step (those of no step first), resource and message; of a rule
+        that is broken more than 1,000 times, the first 1,000 and how many more.
+    counts
+        How often each rule is broken, the left out violations included.
     certificates
         What the certificates of the footer are worth, in its order; those of a broken
         schedule are refused.
@@ -54,14 +57,20 @@ class Verdict(Summarised):
 
     valid: bool
     violations: tuple[Violation, ...]
+    counts: Mapping[str, int]
     certificates: tuple[CertificateReport, ...]
+
+    @property
+    def violation_count(self) -> int:
+        """How many violations there are, the left out ones included."""
+        return sum(self.counts.values())
 
     def facts(self) -> Mapping[str, object]:
         """Return whether it is valid, and what is wrong or proven."""
         first = self.violations[0] if self.violations else None
         return {
             "valid": self.valid,
-            "violations": len(self.violations) or None,
+            "violations": self.violation_count or None,
             "first": None if first is None else f"{first.rule}: {first.message}",
             "certificate": str(self.certificate.status),
         }
@@ -110,11 +119,20 @@ def verify(schedule: Schedule) -> Verdict:
     except InputError as problem:
         found.add([Violation("fabric", None, "fabric", str(problem))])
     else:
+        found.add(_missing_keys(fabric, schedule))
         _check(fabric, schedule, found)
     claimed = () if schedule.footer is None else schedule.footer.certificates
     refused = bool(found.count)
     worth = tuple(certificates.report(one, refused=refused) for one in claimed)
-    return Verdict(not refused, found.kept(), worth)
+    return Verdict(not refused, found.kept(), found.count, worth)
+
+
+def _missing_keys(fabric: AnyFabric, schedule: Schedule) -> Iterator[Violation]:
+    """Yield the keys that a fabric's table leaves to our defaults: rule ``fabric``."""
+    for key in fabric.table():
+        if key not in schedule.fabric:
+            message = f"missing key {key!r}; allowed: every key of the fabric"
+            yield Violation("fabric", None, f"fabric.{key}", message)
 
 
 class _Found:

@@ -62,7 +62,7 @@ def page_data(schedule: Schedule, title: str) -> dict[str, Any]:
             [one.rule, one.step, one.resource, one.message]
             for one in verdict.violations[:_MOST_VIOLATIONS]
         ],
-        "violationCount": len(verdict.violations),
+        "violationCount": verdict.violation_count,
         "certificates": [_certificate(one) for one in verdict.certificates],
     }
     return {**data, "notes": notes}
