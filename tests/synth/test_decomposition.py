@@ -20,7 +20,7 @@ from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
 from lightloom.synth.ocs.cycle_exchange import exchanged
-from lightloom.synth.ocs.decomposition import decomposition_schedule
+from lightloom.synth.ocs.decomposition import decomposition_schedules
 from lightloom.synth.ocs.magnitude_split import split_by_magnitude
 from lightloom.synth.ocs.permutation_peeling import peel
 from lightloom.synth.synthesise import synthesise
@@ -54,7 +54,7 @@ def _line_sum(matrix: FloatArray) -> float:
 
 def _gap(fabric: Ocs, demand: Demand) -> float:
     """Return how far the decomposition is from its bound, its schedule verified."""
-    schedule = decomposition_schedule(fabric, demand)
+    schedule = next(decomposition_schedules(fabric, demand))
     whole = signed(schedule, Instance(fabric, demand, "test"))
     assert verify(whole).violations == ()
     bound = lower_bound(fabric, demand)
@@ -92,9 +92,9 @@ def _traffic(draw: st.DrawFn) -> tuple[Ocs, Demand]:
 def test_any_demand_has_a_schedule(question: tuple[Ocs, Demand]) -> None:
     """It verifies, and no bound is above it."""
     fabric, demand = question
-    schedule = decomposition_schedule(fabric, demand)
-    verdict = verify(signed(schedule, Instance(fabric, demand, "test")))
-    assert verdict.violations == ()
+    for schedule in decomposition_schedules(fabric, demand):
+        verdict = verify(signed(schedule, Instance(fabric, demand, "test")))
+        assert verdict.violations == ()
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -166,3 +166,20 @@ def test_rings_take_turns_too(kind: str) -> None:
     assert found is not None
     assert verify(found.schedule).violations == ()
     assert len(found.schedule.segments) > 1
+
+
+def test_circuits_that_stay_are_counted_on() -> None:
+    """One large pair among small ones on one switch transmits while these change."""
+    fabric = Ocs(
+        nodes=4,
+        switches=1,
+        bits_per_second_per_node=8 * _UNIT_BYTES,
+        alpha_ps=0,
+        reconfiguration_ps=10**12,
+        dark_while_reconfiguring="changed-circuits",
+    )
+    rows = [(0, 1, 5 * _UNIT_BYTES), (2, 3, _UNIT_BYTES), (3, 2, 2 * _UNIT_BYTES)]
+    demand = Demand.from_rows([*rows, (2, 0, _UNIT_BYTES), (3, 0, _UNIT_BYTES)])
+    times = [completion_time_ps(one) for one in decomposition_schedules(fabric, demand)]
+    assert len(times) == 2
+    assert times[1] < times[0]

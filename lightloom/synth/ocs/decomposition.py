@@ -24,6 +24,7 @@ from lightloom.core.schedule import (
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION
+from lightloom.synth.ocs.kept_circuits import kept_pairs, order_to_keep
 from lightloom.synth.ocs.matrix_permutations import decompositions
 from lightloom.synth.ocs.pair_matchings import matchings_by_size
 from lightloom.synth.ocs.slot_program import best_durations
@@ -32,13 +33,15 @@ from lightloom.synth.ocs.switch_packing import levelled, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.solvers.standard_form import FloatArray
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
-__all__ = ["SwitchSlots", "decomposition_schedule"]
+__all__ = ["SwitchSlots", "decomposition_schedules"]
 
 _PROGRAM_ENTRIES = 2**15
 """Most entries of a linear program."""
@@ -63,12 +66,17 @@ class SwitchSlots:
         How long each slot moves data.
     total
         When the last switch ends.
+    kept
+        Which pairs of each slot are lit during the reconfiguration before it, as the
+        slot before holds them too; slots then are in the order of their switches.
+        ``None`` where none is counted on.
     """
 
     pairs: tuple[IntArray, ...]
     switch: IntArray
     lasts: FloatArray
     total: float
+    kept: tuple[npt.NDArray[np.bool_], ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +90,15 @@ class _Need:
     cost: float
     room: FloatArray
 
+    def fixed(self, switch: IntArray) -> FloatArray:
+        """Return what the slots of each switch cost beside their durations."""
+        count = np.bincount(switch, minlength=len(self.room))
+        cost: FloatArray = count * self.cost - self.room * (count > 0)
+        return cost
 
-def decomposition_schedule(fabric: Ocs, demand: Demand) -> Schedule:
-    """Return the schedule of a demand in configurations that take turns.
+
+def decomposition_schedules(fabric: Ocs, demand: Demand) -> Iterator[Schedule]:
+    """Yield schedules of a demand in configurations that take turns.
 
     Parameters
     ----------
@@ -96,19 +110,43 @@ def decomposition_schedule(fabric: Ocs, demand: Demand) -> Schedule:
     Returns
     -------
     One step, in which every switch walks through its own configurations; without
-    footer. Deterministic.
+    footer. Where circuits that stay remain lit, a second schedule counts on them.
+    Deterministic.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
     if not len(src):
-        return Schedule(fabric.table(), demand, Algorithm(DECOMPOSITION), (), ())
+        yield Schedule(fabric.table(), demand, Algorithm(DECOMPOSITION), (), ())
+        return
     unit_ps, need = _scaled(fabric, src, dst, size_bytes)
     if fabric.bidirectional:
         packed = _packed(need, *matchings_by_size(src, dst, need.size))
         slots = min(packed, key=lambda some: some.total)
     else:
         slots = _best_slots(need)
-    lasts_ps = np.ceil(slots.lasts * (1 + _UNUSED) * unit_ps)
-    return _filled_schedule(fabric, demand, slots, lasts_ps)
+    yield _filled_schedule(fabric, demand, slots, unit_ps)
+    if fabric.dark_while_reconfiguring == "changed-circuits":
+        kept = _with_kept(need, slots, fabric.reconfiguration_ps / unit_ps)
+        if kept is not None:
+            yield _filled_schedule(fabric, demand, kept, unit_ps)
+
+
+def _with_kept(need: _Need, slots: SwitchSlots, gain: float) -> SwitchSlots | None:
+    """Return slots whose durations count on circuits that stay, if any do.
+
+    A pair that the slot before holds too is lit for a reconfiguration longer.
+    """
+    order = order_to_keep(slots.pairs, slots.switch, slots.lasts)
+    pairs, switch = [slots.pairs[slot] for slot in order], slots.switch[order]
+    kept = kept_pairs(pairs, switch)
+    times = np.bincount(
+        np.concatenate(pairs), weights=np.concatenate(kept), minlength=len(need.src)
+    )
+    if not times.any() or _entries(pairs) > _PROGRAM_ENTRIES:
+        return None
+    size = np.maximum(need.size - gain * times, 0.0)
+    best = best_durations(size, pairs, switch, need.fixed(switch))
+    assert best is not None
+    return SwitchSlots(tuple(pairs), switch, best.slot, best.total, tuple(kept))
 
 
 def _scaled(
@@ -228,16 +266,13 @@ def _timed(
     """Return slots with the durations that end soonest, where they are not too many."""
     pairs = [held[one] for one in which.tolist()]
 
-    def fixed() -> FloatArray:
-        count = np.bincount(switch, minlength=len(need.room))
-        cost: FloatArray = count * need.cost - need.room * (count > 0)
-        return cost
-
     if _entries(pairs) > _PROGRAM_ENTRIES:
-        busy = np.bincount(switch, weights=lasts, minlength=len(need.room)) + fixed()
+        busy = np.bincount(
+            switch, weights=lasts, minlength=len(need.room)
+        ) + need.fixed(switch)
         return SwitchSlots(tuple(pairs), switch, lasts, float(busy.max()))
     while True:
-        best = best_durations(need.size, pairs, switch, fixed())
+        best = best_durations(need.size, pairs, switch, need.fixed(switch))
         assert best is not None
         used = _needed(pairs, best.slot, len(need.src))
         if len(used) == len(pairs):
@@ -250,34 +285,41 @@ def _entries(held: Sequence[IntArray]) -> int:
 
 
 def _filled_schedule(
-    fabric: Ocs, demand: Demand, slots: SwitchSlots, lasts_ps: FloatArray
+    fabric: Ocs, demand: Demand, slots: SwitchSlots, unit_ps: float
 ) -> Schedule:
     """Return slots with the bytes that they move, to the byte."""
     size_bytes = np.array(demand.bytes, dtype=np.int64)
     src, dst = (np.array(end, dtype=np.int64) for end in (demand.src, demand.dst))
-    rate = fabric.bits_per_second_per_circuit
-    most = np.array(
-        [
-            min(int(lasts) * rate // (BITS_PER_BYTE * PS_PER_S), 2**60)
-            for lasts in lasts_ps.tolist()
-        ],
-        dtype=np.int64,
-    )
-    moved = _dealt(size_bytes, slots.pairs, most)
+    lasts_ps = np.ceil(slots.lasts * (1 + _UNUSED) * unit_ps).astype(np.int64)
+    order = np.lexsort((-lasts_ps, slots.switch)).tolist()
+    more = [np.zeros(len(pairs), dtype=bool) for pairs in slots.pairs]
+    if slots.kept is not None:
+        order, more = list(range(len(slots.pairs))), list(slots.kept)
+    most = [
+        np.where(
+            longer,
+            _bytes_in(fabric, lasts + fabric.reconfiguration_ps),
+            _bytes_in(fabric, lasts),
+        )
+        for lasts, longer in zip(lasts_ps.tolist(), more, strict=True)
+    ]
+    moved = _dealt(size_bytes, slots.pairs, np.concatenate(most))
     segments: list[Segment] = []
     parts: list[StepPart] = []
     index = np.zeros(fabric.switches, dtype=np.int64)
-    order = np.lexsort((-lasts_ps, slots.switch)).tolist()
     for slot in order:
-        some = moved[slot] > 0
-        pairs, moves = slots.pairs[slot][some], moved[slot][some]
-        if not len(pairs):
+        # Circuits that move nothing are held only where later ones count on them.
+        held = slots.pairs[slot]
+        some = (moved[slot] > 0) | (slots.kept is not None)
+        by_source = np.argsort(src[held], kind="stable")
+        by_source = by_source[some[by_source]]
+        if not moved[slot].any():
             continue
-        by_source = np.argsort(src[pairs], kind="stable")
-        pairs, moves = pairs[by_source], moves[by_source]
+        pairs, moves = held[by_source], moved[slot][by_source]
         plane = int(slots.switch[slot])
         circuits = Circuits(src[pairs], dst[pairs])
         segments.append(Segment(plane, int(index[plane]), circuits))
+        pairs, moves = pairs[moves > 0], moves[moves > 0]
         transfers = FluidTransfers(src[pairs], dst[pairs], moves)
         parts.append(StepPart(0, plane, int(index[plane]), transfers))
         index[plane] += 1
@@ -285,24 +327,31 @@ def _filled_schedule(
     return Schedule(fabric.table(), demand, algorithm, tuple(segments), tuple(parts))
 
 
+def _bytes_in(fabric: Ocs, lasts_ps: int) -> int:
+    """Return the bytes that a circuit moves in a time, no more than anybody has."""
+    rate = fabric.bits_per_second_per_circuit
+    return min(lasts_ps * rate // (BITS_PER_BYTE * PS_PER_S), 2**60)
+
+
 def _dealt(
     size_bytes: IntArray, held: Sequence[IntArray], most: IntArray
 ) -> list[IntArray]:
     """Return the bytes that each slot moves for each of its pairs, the longest first.
 
-    What rounding leaves over goes to the longest slot of a pair.
+    `most` is what slots can move for their pairs, all in a row. What rounding leaves
+    over goes to the longest slot of a pair.
     """
     lengths = [len(pairs) for pairs in held]
     slot = np.repeat(np.arange(len(held)), lengths)
     pair = np.concatenate(held)
-    order = np.lexsort((slot, -most[slot], pair))
+    order = np.lexsort((slot, -most, pair))
     starts = np.searchsorted(pair[order], np.arange(len(size_bytes) + 1))
     rest = size_bytes.copy()
     moved = np.zeros(len(pair), dtype=np.int64)
     for turn in range(int(np.diff(starts).max())):
         here = np.flatnonzero((np.diff(starts) > turn) & (rest > 0))
         place = order[starts[here] + turn]
-        moved[place] = np.minimum(rest[here], most[slot[place]])
+        moved[place] = np.minimum(rest[here], most[place])
         rest[here] -= moved[place]
     moved[order[starts[:-1]]] += rest
     ends = np.cumsum(lengths)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.synth.demand_rounds import DECOMPOSITION
 from lightloom.synth.fabrics.plug import MadeSchedule
-from lightloom.synth.ocs.decomposition import decomposition_schedule
+from lightloom.synth.ocs.decomposition import decomposition_schedules
 from lightloom.synth.ocs.switch_circuits import (
     ALGORITHM,
     ocs_schedule,
@@ -63,4 +63,5 @@ def ocs_demand_schedules(
         if possible:
             yield MadeSchedule(ocs_schedule(fabric, plan), port_certificates(plan))
     if DECOMPOSITION in wanted:
-        yield MadeSchedule(decomposition_schedule(fabric, demand))
+        for schedule in decomposition_schedules(fabric, demand):
+            yield MadeSchedule(schedule)

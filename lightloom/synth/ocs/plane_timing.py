@@ -14,6 +14,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from scipy.sparse import csr_array
 
     from lightloom.core.columns import IntArray
     from lightloom.solvers.standard_form import FloatArray
@@ -135,11 +136,45 @@ def exact_timing(jobs: LaneJobs, used: UsedPlanes) -> PlaneTiming | None:
     from scipy.sparse import csr_array
 
     plane, job = np.nonzero(used)
+    count = len(plane)
+    matrix, upper = _order_of_times(jobs, plane, job)
+    width = matrix.shape[1]
+    whole = csr_array(
+        (np.ones(count), (job, count + np.arange(count))), shape=(used.shape[1], width)
+    )
+    lower = np.zeros(width)
+    lower[:count] = jobs.first
+    cost = np.zeros(width)
+    cost[-1] = 1.0
+    found = linprog(
+        cost,
+        A_ub=matrix,
+        b_ub=upper,
+        A_eq=whole,
+        b_eq=jobs.data,
+        bounds=np.column_stack([lower, np.full(width, np.inf)]),
+        method="highs-ds",
+    )
+    if found.x is None:
+        return None
+    data = np.zeros(used.shape)
+    data[plane, job] = np.maximum(found.x[count : 2 * count], 0.0)
+    return PlaneTiming(float(found.fun), data)
+
+
+def _order_of_times(
+    jobs: LaneJobs, plane: IntArray, job: IntArray
+) -> tuple[csr_array, FloatArray]:
+    """Return rows over starts, data and ends of steps, and what they are at most.
+
+    A job is served before the end of its step, after the end of the step before, and
+    after the job before on the same plane.
+    """
+    from scipy.sparse import csr_array
+
     count, steps = len(plane), int(jobs.step[-1]) + 1
     served = np.arange(count)
     step = jobs.step[job]
-    # Columns: starts, data, ends of steps. Rows: served before the end of the step,
-    # released by the step before, after the job before on the same plane.
     later = served[step > 0]
     next_ = served[1:][plane[1:] == plane[:-1]]
     other = jobs.lane[job[next_]] != jobs.lane[job[next_ - 1]]
@@ -162,29 +197,8 @@ def exact_timing(jobs: LaneJobs, used: UsedPlanes) -> PlaneTiming | None:
             -jobs.alpha - jobs.delay * other,
         ]
     )
-    width = 2 * count + steps
     matrix = csr_array(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(at, width),
+        shape=(at, 2 * count + steps),
     )
-    whole = csr_array(
-        (np.ones(count), (job, count + served)), shape=(len(jobs.step), width)
-    )
-    lower = np.zeros(width)
-    lower[:count] = jobs.first
-    cost = np.zeros(width)
-    cost[-1] = 1.0
-    found = linprog(
-        cost,
-        A_ub=matrix,
-        b_ub=upper,
-        A_eq=whole,
-        b_eq=jobs.data,
-        bounds=np.column_stack([lower, np.full(width, np.inf)]),
-        method="highs-ds",
-    )
-    if found.x is None:
-        return None
-    data = np.zeros(used.shape)
-    data[plane, job] = np.maximum(found.x[count : 2 * count], 0.0)
-    return PlaneTiming(float(found.fun), data)
+    return matrix, upper
