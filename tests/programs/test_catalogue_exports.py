@@ -1,0 +1,20 @@
+"""Every schedule of the catalogue that a runtime takes, its checker accepts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs.catalogue_exports import fabrics, measure
+
+REASONS = {"accepted", "operation", "steps in a thread block", "thread blocks"}
+"""What may come of an export; anything else, or a broken rule, is a defect."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fabric", sorted(fabrics()))
+def test_what_is_exported_is_accepted(fabric: str) -> None:
+    """By all four runtimes; what is refused is too large, or has no operation."""
+    names = [name for name in fabrics()[fabric] if name.endswith("-1MiB")]
+    for counts in measure(names, set()).values():
+        assert counts["accepted"]
+        assert set(counts) <= REASONS
