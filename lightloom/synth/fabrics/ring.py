@@ -48,6 +48,8 @@ __all__ = ["PLUG", "RingRealiser"]
 _MOST_NEAR = 8
 _MOST_PAIRS_AGAIN = 256
 """Most pairs of a demand that is served in turns too where it need not be."""
+_CROSS_THE_RING = ("disjoint-trees", "spanning-tree")
+"""Pipelines over many far pairs, for which spans have no room."""
 _MOST_PIECES = 512
 _MOST_ROWS = 2**17
 
@@ -96,7 +98,9 @@ class RingRealiser(Realiser[Ring]):
             yield "spanning-tree", {"ports": 1}
         else:
             yield from self._pipelines(task)
-        yield from super().proposals(task, arrangement)
+        for name, given in super().proposals(task, arrangement):
+            if name not in _CROSS_THE_RING or given.get("pieces", 1) == 1:
+                yield name, given
 
     def _pipelines(self, task: Collective) -> Iterator[Proposal]:
         """Yield chains between neighbours, one each way, with few and enough pieces.
