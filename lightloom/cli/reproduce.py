@@ -11,6 +11,7 @@ from lightloom.cli.console import say, write_table, write_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import output_folder
 from lightloom.cli.progress import progress
+from lightloom.core.errors import InputError
 
 
 @click.command(
@@ -29,7 +30,13 @@ from lightloom.cli.progress import progress
     metavar="DIR",
     help="Folder for the files.  [default: out/reproduce/NAME]",
 )
-def command(name: str | None, out: str | None) -> None:
+@click.option(
+    "--logs",
+    metavar="DIR",
+    help="Folder of the communication logs that the authors of LUMORPH publish, for"
+    " lumorph-fig10 and lumorph-fig11: their calls instead of ours.",
+)
+def command(name: str | None, out: str | None, logs: str | None) -> None:
     """Compute a figure, print it beside the paper, and save it."""
     from lightloom.papers import FIGURES, figure
 
@@ -41,6 +48,11 @@ def command(name: str | None, out: str | None) -> None:
         write_table(terminal_table(columns, rows))
         return
     chosen = figure(name)
+    if logs is not None:
+        if "logs" not in chosen.settings:
+            what, allowed = "a figure without logs", "lumorph-fig10, lumorph-fig11"
+            raise InputError(what, where="--logs", found=name, allowed=allowed)
+        chosen = chosen.at(logs=logs)
     default = str(Path("out", "reproduce", name))
     folder = output_folder(default if out is None else out, "--out")
     with progress(f"reproduce {name}") as tell:

@@ -14,7 +14,9 @@ from lightloom.papers.claims import (
     holds,
     not_reproducible,
 )
+from lightloom.papers.lumorph.logged_gains import log_claims, log_panels, log_rows
 from lightloom.papers.lumorph.models import MODELS, STRATEGIES
+from lightloom.papers.lumorph.published_logs import WITHOUT_LOGS
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
 from lightloom.papers.reproduction import Figure
 from lightloom.replay.workload import CallQueue, replay_iteration
@@ -98,11 +100,16 @@ def _compute(
     sizes: tuple[int, ...] = (64, 128, 256),
     models: tuple[TrainedModel, ...] = MODELS,
     more: tuple[int, ...] = (4, 16),
+    logs: str | None = None,
 ) -> Iterator[Row]:
     """Replay an iteration of each model on each rack, its calls one by one.
 
-    On the largest rack samples of a GPU are also multiplied by `more`.
+    On the largest rack samples of a GPU are also multiplied by `more`. Where there
+    are logs, their calls are replayed instead.
     """
+    if logs is not None:
+        yield from log_rows(tell, logs)
+        return
     calls = {
         (gpus, name): LineOfCalls(gpus, name) for gpus in sizes for name in ALGORITHMS
     }
@@ -153,6 +160,9 @@ def _gains(data: Data) -> Gains:
 
 
 def _claims(data: Data) -> Iterator[Comparison]:
+    if data.given["logs"] is not None:
+        yield from log_claims(data)
+        return
     gains = _gains(data)
     drawn = {model: next(iter(cases.values())) for model, cases in gains.items()}
     few, many = min(data.sizes("gpus")), max(data.sizes("gpus"))
@@ -199,7 +209,8 @@ def _claims(data: Data) -> Iterator[Comparison]:
         "the size of the gains, and the throughputs themselves",
         "1.7X, 1.31X and 1.08X",
         f"on {many} GPUs, by samples a GPU: {'; '.join(by_samples)}",
-        "batch sizes, strategies and measured layer times are not given; with more"
+        "batch sizes and measured layer times are not given, strategies only by the"
+        " published logs (`--logs DIR`); with more"
         " samples a GPU there is more computation to hide communication behind, and"
         " gains fall towards none",
     )
@@ -224,6 +235,9 @@ def _close(data: Data, gpus: float) -> Comparison:
 
 
 def _panels(data: Data) -> Iterator[Panel]:
+    if data.given["logs"] is not None:
+        yield from log_panels(data)
+        return
     for model in data.names("model"):
         samples = data.where(model=model).sizes("samples_per_gpu")[0]
         drawn = data.where(model=model, samples_per_gpu=samples)
@@ -261,5 +275,5 @@ FIGURE = Figure(
     compute=_compute,
     claims=_claims,
     panels=_panels,
-    notes=(STRATEGIES, _BATCHES, _QUEUE),
+    notes=(f"{WITHOUT_LOGS} {STRATEGIES}", _BATCHES, _QUEUE),
 )
