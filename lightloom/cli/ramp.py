@@ -29,10 +29,10 @@ _OPERATION = (
 )
 _MOST_PRINTED = 10_000
 _STRATEGY = (
-    "Strategy: steps, exchange (all-reduce), tree (broadcast), whole (reduce), spread"
-    " (all but those of all-to-all and broadcast, up to 4096 nodes); of an all-to-all"
-    " relayed, two-phase, three-phase, four-phase, direct or steps.  [default: steps;"
-    " tree for a broadcast; the fastest for an all-to-all]"
+    "Strategy: steps, exchange (all-reduce), tree (broadcast, scatter), whole (reduce),"
+    " spread (all but those of all-to-all and broadcast, up to 4096 nodes); of an"
+    " all-to-all relayed, two-phase, three-phase, four-phase, direct or steps."
+    "  [default: steps; tree for a broadcast; the fastest for an all-to-all]"
 )
 
 

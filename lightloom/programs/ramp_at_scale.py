@@ -198,7 +198,7 @@ def operation(
     elif root is None:
         root = nodes[0]
     task = Collective(name, order, 4 * len(order), len(order), root)
-    if strategy == TREE:
+    if strategy == TREE and name == "broadcast":
         task = Collective(name, order, 2**20, 16, root)
     return RampOperation(fabric, task, strategy, (buffer_bytes or GIB) // len(order))
 

@@ -93,13 +93,14 @@ def _node(place: tuple[int, int, int]) -> int:
         *(("all-to-all", name) for name in (*ROUTED, "steps")),
         ("broadcast", "steps"),
         ("reduce", "whole"),
+        ("scatter", "tree"),
         *((op, "spread") for op in ("all-reduce", "gather", "reduce", "scatter")),
     ],
 )
 def test_programs_are_the_schedule(op: str, strategy: str | None) -> None:
     """Every circuit of every step is one instruction at both of its ends."""
     task = _task(op)
-    tree = op == "broadcast" and strategy is None
+    tree = strategy == "tree" or (op == "broadcast" and strategy is None)
     lines, sizes = _scheduled(task, strategy)
     found: dict[str, set[Line]] = {SEND: set(), RECEIVE: set()}
     for place in _places(FABRIC):

@@ -19,7 +19,7 @@ from lightloom.synth.ramp.participants import team_of
 from lightloom.synth.ramp.relay_routes import MOST_NODES, relay_routes
 from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.segment_stream import NO_LIMIT, TeamCollective, stream
-from lightloom.synth.ramp.spread_blocks import SPREAD_OPS, SpreadCollective
+from lightloom.synth.ramp.spread_blocks import SpreadCollective
 from lightloom.synth.ramp.spread_trees import spread_tree
 
 if TYPE_CHECKING:
@@ -111,17 +111,18 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     op
         Name of a collective, or ``barrier``.
     """
-    if op == BARRIER:
-        return (EXCHANGE,)
-    if op == "all-reduce":
-        return (STEPS, EXCHANGE, SPREAD)
-    if op == "all-to-all":
-        return (*ROUTED, STEPS)
-    if op == "broadcast" and fabric.subnet != ROUTE_AND_SWITCH:
-        return (TREE, STEPS)
-    if op == "reduce":
-        return (STEPS, SPREAD, WHOLE)
-    return (STEPS, SPREAD) if op in SPREAD_OPS else (STEPS,)
+    known: dict[str, tuple[str, ...]] = {
+        BARRIER: (EXCHANGE,),
+        "all-reduce": (STEPS, EXCHANGE, SPREAD),
+        "all-to-all": (*ROUTED, STEPS),
+        "broadcast": (TREE, STEPS),
+        "reduce": (STEPS, SPREAD, WHOLE),
+        "scatter": (STEPS, SPREAD, TREE),
+    }
+    found = known.get(op, (STEPS, SPREAD))
+    if fabric.subnet == ROUTE_AND_SWITCH:
+        return tuple(name for name in found if name != TREE)
+    return found
 
 
 def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
@@ -246,7 +247,7 @@ def serves(fabric: Ramp, task: Collective) -> bool:
     """
     if task.op == "all-to-all" and NodeBox.of(fabric, task.nodes) is not None:
         return True
-    if TREE in strategies(fabric, task.op):
+    if task.op == "broadcast" and TREE in strategies(fabric, task.op):
         return True
     try:
         team_of(fabric, task.nodes)
