@@ -233,3 +233,18 @@ def test_sizes_at_the_ends_of_their_domain(size: int) -> None:
     assert found is not None
     data = Fraction(8 * 10**12 * size, 3)
     assert found.bound == fabric.reconfiguration_ps + 5 - (-data // 1)
+
+
+@pytest.mark.parametrize("kind", ["line", "switch-uses"])
+def test_a_bound_above_what_the_line_proves_is_refused(kind: str) -> None:
+    """A picosecond more, and the certificate of a sound file is a violation."""
+    made = turns(7)
+    fabric = Ocs(**{k: v for k, v in made.fabric.items() if k != "kind"})  # type: ignore[arg-type]
+    found = find_bound(kind, fabric, made.task)
+    assert found is not None
+    assert made.footer is not None
+    value = made.footer.completion_time_ps
+    for more, refused in ((0, False), (1, True)):
+        claim = replace(found, bound=int(found.bound) + more, value=value)
+        status = verify(with_bound(made, claim)).certificate.status
+        assert (status is CertificateStatus.REFUSED) == refused
