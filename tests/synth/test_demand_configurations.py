@@ -84,6 +84,14 @@ def test_divided_demands_are_sound(seed: int, lasers: int, waveguides: int) -> N
     assert verify(made.schedule).valid
 
 
+def test_a_pair_may_need_next_to_nothing() -> None:
+    """A byte beside 2**50 has a wavelength all the same."""
+    demand = Demand.from_rows([(0, 1, 2**50), (1, 2, 1)])
+    made = synthesise(Instance(rack(2, 2), demand), "configurations").incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+
+
 def test_no_lasers_is_infeasible() -> None:
     """Said as such."""
     instance = Instance(rack(2, 2, lasers=0), pareto_pairs(4, 1.0, 0))

@@ -102,7 +102,8 @@ def _combinations(need: float, durations: FloatArray, units: int) -> IntArray:
             [[count]] if count <= units else np.zeros((0, 1)), dtype=np.int64
         )
     rest = need - grid @ np.array(others)
-    final = np.maximum(0, np.ceil(rest / last - 1e-9)).astype(np.int64)
+    rest = np.where(rest > need * 1e-12, rest, np.minimum(rest, 0))
+    final = np.maximum(0, np.ceil(rest / last / _SLACK)).astype(np.int64)
     minimal = final <= units
     for axis in range(len(others)):
         # One unit less there must take more of the last.

@@ -93,7 +93,8 @@ def _one(lines: Lines) -> Division:
     """Return the shortest single configuration, by halving."""
 
     def counts(time: float) -> IntArray:
-        return np.ceil(lines.need / time - 1e-12).astype(np.int64)
+        units = np.ceil(lines.need / time - 1e-12).astype(np.int64)
+        return np.maximum(units, 1)  # however little a pair needs
 
     def fits(time: float) -> bool:
         units = counts(time)
