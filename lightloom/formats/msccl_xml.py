@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from lightloom.core.chunk_program import (
     BUFFERS,
+    NOP,
     ChunkProgram,
     Instruction,
     RankProgram,
@@ -136,12 +137,13 @@ def _instructions(where: str, block: _Element) -> Iterator[Instruction]:
         kind = read.text("type")
         if kind not in _KINDS:
             raise read.error("type", kind, ", ".join(sorted(_KINDS)))
+        count = read.number("cnt", 0 if kind == NOP else 1, least=0)
         block_id, awaited_step = read.number("depid", -1), read.number("deps", -1)
         yield Instruction(
             kind,
             read.place("src"),
             read.place("dst"),
-            read.number("cnt", 0 if kind == "nop" else 1, least=0),
+            0 if kind == NOP else count,  # of what only waits it means nothing
             None if block_id < 0 else (block_id, awaited_step),
             bool(read.number("hasdep", 0)),
         )
