@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OneRelay"]
 
-_FINENESS = 1024
+_FINENESS = 2**14
 _FEW_STEPS = 3
 """Steps up to which every destination has relays of its own."""
 _MOST_RELAYS = 16

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TranslatedTrees", "tree_depth"]
 
-_FINENESS = 1024
+_FINENESS = 2**14
 """Chunks of a block: pieces of it end at whole chunks."""
 _ALIKE = 1e-9
 

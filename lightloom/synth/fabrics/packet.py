@@ -56,7 +56,7 @@ _DENSE = 16
 
 _SMALL = 128
 """Ranks up to which trees of several depths and swarms are tried."""
-_STEPS = (3, 4, 5, 6, 8, 12, 16)
+_STEPS = (3, 4, 5, 6, 8, 10, 12, 14)
 _MOST_PIECES = 256
 
 # What these save, reconfigurations, costs nothing where there are no circuits; their
