@@ -31,7 +31,7 @@ NAMES = ("one-relay", "part-trees", "rarest-first", "translated-trees")
 OFFERED = [(name, op) for name in NAMES for op in ALGORITHMS[name].ops]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.data())
 def test_any_size_and_root_on_any_fabric(data: st.DataObject) -> None:
     """Schedules are valid, down to blocks of four bytes."""

@@ -79,7 +79,7 @@ def test_one_step_is_known_exactly(op: str) -> None:
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(st.data())
 def test_no_schedule_beats_them(data: st.DataObject) -> None:
     """Whatever the fabric, the nodes and the root, certificates stay below replay."""
