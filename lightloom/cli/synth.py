@@ -96,7 +96,7 @@ def command(
     from lightloom.synth.publish import publish
     from lightloom.synth.synthesise import synthesise
 
-    parameters = parse_parameters(params, lists=_list_parameters())
+    parameters = parse_parameters(params, lists=_list_parameters(algorithm))
     question = asked_instance(instance)
     check_output(output, "--output", instance)
     with progress("synth") as tell, as_given(instance, parameters="--param"):
@@ -122,13 +122,15 @@ def command(
             write_text(text)
 
 
-def _list_parameters() -> set[str]:
+def _list_parameters(algorithm: str) -> set[str]:
+    """Return the parameters that are lists: of an algorithm, or of any if unknown."""
     from lightloom.plans.algorithms import ALGORITHMS
     from lightloom.report.algorithm_table import parameters_of
 
     return {
         parameter.name
-        for entry in ALGORITHMS.values()
+        for name, entry in ALGORITHMS.items()
+        if name == algorithm or algorithm not in ALGORITHMS
         for parameter in parameters_of(entry)
         if parameter.is_list
     }

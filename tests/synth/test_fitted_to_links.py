@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightloom.cli.main import lightloom
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
@@ -18,6 +22,9 @@ from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FABRICS: tuple[AnyFabric, ...] = (
     Torus(rows=3, cols=4),
@@ -77,3 +84,11 @@ def test_some_ranks_are_refused(op: str) -> None:
     instance = Instance(FABRICS[0], Collective(op, (0, 1, 5), 12), "a test")
     with pytest.raises(InputError, match=r"look alike.*all nodes"):
         synthesise(instance, name)
+
+
+def test_a_number_of_steps_is_no_list(tmp_path: Path) -> None:
+    """Another algorithm has steps too, a list of them; each is read as its own."""
+    name = str(tmp_path / "made.jsonl")
+    given = ("--algorithm", "part-trees", "--param", "steps=6", "-o", name)
+    result = CliRunner().invoke(lightloom, ["synth", "fat-tree-16/reduce-4MiB", *given])
+    assert result.exit_code == 0, result.output
