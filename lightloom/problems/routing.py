@@ -25,7 +25,7 @@ from lightloom.problems.problem import (
     ProblemAnswer,
     WrongAnswerError,
 )
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.validate.certificates.congestion import (
     OBJECTIVE,
     CongestionQuestion,

@@ -14,12 +14,13 @@ from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective
 from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
+from lightloom.routing import ROUTERS, require_router
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, CandidateSearch
 from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
-from lightloom.synth.fabrics import ROUTERS, plug_of, realiser_of, require_router
+from lightloom.synth.fabrics import plug_of, realiser_of
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.validate.checks import task as task_rules
 

@@ -18,9 +18,9 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.candidate_routes import route_edges
 from lightloom.models.routing import build, decode
+from lightloom.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.solvers import run
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 from tests.models.available import INTEGER_SOLVERS, LINEAR_SOLVERS
 
 Pair = tuple[int, int]

@@ -20,9 +20,9 @@ from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
 )
+from lightloom.routing.graph import Graph
+from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.solvers import run
-from lightloom.synth.routing.graph import Graph
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
 from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
 from tests.examples.grid_requests import grid_graph, least_congestion, requests
 

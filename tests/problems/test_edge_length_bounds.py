@@ -25,8 +25,8 @@ from lightloom.problems.least_congestion.contraction import Contraction
 from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
 from lightloom.problems.least_congestion.path_search import PathSearch, RequestedPairs
 from lightloom.problems.least_congestion.rational_lengths import rational_lengths
-from lightloom.synth.routing.graph import Graph
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.graph import Graph
+from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.validate.certificates.proofs.edge_lengths import (
     MOST_UNITS,
     check_edge_lengths,

@@ -15,7 +15,7 @@ from lightloom.papers.lumorph.rack import lightpath
 from lightloom.papers.lumorph.round_requests import distinct, joined, rounds
 from lightloom.papers.plot import Plot
 from lightloom.papers.reproduction import Figure
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.minimum_congestion import minimum_congestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ import numpy as np
 
 from lightloom.core.task import Collective
 from lightloom.plans.algorithms import make_algorithm
+from lightloom.routing.congestion import edge_loads
+from lightloom.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.random_shortest_paths import random_shortest
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.routing.congestion import edge_loads
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
-from lightloom.synth.routing.random_shortest_paths import random_shortest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

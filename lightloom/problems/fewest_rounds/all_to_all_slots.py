@@ -9,9 +9,9 @@ import numpy as np
 
 from lightloom.problems.fewest_rounds.first_fit import first_fit_slots
 from lightloom.problems.fewest_rounds.latin_squares import balanced_square
-from lightloom.synth.routing.congestion import capacity_by_id
-from lightloom.synth.routing.dimension_order import dimension_ordered
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.rectangle_cuts import rectangle_cut
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

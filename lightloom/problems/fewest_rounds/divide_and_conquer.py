@@ -15,7 +15,7 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
     no_moves,
     then,
 )
-from lightloom.synth.routing.waveguide_layers import pack
+from lightloom.routing.waveguide_layers import pack
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -31,7 +31,7 @@ from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
 from lightloom.problems.fewest_rounds.one_root import direct_scatter, ring_broadcast
 from lightloom.problems.fewest_rounds.ring_all_gather import ring_all_gather, ring_step
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
-from lightloom.synth.routing.congestion import capacity_by_id, check_reachable
+from lightloom.routing.congestion import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.problems.fewest_rounds.slot_packing import Packing
-from lightloom.synth.routing.dimension_order import dimension_ordered
+from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -14,8 +14,8 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, no_moves
 from lightloom.problems.fewest_rounds.last_round import last_round
 from lightloom.problems.fewest_rounds.nearest_tile import NearestHolder
-from lightloom.synth.routing.congestion import capacity_by_id
-from lightloom.synth.routing.dimension_order import dimension_ordered
+from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

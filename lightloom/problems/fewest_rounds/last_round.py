@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lightloom.core.columns import Ragged
 from lightloom.problems.fewest_rounds.first_fit import resource_widths, route_needs
 from lightloom.problems.fewest_rounds.slot_packing import Packing
-from lightloom.synth.routing.dimension_order import dimension_ordered
+from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

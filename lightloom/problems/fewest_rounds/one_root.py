@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, copies_of
 from lightloom.problems.fewest_rounds.tile_ring import LightRing
-from lightloom.synth.routing.dimension_order import dimension_ordered
+from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

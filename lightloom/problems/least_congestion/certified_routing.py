@@ -10,10 +10,10 @@ import numpy as np
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 from lightloom.problems.least_congestion.node_cuts import cut_lengths, node_cut
-from lightloom.synth.routing.congestion import capacity_by_id
-from lightloom.synth.routing.graph import Graph
-from lightloom.synth.routing.grid_pathfinder import Negotiation
-from lightloom.synth.routing.minimum_congestion import (
+from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.graph import Graph
+from lightloom.routing.grid_pathfinder import Negotiation
+from lightloom.routing.minimum_congestion import (
     DEFAULT_EFFORT,
     minimum_congestion,
 )
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
-    from lightloom.synth.routing.pathfinder import Auction
+    from lightloom.routing.pathfinder import Auction
     from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
 
 DEFAULT_RIP_UPS = 60_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.problems.least_congestion.path_search import RequestedPairs, Walks
-from lightloom.synth.routing.graph import Graph
+from lightloom.routing.graph import Graph
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -24,7 +24,7 @@ from lightloom.validate.certificates.proofs.edge_lengths import (
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.problems.least_congestion.path_search import FloatArray
-    from lightloom.synth.routing.graph import Graph
+    from lightloom.routing.graph import Graph
 
 _PASSES = (8, 24)
 """Fewest and most smoothing passes ..."""

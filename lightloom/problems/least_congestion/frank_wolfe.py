@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         RequestedPairs,
         Walks,
     )
-    from lightloom.synth.routing.graph import Graph
+    from lightloom.routing.graph import Graph
 
 _BLOCKS = 32
 _BISECTIONS = 10

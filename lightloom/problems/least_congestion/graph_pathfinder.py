@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.columns import Ragged
-from lightloom.synth.routing.pathfinder import Auction
+from lightloom.routing.pathfinder import Auction
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.routing.graph import Graph
+    from lightloom.routing.graph import Graph
 
 
 class GraphNegotiation(Auction):

@@ -10,7 +10,7 @@ from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.routing.graph import Graph
+    from lightloom.routing.graph import Graph
 
 
 def cut_lengths(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.routing.graph import Graph
+    from lightloom.routing.graph import Graph
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.models.deliveries import copy_question
 from lightloom.models.rounds_answer import copies
-from lightloom.synth.routing.wavelength_assignment import lit_routes
+from lightloom.routing.wavelength_assignment import lit_routes
 
 if TYPE_CHECKING:
     from lightloom.core.columns import Ragged

@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING, Any
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import PacketFabric
+from lightloom.routing import ROUTERS, require_router
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.fabrics.plug import FabricPlug, Realiser
 
-__all__ = ["PACKET", "PLUGS", "ROUTERS", "plug_of", "realiser_of", "require_router"]
+__all__ = ["PACKET", "PLUGS", "plug_of", "realiser_of"]
 
 PACKET = "packet"
 """Name of the plug of all fabrics without circuits."""
-
-ROUTERS = ("minimum-congestion", "random")
-"""How circuits may be routed over waveguides: by the LUMORPH paper's Algorithm 2, or at
-random among shortest paths."""
-
 
 PLUGS: Catalogue[FabricPlug[Any]] = Catalogue(
     __name__, attribute="PLUG", noun="plug of a fabric", group="lightloom.plugs"
@@ -87,21 +83,3 @@ def realiser_of(
         what = "no algorithm of the catalogue runs on this kind of fabric"
         raise InputError(what, where="fabric.kind", found=fabric.kind)
     return plug.realiser(fabric, seed, router)
-
-
-def require_router(router: str) -> None:
-    """Raise unless a router is one of `ROUTERS`.
-
-    Parameters
-    ----------
-    router
-        Its name.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
-    if router not in ROUTERS:
-        what, allowed = "unknown router", ", ".join(ROUTERS)
-        raise InputError(what, where="router", found=router, allowed=allowed)

@@ -12,12 +12,12 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.edge_colouring import edge_colours
+from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.search import divisions
 from lightloom.synth.realisation import Realisation
-from lightloom.synth.routing.dimension_order import dimension_ordered
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
-from lightloom.synth.routing.waveguide_layers import pack
+from lightloom.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.waveguide_layers import pack
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.routing.waveguide_layers import Layers
+    from lightloom.routing.waveguide_layers import Layers
     from lightloom.synth.traffic import Lane
 
 

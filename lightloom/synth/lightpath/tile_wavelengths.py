@@ -10,8 +10,8 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
-from lightloom.synth.routing.congestion import capacity_by_id
-from lightloom.synth.routing.dimension_order import dimension_ordered
+from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,12 +12,12 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
+from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_subsets import largest_pairs, light_most, most_partners
 from lightloom.synth.fabrics.plug import TrainingCircuits
 from lightloom.synth.lightpath.tile_wavelengths import LitTiles
 from lightloom.synth.ocs.switch_circuits import switch_circuits
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
@@ -98,7 +98,7 @@ def _lanes(fabric: Lightpath, demand: Demand) -> tuple[Circuits, ...]:
 
 def _one_each(fabric: Lightpath, demand: Demand, capacity: np.ndarray) -> Circuits:
     """Return a circuit for each pair, and what waveguides allow beside."""
-    from lightloom.synth.routing.wavelength_assignment import lit_routes  # loads Pyomo
+    from lightloom.routing.wavelength_assignment import lit_routes  # loads Pyomo
 
     src, dst, size_bytes = demand_columns(demand, fabric.node_count)
     room = capacity * fabric.lasers

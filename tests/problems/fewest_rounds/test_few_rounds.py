@@ -18,7 +18,7 @@ from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import METHODS, FewRounds, few_rounds
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
 from lightloom.problems.fewest_rounds.last_round import last_round
-from lightloom.synth.routing.congestion import capacity_by_id
+from lightloom.routing.congestion import capacity_by_id
 from lightloom.validate import verify
 
 OPS = tuple(COLLECTIVES)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
-from lightloom.synth.routing.congestion import (
+from lightloom.routing.congestion import (
     capacity_by_id,
     check_reachable,
     check_requests,

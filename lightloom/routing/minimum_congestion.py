@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.synth.routing.congestion import (
+from lightloom.routing.congestion import (
     capacity_by_id,
     check_reachable,
     check_requests,
     congestion,
     edge_loads,
 )
-from lightloom.synth.routing.dimension_order import dimension_ordered
-from lightloom.synth.routing.grid_pathfinder import Negotiation
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.grid_pathfinder import Negotiation
+from lightloom.routing.rectangle_cuts import rectangle_cut
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

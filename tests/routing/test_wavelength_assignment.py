@@ -14,9 +14,9 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.problems import PROBLEMS
+from lightloom.routing import wavelength_assignment as module
+from lightloom.routing.wavelength_assignment import lit_routes
 from lightloom.synth.certify import signed
-from lightloom.synth.routing import wavelength_assignment as module
-from lightloom.synth.routing.wavelength_assignment import lit_routes
 from lightloom.validate import verify
 from lightloom.validate.checks import circuits, resources
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.rectangle_cuts import rectangle_cut
 from tests.examples.grid_requests import (
     capacities,
     fabrics,

@@ -11,8 +11,8 @@ from lightloom.core.errors import NoAnswerError
 from lightloom.models.rounds_answer import light_paths, unlit_paths
 from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.plans.edge_colouring import edge_colours
+from lightloom.routing.congestion import capacity_by_id
 from lightloom.solvers import SolveOptions, run
-from lightloom.synth.routing.congestion import capacity_by_id
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits

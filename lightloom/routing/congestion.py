@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.synth.routing.graph import Graph, check_pairs, check_routes_exist
+from lightloom.routing.graph import Graph, check_pairs, check_routes_exist
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.minimum_congestion import minimum_congestion
 from tests.examples.grid_requests import (
     assert_routes,
     capacities,
@@ -220,7 +220,7 @@ def test_same_routes_under_two_hash_seeds() -> None:
     code = (
         "import numpy as np;"
         "from lightloom.instances.fabrics.lightpath import Lightpath;"
-        "from lightloom.synth.routing.minimum_congestion import minimum_congestion;"
+        "from lightloom.routing.minimum_congestion import minimum_congestion;"
         "r = np.random.default_rng(4); s = r.integers(0, 256, 768);"
         "d = (s + r.integers(1, 256, 768)) % 256;"
         "f = Lightpath(rows=16, cols=16);"

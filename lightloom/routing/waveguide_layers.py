@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.synth.fabrics import ROUTERS
-from lightloom.synth.routing.congestion import capacity_by_id, check_requests
-from lightloom.synth.routing.grid_pathfinder import Negotiation
-from lightloom.synth.routing.minimum_congestion import (
+from lightloom.routing import ROUTERS
+from lightloom.routing.congestion import capacity_by_id, check_requests
+from lightloom.routing.grid_pathfinder import Negotiation
+from lightloom.routing.minimum_congestion import (
     DEFAULT_EFFORT,
     minimum_congestion,
 )
-from lightloom.synth.routing.random_shortest_paths import random_shortest
-from lightloom.synth.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.random_shortest_paths import random_shortest
+from lightloom.routing.rectangle_cuts import rectangle_cut
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

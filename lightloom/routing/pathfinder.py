@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.routing.congestion import UNROUTABLE
+from lightloom.routing.congestion import UNROUTABLE
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged

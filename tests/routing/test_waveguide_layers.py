@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.routing.waveguide_layers import Layers, pack
+from lightloom.routing.waveguide_layers import Layers, pack
 from tests.examples.grid_requests import (
     assert_routes,
     capacities,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.columns import Ragged
-from lightloom.synth.routing.monotone_paths import cheapest_staircase, trace
-from lightloom.synth.routing.pathfinder import CLOSED, OVERFULL, Auction
+from lightloom.routing.monotone_paths import cheapest_staircase, trace
+from lightloom.routing.pathfinder import CLOSED, OVERFULL, Auction
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.routing.cheapest_paths import Detours
+    from lightloom.routing.cheapest_paths import Detours
 
 _PATIENCE = 48
 """Passes without detours: most routings settle before, and detours cost more."""
@@ -102,7 +102,7 @@ class Negotiation(Auction):
     def _detour(self, src: int, dst: int, below: int) -> list[int] | None:
         """Return the cheapest route of any length on any layer, if below a price."""
         if self._detours is None:
-            from lightloom.synth.routing.cheapest_paths import Detours
+            from lightloom.routing.cheapest_paths import Detours
 
             self._detours = Detours(self._fabric, len(self._layers))
         return self._detours.cheapest(self._price, src, dst, below)
