@@ -19,6 +19,7 @@ from lightloom.core.errors import FormatError, InputError
 from tests.bench.suites import TEXT, suite_of, write_suite
 
 FAMILIES = {
+    "catalogue": {"fabric": "lightpath-4", "op": "all-gather", "size": "1KiB"},
     "collective": {"rows": 2, "cols": 2, "op": "all-gather"},
     "graph": {
         "shape": "layers",
@@ -28,6 +29,7 @@ FAMILIES = {
         "distance": 1,
     },
     "layered": {"layers": 2, "width": 2, "devices": 2, "distance": 1},
+    "matrices": {"rows": 2, "cols": 2, "percent": 60},
     "network": {"kind": "ocs", "nodes": 4},
     "permutations": {"rows": 2, "cols": 2},
     "requests": {"rows": 2, "cols": 2, "pattern": "random", "count": 3},

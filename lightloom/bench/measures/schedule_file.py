@@ -25,6 +25,8 @@ from lightloom.core.schedule import (
 from lightloom.core.task import Collective
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.schedule_writer import write_schedule
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import completion_time_ps, replay
 from lightloom.validate import verify
 
@@ -121,12 +123,7 @@ def _shifts(transfers: int) -> Schedule:
         for hop in range(1, ranks)
     ]
     plain = _on_ideal_switch("all-to-all", ranks, ranks, steps)
-    fabric: dict[str, int | str | bool] = {
-        "kind": "ocs",
-        "nodes": ranks,
-        "switches": 1,
-        "bits_per_second_per_node": 10**12,
-    }
+    fabric = Ocs(nodes=ranks, switches=1, bits_per_second_per_node=10**12).table()
     segments = tuple(
         Segment(0, index, Circuits(part.transfers.src, part.transfers.dst))
         for index, part in enumerate(plain.parts)
@@ -147,7 +144,7 @@ def _on_ideal_switch(op: str, ranks: int, chunks: int, steps: list[Step]) -> Sch
         for index, (src, dst, chunk, kind) in enumerate(steps)
     )
     task = Collective(op, tuple(range(ranks)), 1024 * chunks, chunks)
-    fabric: dict[str, int | str | bool] = {"kind": "ideal-switch", "nodes": ranks}
+    fabric = IdealSwitch(nodes=ranks).table()
     return Schedule(fabric, task, Algorithm("benchmark"), (), parts)
 
 

@@ -77,7 +77,15 @@ class RampRealiser(Realiser[Ramp]):
         yield from every if task.rank_count <= _FEW_RANKS else islice(every, _FEW)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return what the fullest lines of all rounds take: see `least_round_ps`."""
+        """Return what the fullest lines of all rounds take: see `least_round_ps`.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        cuts
+            Not used: the fabric has no routes to cut.
+        """
         del cuts
         first_ps = self.fabric.reconfiguration_ps
         if not rounds or not self.fabric.initial_configuration_charged:

@@ -117,6 +117,15 @@ def random_shift(box: NodeBox, random: Random, index: int) -> Shift:
     """Return a shift of which every offset leads elsewhere.
 
     The first ones move groups, then racks with groups.
+
+    Parameters
+    ----------
+    box
+        The nodes, as groups, racks and numbers.
+    random
+        Source of randomness.
+    index
+        How many shifts were made before.
     """
     turns = box.turns and box.racks > 1 and index % 2 == 1
     racks = 0 if turns or index == 0 else random.randrange(box.racks)
