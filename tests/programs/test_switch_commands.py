@@ -147,8 +147,10 @@ def test_programs_of_ramp_are_those_of_its_transcoder() -> None:
     fabric, task = question.fabric, question.task
     assert isinstance(fabric, Ramp)
     assert isinstance(task, Collective)
+    made_by = str(schedule.algorithm.parameters["strategy"])
     for node in range(fabric.node_count):
-        told = node_program(fabric, task, coordinates(fabric, node)).instructions
+        at = coordinates(fabric, node)
+        told = node_program(fabric, task, at, strategy=made_by).instructions
         asked = {
             (line.first_step, line.direction, line.transceiver, line.wavelength)
             for line in told

@@ -270,6 +270,18 @@ class PacketRealiser(Realiser[PacketT]):
         return Realisation((), parts)
 
 
+class _IdealSwitchRealiser(PacketRealiser[IdealSwitch]):
+    @property
+    def box(self) -> tuple[int, ...]:
+        """All nodes: each can stand for any other."""
+        return (self.fabric.node_count,)
+
+    def _fitted_to_links(self, task: Collective) -> Iterator[Proposal]:
+        """Yield nothing: no link is shared, so no choice of arcs saves any."""
+        del task
+        yield from ()
+
+
 class _BCubeRealiser(PacketRealiser[BCube]):
     @property
     def shape(self) -> tuple[int, ...]:
@@ -386,7 +398,7 @@ PLUG = (
     ),
     FabricPlug(
         "ideal-switch",
-        realiser=PacketRealiser[IdealSwitch],
+        realiser=_IdealSwitchRealiser,
         layout=TrainingLayout(alike=_alike_switch),
     ),
     FabricPlug("fat-tree", realiser=_FatTreeRealiser),
