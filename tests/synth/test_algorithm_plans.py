@@ -19,6 +19,8 @@ _OFFERED = [
     (entry.name, op) for entry in ALGORITHMS.values() for op in sorted(entry.ops)
 ]
 _EVERYWHERE = [one for one in _OFFERED if one[0] not in SOME_RANKS]
+_MOST_CELLS = 2**25
+"""Of the buffers that a plan is executed on."""
 _TREES = ("disjoint-trees", "spanning-tree")
 
 
@@ -48,7 +50,11 @@ def test_plan_does_its_collective(name: str, op: str, data: st.DataObject) -> No
     made = make_algorithm(name, _parameters(data, name, op), op=op)
     kind = COLLECTIVES[op]
     wanted = made.granularity(ranks, ports)
-    chunks = data.draw(st.integers(1, 60) | st.just(wanted), label="chunks")
+    # The buffers of an all-to-all have a chunk for each pair of ranks and more.
+    cells = wanted * ranks ** (2 if kind.chunks_per_rank else 1)
+    few = st.integers(1, 60)
+    kept = few | st.just(wanted) if cells <= _MOST_CELLS else few
+    chunks = data.draw(kept, label="chunks")
     if kind.uses_blocks:
         chunks = -(-chunks // ranks) * ranks
     root = data.draw(st.integers(0, ranks - 1)) if kind.rooted else None
