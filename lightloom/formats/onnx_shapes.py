@@ -124,7 +124,7 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
     except UnicodeDecodeError:
         raise FormatError("a name is not UTF-8", where=str(path)) from None
     except InferenceError as problem:
-        reason = str(problem).splitlines()[0]
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
         raise FormatError(f"shapes do not fit: {reason}", where=str(path)) from None
     shapes = {name: tuple(tensor.dims) for name, tensor in held.items()}
     graph = inferred.graph

@@ -48,7 +48,7 @@ def joint_schedule(
     try:
         rounds = [_rounds(task, by, realiser) for task, by in tasks]
         merged = [_merged(several) for several in zip_longest(*rounds)]
-        realised = realiser.realise(merged)
+        realised = realiser.realise_quickly(merged)
     except LightloomError:
         return None
     moved = [one.transfers for one in merged]

@@ -126,6 +126,10 @@ class OcsRealiser(Realiser[Ocs]):
         """Return segments and steps that carry rounds."""
         return self._placed(rounds).realisation()
 
+    def realise_quickly(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps whose switches change together."""
+        return self._placed(rounds).realisation(search=False)
+
     def _placed(self, rounds: Sequence[TrafficRound]) -> SwitchRounds:
         """Return rounds on switches; those asked for last are kept."""
         if self._last is None or self._last[0] is not rounds:

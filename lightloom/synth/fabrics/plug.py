@@ -261,6 +261,16 @@ class Realiser(ABC, Generic[AnyFabricT]):
             No circuits were found.
         """
 
+    def realise_quickly(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return the same without searches that take long, for many schedules.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        """
+        return self.realise(rounds)
+
     def _in_rounds(self, size_bytes: int) -> Fraction | None:
         """Return how many rounds' fixed costs data last at a node's full rate.
 

@@ -89,13 +89,17 @@ class SwitchRounds:
         number = math.lcm(*counts)
         return number if number <= _MOST_PIECES else max(counts)
 
-    def realisation(self, baseline: str | None = None) -> Realisation:
+    def realisation(
+        self, baseline: str | None = None, *, search: bool = True
+    ) -> Realisation:
         """Return segments and steps, one for each round.
 
         Parameters
         ----------
         baseline
             A baseline of `lightloom.synth.ocs.overlapped_walks` instead of the best.
+        search
+            Whether planes that change by themselves are looked for, which takes long.
 
         Raises
         ------
@@ -105,7 +109,7 @@ class SwitchRounds:
         walks = self._walks
         if baseline is not None:
             walks = baseline_walks(self._fabric, self._all_sizes, baseline)
-        elif self._may_overlap:
+        elif search and self._may_overlap:
             walks = overlapped(self._fabric, walks, self._all_sizes)
         segments = tuple(
             Segment(plane, index, self._circuits(layer))
