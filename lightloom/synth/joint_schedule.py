@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from lightloom.synth.fabrics.plug import Realiser
+    from lightloom.synth.fabrics.realiser import Realiser
 
 __all__ = ["joint_schedule"]
 

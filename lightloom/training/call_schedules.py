@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.iteration import Iteration
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.fabrics.plug import Realiser
+    from lightloom.synth.fabrics.realiser import Realiser
 
 __all__ = ["CallSchedules"]
 

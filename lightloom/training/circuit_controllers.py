@@ -10,7 +10,7 @@ from lightloom.core.task import Demand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.synth.fabrics.plug import PlaneCircuits
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
 __all__ = ["TrafficController"]
 

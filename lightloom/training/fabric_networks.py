@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
     from lightloom.replay.workload.network import NetworkKind
-    from lightloom.synth.fabrics.plug import PlaneCircuits, TrainingCircuits
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits, TrainingCircuits
 
 __all__ = ["CircuitMode", "estimated_circuits", "modes", "network_for", "ports_of"]
 

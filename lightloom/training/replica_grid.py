@@ -11,7 +11,7 @@ from lightloom.core.errors import InfeasibleError, InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.synth.fabrics.plug import Rows
+    from lightloom.synth.fabrics.training_plug import Rows
     from lightloom.training.strategy import Strategy
 
 __all__ = ["Nodes", "replica_grid", "there_and_back"]

@@ -21,7 +21,9 @@ from lightloom.instances.instance import Instance
 from lightloom.replay import replay
 from lightloom.synth.demand_subsets import largest_pairs
 from lightloom.synth.fabrics import PLUGS
-from lightloom.synth.fabrics.plug import FabricPlug, Realiser, TrainingCircuits
+from lightloom.synth.fabrics.plug import FabricPlug
+from lightloom.synth.fabrics.realiser import Realiser
+from lightloom.synth.fabrics.training_plug import TrainingCircuits
 from lightloom.synth.publish import publish
 from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.synthesise import synthesise

@@ -20,7 +20,7 @@ from lightloom.synth.ocs.switch_circuits import switch_circuits
 from tests.training.lit import assert_lit, assert_serves
 
 if TYPE_CHECKING:
-    from lightloom.synth.fabrics.plug import TrainingCircuits
+    from lightloom.synth.fabrics.training_plug import TrainingCircuits
 
 SIDE = 4
 

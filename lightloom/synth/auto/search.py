@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.candidate_pool import CandidatePool
     from lightloom.synth.auto.search_space import Proposal
-    from lightloom.synth.fabrics.plug import Arrangement, Realiser
+    from lightloom.synth.fabrics.realiser import Arrangement, Realiser
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 

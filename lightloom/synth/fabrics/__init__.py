@@ -17,7 +17,8 @@ from lightloom.routing import ROUTERS, require_router
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.fabrics.plug import FabricPlug, Realiser
+    from lightloom.synth.fabrics.plug import FabricPlug
+    from lightloom.synth.fabrics.realiser import Realiser
 
 __all__ = ["PACKET", "PLUGS", "plug_of", "realiser_of"]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
-from lightloom.synth.fabrics.plug import Arrangement, FabricPlug, Realiser
+from lightloom.synth.fabrics.plug import FabricPlug
+from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.lightpath.demand_configurations import (
     CONFIGURATIONS,
     realised_divisions,

@@ -15,12 +15,9 @@ from lightloom.plans.digraphs.balanced_lifts import (
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
-from lightloom.synth.fabrics.plug import (
-    FabricPlug,
-    MadeSchedule,
-    Realiser,
-    TrainingLayout,
-)
+from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
+from lightloom.synth.fabrics.realiser import Realiser
+from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
 from lightloom.synth.ocs.demand_schedules import (
     OCS_DEMAND_ALGORITHMS,
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
-    from lightloom.synth.fabrics.plug import Arrangement
+    from lightloom.synth.fabrics.realiser import Arrangement
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 

@@ -22,12 +22,9 @@ from lightloom.plans.algorithms.part_trees import best_steps
 from lightloom.plans.algorithms.rarest_first import pieces_a_step
 from lightloom.plans.algorithms.translated_trees import tree_depth
 from lightloom.plans.rank_network import Fitted, NetworkAlgorithm, RankNetwork
-from lightloom.synth.fabrics.plug import (
-    Arrangement,
-    FabricPlug,
-    Realiser,
-    TrainingLayout,
-)
+from lightloom.synth.fabrics.plug import FabricPlug
+from lightloom.synth.fabrics.realiser import Arrangement, Realiser
+from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.realisation import Realisation
 from lightloom.validate.certificates.proofs.link_costs import (

@@ -14,7 +14,8 @@ from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
-from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule, Realiser
+from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
+from lightloom.synth.fabrics.realiser import Realiser
 from lightloom.synth.ramp.file_size import most_ranks
 from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
 from lightloom.synth.ramp.schedules import NAME, serves, ways
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import Instance
     from lightloom.synth.auto.search_space import Proposal
-    from lightloom.synth.fabrics.plug import Arrangement
+    from lightloom.synth.fabrics.realiser import Arrangement
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 

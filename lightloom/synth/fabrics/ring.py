@@ -15,13 +15,9 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
 from lightloom.synth.fabrics.demand_task import demand_of
-from lightloom.synth.fabrics.plug import (
-    Arrangement,
-    FabricPlug,
-    MadeSchedule,
-    Realiser,
-    TrainingLayout,
-)
+from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
+from lightloom.synth.fabrics.realiser import Arrangement, Realiser
+from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.span_time import least_ring_ps

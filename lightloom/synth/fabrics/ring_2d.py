@@ -13,13 +13,9 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.plans.torus_spanning_trees import torus_spanning_trees
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
-from lightloom.synth.fabrics.plug import (
-    Arrangement,
-    FabricPlug,
-    Realiser,
-    Rows,
-    TrainingLayout,
-)
+from lightloom.synth.fabrics.plug import FabricPlug
+from lightloom.synth.fabrics.realiser import Arrangement, Realiser
+from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.ring_2d.realisation import realise_ring_2d
 from lightloom.synth.ring_2d.training_circuits import CIRCUITS

@@ -12,13 +12,9 @@ from lightloom.core.schedule import FluidTransfers
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.demand_rounds import EDGE_COLOURING
-from lightloom.synth.fabrics.plug import (
-    Arrangement,
-    FabricPlug,
-    Realiser,
-    Rows,
-    TrainingLayout,
-)
+from lightloom.synth.fabrics.plug import FabricPlug
+from lightloom.synth.fabrics.realiser import Arrangement, Realiser
+from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.sipac.node_box import box_of
 from lightloom.synth.sipac.realisation import realise_sipac

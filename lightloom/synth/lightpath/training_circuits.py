@@ -15,14 +15,14 @@ from lightloom.replay.workload import ocs_period_ps
 from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_subsets import largest_pairs, light_most, most_partners
-from lightloom.synth.fabrics.plug import TrainingCircuits
+from lightloom.synth.fabrics.training_plug import TrainingCircuits
 from lightloom.synth.lightpath.tile_wavelengths import LitTiles
 from lightloom.synth.ocs.switch_circuits import switch_circuits
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.fabrics.plug import PlaneCircuits
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
 __all__ = ["CIRCUITS"]
 

@@ -8,13 +8,13 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import PS_PER_US
 from lightloom.replay.workload import ocs_period_ps
 from lightloom.synth.demand_subsets import largest_pairs, most_partners
-from lightloom.synth.fabrics.plug import TrainingCircuits
+from lightloom.synth.fabrics.training_plug import TrainingCircuits
 from lightloom.synth.ocs.switch_circuits import switch_circuits
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.synth.fabrics.plug import PlaneCircuits
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
 __all__ = ["CIRCUITS"]
 

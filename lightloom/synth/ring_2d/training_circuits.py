@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.replay.workload import RING_PERIOD_PS
 from lightloom.synth.demand_subsets import light_most
-from lightloom.synth.fabrics.plug import TrainingCircuits
+from lightloom.synth.fabrics.training_plug import TrainingCircuits
 from lightloom.synth.ring.quick_circuits import (
     bounded_ring_circuits,
     quick_ring_circuits,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.instances.fabrics.ring_2d import Ring2d
-    from lightloom.synth.fabrics.plug import PlaneCircuits
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
 __all__ = ["CIRCUITS"]
 

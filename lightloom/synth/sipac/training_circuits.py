@@ -14,12 +14,12 @@ from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.fabrics.plug import TrainingCircuits
+from lightloom.synth.fabrics.training_plug import TrainingCircuits
 from lightloom.synth.ocs.switch_circuits import switch_circuits
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.sipac import Sipac
-    from lightloom.synth.fabrics.plug import PlaneCircuits
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
 __all__ = ["CIRCUITS"]
 

@@ -1,0 +1,268 @@
+"""Putting the rounds of algorithms on one kind of fabric."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from lightloom.core.fabric import step_ps
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.synth.auto.search_space import proposals
+from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
+from lightloom.synth.rank_mapping import GIVEN_ORDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Collective, Demand
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.plans.algorithms import CollectiveAlgorithm
+    from lightloom.plans.plan import RoundOutline
+    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.traffic import TrafficRound
+
+
+__all__ = ["Arrangement", "Realiser"]
+
+AnyFabricT = TypeVar("AnyFabricT", bound="AnyFabric")
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Orders in which the nodes of a collective may play the ranks of an algorithm.
+
+    Attributes
+    ----------
+    orders
+        The nodes in each order, by its name; ``given`` comes first, is always there,
+        and is the one that is predicted first.
+    shape
+        The box that the order ``given`` fills, the last digit fastest; empty where
+        the fabric suggests none. Algorithms that need a shape take this one.
+    """
+
+    orders: Mapping[str, tuple[int, ...]]
+    shape: tuple[int, ...] = ()
+
+
+class Realiser(ABC, Generic[AnyFabricT]):
+    """Puts the rounds of algorithms on one fabric, throughout one synthesis.
+
+    Deterministic: a function of fabric, seed, router and arguments. What it computes
+    may be kept from one candidate to the next.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    seed
+        Of everything random, 0 or more.
+    router
+        How circuits are routed over waveguides, where there is a choice:
+        ``minimum-congestion`` or ``random``.
+
+    Attributes
+    ----------
+    demand_algorithms
+        Algorithms for demands that ``auto`` compares.
+    divided_demands
+        Those of them that are not made of rounds, but by `divided`.
+    predicts
+        Whether `least_ps` says more than the certificates of completion times do.
+    """
+
+    demand_algorithms: ClassVar[tuple[str, ...]] = (EDGE_COLOURING, GREEDY)
+    divided_demands: ClassVar[tuple[str, ...]] = ()
+    predicts: ClassVar[bool] = False
+
+    def __init__(self, fabric: AnyFabricT, seed: int, router: str) -> None:
+        self.fabric: AnyFabricT = fabric
+        self.seed = seed
+        self.router = router
+
+    @property
+    def parameters(self) -> dict[str, ParameterValue]:
+        """What a schedule says beside the parameters of its algorithm."""
+        return {}
+
+    @property
+    @abstractmethod
+    def ports(self) -> int:
+        """Peers that a node can drive at once, 1 or more."""
+
+    @property
+    def demand_ports(self) -> int:
+        """Peers that a node serves at once where a demand is cut into rounds."""
+        return self.ports
+
+    def arrange(self, task: Collective) -> Arrangement:
+        """Return orders of the nodes of a collective; by default the one it states.
+
+        Raises
+        ------
+        InputError
+            Nodes that no algorithm serves on this fabric.
+        InfeasibleError
+            Nodes that nothing joins.
+        """
+        return Arrangement({GIVEN_ORDER: task.nodes})
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield the algorithms that ``auto`` compares, best guesses first.
+
+        By default those of `lightloom.synth.auto.search_space`.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes; not used here, but by realisers that
+            propose shapes.
+
+        Returns
+        -------
+        Pairs of an algorithm's name and its parameters.
+        """
+        del arrangement
+        in_rounds = self._in_rounds(task.buffer_bytes)
+        yield from proposals(task.op, task.rank_count, self.ports, in_rounds)
+
+    def fitted(
+        self, algorithm: CollectiveAlgorithm, task: Collective
+    ) -> CollectiveAlgorithm:
+        """Return an algorithm as it is to be planned here; by default as it is.
+
+        Parameters
+        ----------
+        algorithm
+            Any.
+        task
+            What it is to do.
+        """
+        del task
+        return algorithm
+
+    def check(
+        self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement
+    ) -> None:
+        """Raise where an algorithm sends what the fabric does not carry.
+
+        Parameters
+        ----------
+        rounds
+            Traffic of the algorithm, between nodes.
+        algorithm
+            Its name.
+        arrangement
+            What `arrange` said.
+
+        Raises
+        ------
+        InputError
+            Naming a transfer, and what would do.
+        """
+
+    def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
+        """Return a lower bound on what `least_ps` gives, before a plan is made.
+
+        By default 0: nothing is known. Asked only where `predicts`.
+
+        Parameters
+        ----------
+        rounds
+            What the rounds of an algorithm take at least.
+        buffer_bytes
+            The buffer of the collective.
+        """
+        del rounds, buffer_bytes
+        return 0
+
+    def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
+        """Return a lower bound on the completion time that `realise` would give.
+
+        By default 0: nothing is known without circuits.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        cuts
+            Whether to count waveguides and links too; without, only what nodes send
+            and receive.
+        """
+        del rounds, cuts
+        return 0
+
+    def pieces(self, rounds: Sequence[TrafficRound]) -> int:
+        """Return how many equal pieces of a chunk would be used, 1 or more.
+
+        Several where circuits on several planes share what a pair moves. Chunks are
+        then chosen finer.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        """
+        del rounds
+        return 1
+
+    def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
+        """Yield segments and steps of a demand by an algorithm of the fabric's own.
+
+        Asked only for `divided_demands`.
+
+        Parameters
+        ----------
+        algorithm
+            One of them.
+        demand
+            Bytes between pairs of nodes.
+        """
+        del algorithm, demand
+        yield from ()
+
+    @abstractmethod
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds, one step for each round.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes. Transfers of a round read the state at
+            its beginning.
+
+        Raises
+        ------
+        InfeasibleError
+            Some pair can never be lit.
+        NoAnswerError
+            No circuits were found.
+        """
+
+    def realise_quickly(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return the same without searches that take long, for many schedules.
+
+        Parameters
+        ----------
+        rounds
+            Traffic in order, between nodes.
+        """
+        return self.realise(rounds)
+
+    def _in_rounds(self, size_bytes: int) -> Fraction | None:
+        """Return how many rounds' fixed costs data last at a node's full rate.
+
+        ``None`` where a round costs nothing, or nothing can be sent.
+        """
+        fixed_ps, rate = step_ps(self.fabric), self.fabric.node_bits_per_s
+        if not fixed_ps or not rate:
+            return None
+        return Fraction(size_bytes * BITS_PER_BYTE * PS_PER_S, rate * fixed_ps)

@@ -1,0 +1,103 @@
+"""How trainings use one kind of fabric: circuits that are kept, places of replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.task import Demand
+    from lightloom.instances.jobs import Blocks
+
+
+__all__ = ["PlaneCircuits", "Rows", "TrainingCircuits", "TrainingLayout"]
+
+FabricT = TypeVar("FabricT")
+
+PlaneCircuits: TypeAlias = "dict[int, Circuits]"
+"""What planes are to hold, by plane."""
+
+
+@dataclass(frozen=True)
+class TrainingCircuits(Generic[FabricT]):
+    """How the circuits of a training are set on one kind of fabric.
+
+    All of it is deterministic. Circuits are such that the slowest pair has as many of
+    them a byte as can be, or as are found.
+
+    Attributes
+    ----------
+    ports
+        How many partners a node may have at once, 1 or more.
+    lasting
+        Circuits for a whole iteration (SiP-ML, section 3.3): each pair of a demand
+        has one at least. Raises `InfeasibleError` where that cannot be, and
+        `NoAnswerError` where none were found.
+    estimated
+        The same for estimates: quickly, and perhaps such that their rates mean
+        something and their wavelengths and routes do not.
+    following
+        Circuits for the traffic of a period: pairs that find no light wait, those with
+        less to send first.
+    period_ps
+        From one setting of circuits to the next one, unless somebody says otherwise.
+    """
+
+    ports: Callable[[FabricT], int]
+    lasting: Callable[[FabricT, Demand], PlaneCircuits]
+    estimated: Callable[[FabricT, Demand], PlaneCircuits]
+    following: Callable[[FabricT, Demand], PlaneCircuits]
+    period_ps: Callable[[FabricT], int]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of nodes on which the replicas of a training stand.
+
+    Node ``r * cols + c`` is in place c of row r. Nodes are joined where they differ
+    along one axis.
+
+    Attributes
+    ----------
+    cols
+        Nodes of a row.
+    axes
+        Lengths of the axes that number the rows, the outermost first.
+    any_rows
+        Whether a training may have some rows, whichever they are, rather than all.
+    """
+
+    cols: int
+    axes: tuple[int, ...]
+    any_rows: bool = False
+
+
+def _no_smaller_fabric(_fabric: object, _devices: int) -> None:
+    """Return nothing: every replica is replayed."""
+
+
+@dataclass(frozen=True)
+class TrainingLayout(Generic[FabricT]):
+    """Where the replicas of a training stand on one kind of fabric.
+
+    Attributes
+    ----------
+    alike
+        ``alike(fabric, devices)`` returns the fabric of the same kind on which a few
+        replicas do at the same times what all do on `fabric` when they fill it, or
+        ``None``. It may have more nodes than `fabric`.
+    rows
+        The rows of a fabric on which replicas stand; ``None`` where any nodes serve.
+    ring
+        Whether node 0 follows the last node, and light reaches only the nearest.
+    blocks
+        Whether the nodes of a job have to lie in one block.
+    """
+
+    alike: Callable[[FabricT, int], FabricT | None] = _no_smaller_fabric
+    rows: Callable[[FabricT], Rows] | None = None
+    ring: bool = False
+    blocks: Blocks = "preferred"
