@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import random
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
@@ -41,3 +42,14 @@ def checked_seed(seed: SupportsIndex, where: str = "seed") -> int:
             allowed=f"integer from 0 to {MOST_SEED}",
         )
     return number
+
+
+def seeded_random(seed: int) -> random.Random:
+    """Return a source of numbers for a search: same seed, same numbers.
+
+    Parameters
+    ----------
+    seed
+        Any integer. Nothing that is drawn is a secret.
+    """
+    return random.Random(seed)  # noqa: S311

@@ -15,9 +15,14 @@ one away from the root, and no nearer to what lies behind the root.
 
 from __future__ import annotations
 
-import random
 from functools import lru_cache
 from itertools import permutations
+from typing import TYPE_CHECKING
+
+from lightloom.core.seed import seeded_random
+
+if TYPE_CHECKING:
+    import random
 
 _EFFORT = 12_000
 """Most nodes whose arcs are dealt anew on grids of 256 nodes; fewer on larger ones."""
@@ -69,13 +74,15 @@ class _Search:
             for ends, step in ((self._source, -sign), (self._target, sign)):
                 ends.append(_moved(rows, cols, axis, step))
         self._kind = self._first(rows, cols, len(axes))
-        self._wanted = 1 + _radius(rows, both_ways) + _radius(cols, both_ways)
+        self._wanted = 1 + sum(
+            _radius(size, both_ways=both_ways) for size in (rows, cols)
+        )
         if len(axes) < 2:
             self._wanted = max(rows, cols) - 1  # there is no choice
 
     def run(self) -> None:
         """Deal arcs anew until no tree is too deep, or the effort is spent."""
-        rng = random.Random(0)  # noqa: S311
+        rng = seeded_random(0)
         nodes = list(range(1, self._count))
         effort = _EFFORT * _LARGE // max(self._count, _LARGE)
         best, least = self._copy(), self._depth()
@@ -205,6 +212,6 @@ def _moved(rows: int, cols: int, axis: int, step: int) -> list[int]:
     ]
 
 
-def _radius(size: int, both_ways: bool) -> int:  # noqa: FBT001
+def _radius(size: int, *, both_ways: bool) -> int:
     """Return how far the farthest place of a ring is."""
     return size // 2 if both_ways else size - 1

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from lightloom.core.chunk_program import (
     NOP,
@@ -23,6 +22,12 @@ from lightloom.core.chunk_program import (
 )
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
+from lightloom.programs.mscclpp_thread_block import (
+    MOST_IDS,
+    PlanItem,
+    PlanPiece,
+    ThreadBlockWriter,
+)
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.layout import BufferLayout
 
@@ -34,64 +39,11 @@ __all__ = ["MOST_OPERATIONS", "mscclpp_plan", "plan_json"]
 
 MOST_OPERATIONS = 64
 """Operations of a thread block."""
-_MOST_IDS = 16
-"""Semaphores of an operation."""
 _RESERVED = 6
 """Operations that begin and end a thread block which goes on in another one."""
 _MOST_OFFSET = 2**32 - 1
 """Bytes of a buffer that an operation can reach."""
 _ALIGNMENT = 16
-
-_Operation: TypeAlias = dict[str, object]
-
-
-@dataclass(eq=False)
-class _Item:
-    """A step of a program that does something, with all that it waits for.
-
-    Attributes
-    ----------
-    step
-        Its number among all steps.
-    waits
-        Steps of the same GPU that must have ended.
-    acquires, releases
-        Semaphores, once they are given out.
-    """
-
-    step: int
-    waits: list[int]
-    acquires: list[int] = field(default_factory=list)
-    releases: list[int] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class _Piece:
-    """Items of a program's thread block that fit in one of a plan.
-
-    Attributes
-    ----------
-    rank, peer
-        The GPU, and the one at the other end; -1 for none.
-    sends
-        Whether it sends to the peer.
-    number
-        Which piece of the thread block.
-    items
-        What it does.
-    """
-
-    rank: int
-    peer: int
-    sends: bool
-    number: int
-    items: list[_Item]
-
-    @property
-    def channel(self) -> tuple[int, int, bool, int]:
-        """Key by which both ends of a channel list their channels in one order."""
-        src, dst = (self.rank, self.peer) if self.sends else (self.peer, self.rank)
-        return min(src, dst), max(src, dst), src < dst, self.number
 
 
 def plan_json(program: ChunkProgram) -> str:
@@ -206,12 +158,12 @@ def _targets(
     return targets, scratch
 
 
-def _pieces(flat: Flat, done: ProgramRun) -> list[_Piece]:
+def _pieces(flat: Flat, done: ProgramRun) -> list[PlanPiece]:
     """Return the thread blocks of the plan; both ends of a connection are cut alike."""
     items = _items(flat)
     awaited = Counter(wait for mine in items.values() for i in mine for wait in i.waits)
     receiver = _receivers(done)
-    pieces: list[_Piece] = []
+    pieces: list[PlanPiece] = []
     for block, mine in items.items():
         kind = flat.steps[mine[0].step].kind
         if kind in RECEIVES:
@@ -227,21 +179,21 @@ def _pieces(flat: Flat, done: ProgramRun) -> list[_Piece]:
         for at, ours, sends, peer in ends:
             for number, (low, high) in enumerate(cuts):
                 part = ours[low:high]
-                pieces.append(_Piece(flat.rank[at], peer, sends, number, part))
+                pieces.append(PlanPiece(flat.rank[at], peer, sends, number, part))
                 if number:
                     part[0].waits.append(ours[low - 1].step)
     return sorted(pieces, key=lambda piece: (piece.rank, piece.items[0].step))
 
 
-def _items(flat: Flat) -> dict[int, list[_Item]]:
+def _items(flat: Flat) -> dict[int, list[PlanItem]]:
     """Return what each thread block does, waits of steps that only wait included."""
-    items: dict[int, list[_Item]] = defaultdict(list)
+    items: dict[int, list[PlanItem]] = defaultdict(list)
     waits: list[int] = []
     for number, step in enumerate(flat.steps):
         if flat.waits_for[number] >= 0:
             waits.append(flat.waits_for[number])
         if step.kind != NOP:
-            items[flat.block[number]].append(_Item(number, waits))
+            items[flat.block[number]].append(PlanItem(number, waits))
             waits = []
     return items
 
@@ -251,10 +203,10 @@ def _receivers(done: ProgramRun) -> dict[int, int]:
     return {sent: number for number, sent in enumerate(done.sender) if sent >= 0}
 
 
-def _cost(item: _Item, awaited: Counter[int]) -> int:
+def _cost(item: PlanItem, awaited: Counter[int]) -> int:
     """Return the operations of an item, or a few more."""
     counts = (len(item.waits), awaited[item.step])
-    return sum(-(-count // _MOST_IDS) for count in counts) + 5
+    return sum(-(-count // MOST_IDS) for count in counts) + 5
 
 
 def _cut(costs: list[list[int]]) -> list[tuple[int, int]]:
@@ -273,7 +225,7 @@ def _cut(costs: list[list[int]]) -> list[tuple[int, int]]:
     return [*cuts, (low, len(costs[0]))]
 
 
-def _give_semaphores(flat: Flat, pieces: list[_Piece]) -> dict[int, int]:
+def _give_semaphores(flat: Flat, pieces: list[PlanPiece]) -> dict[int, int]:
     """Give each dependency a semaphore of its own; return how many each GPU has."""
     of_step = {item.step: item for piece in pieces for item in piece.items}
     used: dict[int, int] = defaultdict(int)
@@ -287,7 +239,7 @@ def _give_semaphores(flat: Flat, pieces: list[_Piece]) -> dict[int, int]:
 
 
 def _gpu(
-    flat: Flat, done: ProgramRun, pieces: list[_Piece], targets: dict[int, Place]
+    flat: Flat, done: ProgramRun, pieces: list[PlanPiece], targets: dict[int, Place]
 ) -> dict[str, object]:
     """Return thread blocks, channels and remote buffers of one GPU."""
     with_peer = [piece for piece in pieces if piece.peer >= 0]
@@ -298,7 +250,7 @@ def _gpu(
     receiver = _receivers(done)
     blocks = []
     for number, piece in enumerate(pieces):
-        block = _Block(flat, targets, receiver)
+        block = ThreadBlockWriter(flat, targets, receiver)
         operations = block.operations(piece)
         assert len(operations) <= MOST_OPERATIONS
         ids = [
@@ -328,91 +280,4 @@ def _gpu(
             {"rank": rank, "type": buffer, "access_channel_types": ["memory"]}
             for rank, buffer in remote
         ],
-    }
-
-
-class _Block:
-    """Writes the operations of one thread block of a plan."""
-
-    def __init__(
-        self, flat: Flat, targets: dict[int, Place], receiver: dict[int, int]
-    ) -> None:
-        self._flat, self._targets, self._receiver = flat, targets, receiver
-        self._made: list[_Operation] = []
-        self.buffers: list[str] = []
-
-    def operations(self, piece: _Piece) -> list[_Operation]:
-        """Return what a thread block does, a barrier of its threads where needed."""
-        if piece.peer >= 0:
-            self._channel("wait" if piece.sends else "signal")
-            self._sync()
-        for item in piece.items:
-            step = self._flat.steps[item.step]
-            receives = step.kind in RECEIVES
-            if receives:
-                self._channel("wait")
-            self._semaphores("sem_acquire", item.acquires)
-            if receives or item.acquires:
-                self._sync()
-            self._data(item.step)
-            if step.kind in SENDS:
-                self._channel("signal")
-            self._semaphores("sem_release", item.releases)
-        return self._made
-
-    def _sync(self) -> None:
-        self._made.append({"name": "nop"})
-
-    def _channel(self, name: str) -> None:
-        ids = {"channel_ids": [0], "channel_type": "memory"}
-        self._made.append({"name": name, **ids})
-
-    def _semaphores(self, name: str, ids: list[int]) -> None:
-        for first in range(0, len(ids), _MOST_IDS):
-            some = ids[first : first + _MOST_IDS]
-            self._made.append({"name": name, "semaphore_ids": some})
-
-    def _data(self, number: int) -> None:
-        """Append what moves or adds data, and a barrier of the threads."""
-        step = self._flat.steps[number]
-        src, dst = (
-            {"type": place[0], "index": place[1], "size": step.count}
-            for place in (step.src, step.dst)
-        )
-        if step.kind in SENDS:
-            buffer, index = self._targets[self._receiver[number]]
-            if buffer not in self.buffers:
-                self.buffers.append(buffer)
-            there = {"buffer_id": self.buffers.index(buffer), "index": index}
-            made: _Operation = {
-                "name": "put",
-                "src_buff": [src],
-                "dst_buff": [{**there, "size": step.count}],
-                "channel_ids": [0],
-                "channel_type": "memory",
-            }
-        elif step.kind in RECEIVES:
-            at = self._targets[number]
-            if at == step.dst:
-                return  # it is there already
-            staged = {"type": at[0], "index": at[1], "size": step.count}
-            if step.kind == "r":
-                made = {"name": "copy", "src_buff": [staged], "dst_buff": [dst]}
-            else:
-                made = _sum([src, staged], dst)
-        elif step.kind == "re":
-            made = _sum([dst, src], dst)
-        else:
-            made = {"name": "copy", "src_buff": [src], "dst_buff": [dst]}
-        self._made.append(made)
-        self._sync()
-
-
-def _sum(sources: list[_Operation], target: _Operation) -> _Operation:
-    """Return the operation that writes a sum."""
-    return {
-        "name": "re",
-        "src_buff": sources,
-        "dst_buff": [target],
-        "reduce_op": "sum",
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from random import Random
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError, nearest
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
 from lightloom.instances.collectives import COLLECTIVES, check_collective
@@ -45,6 +45,7 @@ from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from random import Random
     from typing import TypeAlias
 
     from lightloom.core.columns import IntArray
@@ -223,7 +224,7 @@ def check_operation(
         Seed of the choice of these chunks.
     """
     task = job.collective
-    ranks, random = task.rank_count, Random(seed)  # noqa: S311
+    ranks, random = task.rank_count, seeded_random(seed)
     cells = ranks * task.chunk_count
     if ranks <= MOST_FOLLOWED_NODES or cells <= _MOST_CELLS:
         return check_stream(job.fabric, task, job.events())

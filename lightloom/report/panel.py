@@ -25,8 +25,8 @@ class Series:
     style
         Line style; dashed for what is not ours, empty for points alone.
     colour
-        Index into `lightloom.report.plots.COLOURS`; by default the place among the
-        series.
+        Index into `lightloom.report.panel_drawing.COLOURS`; by default the place
+        among the series.
     markers
         Whether the points of a line are marked; those of a staircase are not.
     ends

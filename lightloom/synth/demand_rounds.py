@@ -7,7 +7,6 @@ paper). Served by thin pipes, one wavelength a pair, it takes at least
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.schedule import FluidTransfers
+from lightloom.core.seed import seeded_random
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.ocs.matrix_permutations import ports_by_size
 from lightloom.synth.traffic import TrafficRound
@@ -64,7 +64,7 @@ def greedy(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
     seed
         Seed of the choice among sources.
     """
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     remaining: dict[int, list[int]] = {}
     for row, dst in enumerate(demand.dst):
         remaining.setdefault(dst, []).append(row)

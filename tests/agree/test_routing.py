@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from collections import Counter
 
 import networkx as nx
@@ -13,6 +12,7 @@ import pytest
 
 from lightloom.core.columns import column
 from lightloom.core.outcome import Reason
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
@@ -33,7 +33,7 @@ def _grid(rows: int, cols: int) -> Instance:
 
 
 def _requests(tiles: int, count: int, seed: int) -> list[Pair]:
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     pairs = list(itertools.permutations(range(tiles), 2))
     return [rng.choice(pairs) for _ in range(count)]
 

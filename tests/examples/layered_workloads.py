@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Workload
 
 
@@ -17,7 +16,7 @@ def layered_workload(
     edge_percent: int = 50,
 ) -> Workload:
     """Return `depth` layers of `width` operations of 1 to 9 us."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     ops = depth * width
     edges = [
         (before, after)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.instance import Instance
 
@@ -26,7 +26,7 @@ def random_demand(
     fabric: Ocs | Ring, count: int, seed: int, sizes: Sequence[int]
 ) -> Instance:
     """Return some pairs with random sizes."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     pairs = rng.sample(list(itertools.permutations(range(fabric.nodes), 2)), count)
     rows = [(src, dst, rng.choice(sizes)) for src, dst in pairs]
     return Instance(fabric, Demand.from_rows(rows), f"random-{seed}")

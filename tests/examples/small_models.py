@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
 
 import pyomo.environ as pyo
 import pytest
 
+from lightloom.core.seed import seeded_random
 from lightloom.solvers import SOLVERS
 
 NAMES = tuple(SOLVERS)
@@ -38,7 +38,7 @@ def production() -> pyo.ConcreteModel:
 
 def knapsack(items: int, limits: int, seed: int) -> pyo.ConcreteModel:
     """Return a multi-dimensional knapsack with random weights, hard at 60 x 20."""
-    rng = random.Random(seed)  # noqa: S311  (a fixed seed)
+    rng = seeded_random(seed)
     model = pyo.ConcreteModel("knapsack")
     model.take = pyo.Var(range(items), within=pyo.Binary)
     weight = [[rng.randint(1, 99) for _ in range(items)] for _ in range(limits)]
@@ -58,7 +58,7 @@ def knapsack(items: int, limits: int, seed: int) -> pyo.ConcreteModel:
 
 def assignment(size: int, seed: int) -> pyo.ConcreteModel:
     """Return a random assignment with forbidden pairs, more for larger seeds."""
-    rng = random.Random(seed)  # noqa: S311  (a fixed seed)
+    rng = seeded_random(seed)
     model = pyo.ConcreteModel("assignment")
     cells = list(itertools.product(range(size), repeat=2))
     model.give = pyo.Var(cells, within=pyo.Binary)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import random
 from typing import TYPE_CHECKING
 
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Workload
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
@@ -23,7 +23,7 @@ def random_workload(
     ops: int, devices: int, distance: int, seed: int, *, most_memory: int | None = None
 ) -> Workload:
     """Return random operations, a third of the possible edges between them."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     pairs = list(itertools.combinations(range(ops), 2))
     edges = [pair for pair in pairs if rng.random() < 1 / 3]
     return Workload(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import resource
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
+from lightloom.core.seed import seeded_random
 from lightloom.formats import atomic
 from lightloom.formats.atomic import atomic_write
 from lightloom.formats.compression import open_reading, open_writing
@@ -58,7 +58,7 @@ def _seed_of(path: Path) -> int:
 def test_a_writer_killed_at_any_moment(tmp_path: Path, suffix: str) -> None:
     """The file is whole after each of many kills, and nothing lies beside it."""
     path = tmp_path / f"out{suffix}"
-    draw = random.Random(7)  # noqa: S311  (moments, not secrets)
+    draw = seeded_random(7)
     for seed in range(1, 9):
         with _writer(path, seed, 10_000) as child:
             assert child.stdout is not None
@@ -171,7 +171,7 @@ def test_room_that_ends_while_writing(
     """The system's refusal, in one line, wherever it strikes; what was there stays."""
     path = tmp_path / f"out{suffix}"
     path.write_bytes(b"before")
-    noise = random.Random(3).randbytes(2**20)  # noqa: S311  (only incompressible)
+    noise = seeded_random(3).randbytes(2**20)
     with (
         pytest.raises(InputError, match="cannot write: File too large") as caught,
         _largest_file(room_bytes),

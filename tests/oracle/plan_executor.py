@@ -8,10 +8,14 @@ only after one; the executor demands both.
 
 from __future__ import annotations
 
-import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from lightloom.core.seed import seeded_random
+
+if TYPE_CHECKING:
+    import random
 
 _WAITS = ("wait", "sem_acquire")
 _TELLS = ("signal", "sem_release")
@@ -162,7 +166,7 @@ def plan_outputs(
 
     Signals and semaphores must be back at nothing in the end, for the next run.
     """
-    chance = random.Random(seed)  # noqa: S311  (an order of events, no secret)
+    chance = seeded_random(seed)
     machine = PlanMachine(plan, in_place=in_place)
     for rank, data in enumerate(inputs):
         for index, value in enumerate(data):

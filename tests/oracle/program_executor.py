@@ -6,10 +6,11 @@ connection is a queue with so many slots, and a turn moves one chunk.
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from lightloom.core.seed import seeded_random
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Instruction
@@ -103,7 +104,7 @@ def outputs(
     Raises `HangError` where no thread block can go on, and `KeyError` where one reads
     what nobody wrote.
     """
-    chance = random.Random(seed)  # noqa: S311  (an order of events, no secret)
+    chance = seeded_random(seed)
     machine = Machine(program, in_place, slots)
     for rank, data in enumerate(inputs):
         for offset, value in enumerate(data):

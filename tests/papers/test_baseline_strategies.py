@@ -47,6 +47,7 @@ from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
+    from lightloom.papers.ramp.baseline_networks import Forwarding
     from lightloom.papers.ramp.baseline_strategies import StrategyPlan
 
 # A link of 8 Tb/s carries a byte in a picosecond, so no time is rounded.
@@ -140,7 +141,7 @@ def test_the_ring_of_topoopt_agrees_with_replay(op: str) -> None:
         *(("both-ways", members) for members in (3, 4, 5, 8)),
     ],
 )
-def test_all_to_all_loads_links_as_counted(members: int, way: str) -> None:
+def test_all_to_all_loads_links_as_counted(members: int, way: Forwarding) -> None:
     """Every byte is followed over every link of its ring."""
     load: Counter[tuple[int, int]] = Counter()
     for src in range(members):
@@ -153,7 +154,7 @@ def test_all_to_all_loads_links_as_counted(members: int, way: str) -> None:
     if way == "none":
         load = Counter({(src, False): members - 1 for src in range(members)})
     most = max(load.values()) * (2 if way == "both-ways" else 1)
-    net = TieredNetwork("ring", (Tier(members, 8 * 10**12, 0),), way)  # type: ignore[arg-type]
+    net = TieredNetwork("ring", (Tier(members, 8 * 10**12, 0),), way)
     plan = one(net, RING, "all-to-all")
     # A byte takes a picosecond, so time is the load of all links of a node.
     assert moving_ps(plan) == Fraction(BUFFER, members) * most

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -130,8 +131,14 @@ def main() -> None:
         for name, count in counts.items():
             total[name].update(count)
         text = {name: dict(count) for name, count in counts.items()}
-        print(fabric, json.dumps(text), flush=True)  # noqa: T201  (a script)
-    print("all", json.dumps(total), flush=True)  # noqa: T201  (a script)
+        _tell(fabric, text)
+    _tell("all", total)
+
+
+def _tell(name: str, outcomes: object) -> None:
+    """Write a line at once: a fabric may take an hour."""
+    sys.stdout.write(f"{name} {json.dumps(outcomes)}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import random
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import LightloomError
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.instances.catalogue import load_instance
@@ -51,7 +51,7 @@ def program_of(
 
 def inputs_of(program: ChunkProgram, seed: int = 0) -> list[list[int]]:
     """Return numbers for the inputs of all ranks."""
-    chance = random.Random(seed)  # noqa: S311  (data, no secret)
+    chance = seeded_random(seed)
     return [
         [chance.randrange(1, 10**6) for _ in range(rank.input_chunks)]
         for rank in program.ranks

@@ -12,7 +12,8 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.report.csv_file import save_csv
 from lightloom.report.panel import Mark, Panel, Series
-from lightloom.report.plots import COLOURS, draw, save_plot
+from lightloom.report.panel_drawing import COLOURS
+from lightloom.report.plots import draw, save_plot
 from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import random
 
 import numpy as np
 import pytest
 
 from lightloom.core.outcome import Reason
+from lightloom.core.seed import seeded_random
 from lightloom.models.plane_overlap import OverlapQuestion, build_overlap, used_planes
 from lightloom.solvers import SOLVERS, run
 from lightloom.synth.ocs.plane_search import best_timing, every_step
@@ -16,7 +16,7 @@ from lightloom.synth.ocs.plane_timing import LaneJobs, exact_timing
 
 
 def _question(seed: int) -> OverlapQuestion:
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     jobs = rng.randint(2, 4)
     return OverlapQuestion(
         step=tuple(range(jobs)),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
@@ -37,7 +37,7 @@ RINGS = {
 
 def near_traffic(fabric: Ring, each: int, seed: int, most: int = 2**20) -> Demand:
     """Return the demand in which every node sends to some others within reach."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     reach = min(fabric.reach, fabric.nodes - 1)
     steps = [*range(1, reach + 1)]
     if fabric.directions == 2:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
@@ -167,7 +167,7 @@ def test_mutations_break_every_rule_they_can() -> None:
 )
 def test_lit_circuits_fit(fabric: CircuitFabric, seed: int) -> None:
     """The first preferred pair is granted, and nothing is taken twice."""
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     preferred = list(joined_pairs(fabric))
     rng.shuffle(preferred)
     lit = light(fabric, preferred, rng)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Workload
 from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
@@ -34,7 +33,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     ops = draw(st.integers(1, 24))
     devices = draw(st.integers(1, 9))
     distance = draw(st.integers(0, devices))
-    rng = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311
+    rng = seeded_random(draw(st.integers(0, 2**32)))
     share = draw(st.sampled_from((0.05, 0.15, 0.4)))
     name = rng.sample(range(ops), ops)
     edges = [
@@ -102,7 +101,7 @@ def test_all_windows_heeded_there_is_no_dead_end(
     graph = op_graph(workload)
     room, band = how
     rule = ListRule(urgency, room, "first", 0, band, None)  # type: ignore[arg-type]
-    listed = list_placement(graph, rule, random.Random(0), WorkLimit(10**9))  # noqa: S311
+    listed = list_placement(graph, rule, seeded_random(0), WorkLimit(10**9))
     assert sorted(listed.order) == list(range(len(workload.op)))
     assert not list(check_placement(timed(graph, listed.device, listed.order)))
 
@@ -209,7 +208,7 @@ def test_moves_never_make_it_worse() -> None:
     for seed in range(4):
         workload = layered_workload(4, 5, 6, 2, seed)
         graph = op_graph(workload)
-        rng = random.Random(seed)  # noqa: S311
+        rng = seeded_random(seed)
         rule = ListRule(heeded=None)
         listed = list_placement(graph, rule, rng, WorkLimit(10**9))
         start = timed(graph, listed.device, listed.order).makespan_ps
@@ -235,7 +234,7 @@ def test_work_is_limited() -> None:
     """A list placement stops where its work ends."""
     graph = op_graph(layered_workload(5, 6, 8, 2, 0))
     limit = WorkLimit(20)
-    rng = random.Random(0)  # noqa: S311
+    rng = seeded_random(0)
     with pytest.raises(DeadEndError, match="too long"):
         list_placement(graph, ListRule(heeded=None), rng, limit)
     assert limit.left < 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,15 @@ from hypothesis import strategies as st
 
 from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Op, Schedule, StepPart, Transfers
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES, op_of
 from lightloom.validate.data import all_to_all, contributions
 from lightloom.validate.data.values import Values
 
 if TYPE_CHECKING:
+    import random
+
     from lightloom.core.violation import Violation
 
 Row = tuple[int, int, int, int, int, int]
@@ -157,7 +159,7 @@ def _random_rows(rng: random.Random, task: Collective, total: int) -> list[Row]:
 @given(st.integers(0, 10**9), st.sampled_from(sorted(COLLECTIVES)))
 def test_agrees_with_dictionaries_of_counters(seed: int, op: str) -> None:
     """Random transfers, sensible or not, break the same rules at the same places."""
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     nodes = tuple(rng.sample(range(9), rng.randint(2, 5)))
     chunks = len(nodes) * rng.randint(1, 3)
     task = Collective(op, nodes, chunks, chunks)
@@ -169,7 +171,7 @@ def test_agrees_with_dictionaries_of_counters(seed: int, op: str) -> None:
 @given(st.integers(0, 10**9), st.sampled_from(["all-reduce", "all-to-all"]))
 def test_blocks_do_not_matter(seed: int, op: str) -> None:
     """Cut in blocks of any size, the same schedule gets the same verdict."""
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     nodes = tuple(range(4))
     task = Collective(op, nodes, 12, 12)
     rows = _random_rows(rng, task, op_of(task).chunk_total(task))
@@ -207,7 +209,7 @@ def _chunks(violations: list[Violation]) -> set[tuple[str, str, int]]:
 @given(st.integers(0, 10**9), st.integers(2, 4))
 def test_accepted_items_are_right(seed: int, ranks: int) -> None:
     """What is accepted item by item has no faults; whole ways are accepted."""
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     task = Collective("all-to-all", tuple(range(ranks)), ranks, ranks)
     rows: list[Row] = []
     for item in range(ranks * ranks):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightloom.core.seed import seeded_random
 from lightloom.validate import RULES, verify
 from tests.examples.small_schedules import FAMILIES
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
 
     from lightloom.core.schedule import Schedule
@@ -45,7 +46,7 @@ def test_corrupted_columns_get_a_verdict(
     seed: int, make: Callable[[], Schedule], times: int
 ) -> None:
     """A few absurd integers anywhere in segments, steps or footer are reported."""
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     broken = make()
     for _ in range(times):
         name = rng.choice(["segments", "parts", "footer"])

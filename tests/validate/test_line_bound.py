@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +14,7 @@ from lightloom.core.certificate import CertificateStatus
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
@@ -26,6 +27,9 @@ from lightloom.validate.certificates.completion_time.ocs_switch_uses import (
 from lightloom.validate.certificates.witness import WitnessError
 from tests.examples.small_schedules import fluid, sealed, with_bound
 
+if TYPE_CHECKING:
+    import random
+
 Pairs = list[tuple[int, int]]
 
 
@@ -36,7 +40,7 @@ def circuits(pairs: Pairs) -> Circuits:
 
 def turns(seed: int) -> Schedule:
     """Serve random rows on switches that take turns, and may keep some circuits."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     nodes, switches = rng.randint(2, 5), rng.randint(1, 3)
     fabric = Ocs(
         nodes=nodes,
@@ -101,7 +105,7 @@ def test_no_schedule_of_turns_beats_a_bound(seed: int) -> None:
 @given(st.integers(0, 10**9))
 def test_the_search_finds_the_longest_line(seed: int) -> None:
     """No other node proves more, but for what floating point cannot tell apart."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     fabric = Ocs(
         nodes=5,
         switches=rng.randint(1, 3),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
-
 from lightloom.bench.families import Family
 from lightloom.core.errors import InputError
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
@@ -46,7 +45,7 @@ def make(
     table = {"kind": "lightpath", "rows": rows, "cols": cols}
     table |= {"wafer_rows": rows, "wafer_cols": cols, "waveguides": waveguides}
     fabric = load_fabric(table, "grid")
-    rng = random.Random(draw)  # noqa: S311
+    rng = seeded_random(draw)
     entries = []
     for src in range(fabric.node_count):
         for dst in range(fabric.node_count):

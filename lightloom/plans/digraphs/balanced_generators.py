@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-import random
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.seed import seeded_random
 from lightloom.plans.digraphs.cayley import Cayley
 from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
 
 if TYPE_CHECKING:
+    import random
+
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
@@ -53,7 +55,7 @@ def even_steps(ranks: int, degree: int) -> Cayley | None:
         rounds, reached = rounds + 1, 1 + degree * reached
     if rounds not in _PLENTY or degree**rounds < _PLENTY[rounds] * ranks:
         return None
-    choose = random.Random(ranks * 1000 + degree)  # noqa: S311 - no secret
+    choose = seeded_random(ranks * 1000 + degree)
     climbs = _CLIMBS if ranks <= _CLIMBED_ONCE else 1
     climbed = [
         Cayley(group, _climbed(group, degree, choose))

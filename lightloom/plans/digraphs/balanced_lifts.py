@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-import random
 from typing import TYPE_CHECKING
 
+from lightloom.core.seed import seeded_random
 from lightloom.plans.digraphs.cayley import Cayley
 from lightloom.plans.digraphs.lift import Lift
 from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterator
 
 __all__ = ["KNOWN", "balanced_lifts", "enough_pieces", "nearest_lift"]
@@ -65,7 +66,7 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
     hops, reached = 1, 1 + degree
     while reached < ranks:
         hops, reached = hops + 1, 1 + degree * reached
-    choose = random.Random(ranks * 1000 + degree)  # noqa: S311 - no secret
+    choose = seeded_random(ranks * 1000 + degree)
     found = [lift for lift in KNOWN if (lift.ranks, len(lift.heads)) == (ranks, degree)]
     for most in (hops, hops + 1)[len(found) :]:
         searched = _searched(ranks, degree, most, choose)
@@ -92,7 +93,7 @@ def nearest_lift(ranks: int, degree: int) -> Lift:
     degree
         Number of ports, 1 to ``ranks - 1``.
     """
-    choose = random.Random(ranks * 1000 + degree)  # noqa: S311 - no secret
+    choose = seeded_random(ranks * 1000 + degree)
     best: tuple[int, Lift] | None = None
     for group in metacyclic_groups(ranks)[:_MOST_GROUPS]:
         for _ in range(_STARTS):

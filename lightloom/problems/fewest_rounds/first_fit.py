@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from lightloom.core.columns import Ragged
+from lightloom.core.seed import seeded_random
 from lightloom.problems.fewest_rounds.slot_packing import Packing
 from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
+    import random
+
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
 
@@ -48,7 +50,7 @@ def first_fit_slots(
     effort
         Most evictions.
     """
-    packing = _packing(fabric, src, dst, by_id, random.Random(seed))  # noqa: S311
+    packing = _packing(fabric, src, dst, by_id, seeded_random(seed))
     packing.fill()
     best = list(packing.place)
     while effort > 0 and packing.slots > bound:

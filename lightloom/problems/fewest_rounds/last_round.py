@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from lightloom.core.columns import Ragged
+from lightloom.core.seed import seeded_random
 from lightloom.problems.fewest_rounds.first_fit import resource_widths, route_needs
 from lightloom.problems.fewest_rounds.slot_packing import Packing
 from lightloom.routing.dimension_order import dimension_ordered
@@ -71,7 +71,7 @@ def last_round(
         for at in range(0, len(src), count)
     ]
     order = np.argsort(-nearest.sum(axis=1), kind="stable").tolist()
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     packing = Packing(needs, resource_widths(by_id), order, rng)
     packing.fill_only(fabric.lasers, effort)
     if packing.waiting:

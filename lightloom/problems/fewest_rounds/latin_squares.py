@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-import random
+from typing import TYPE_CHECKING
+
+from lightloom.core.seed import seeded_random
+
+if TYPE_CHECKING:
+    import random
 
 _PASSES = 40_000
 _ATTEMPTS = 3
@@ -37,7 +42,7 @@ def balanced_square(
     The square, or ``None`` where none was found. Deterministic.
     """
     for attempt in range(_ATTEMPTS):
-        rng = random.Random(attempt)  # noqa: S311
+        rng = seeded_random(attempt)
         found = _anneal(size, most, rng, identity=identity)
         if found is not None:
             return tuple(map(tuple, found))

@@ -25,6 +25,7 @@ from lightloom.plans.rank_network import Fitted, NetworkAlgorithm, RankNetwork
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
+from lightloom.synth.packet_step_time import links_step_ps, nodes_step_ps
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.realisation import Realisation
 from lightloom.validate.certificates.proofs.link_costs import (
@@ -35,7 +36,6 @@ from lightloom.validate.certificates.proofs.link_costs import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.search_space import Proposal
@@ -48,8 +48,6 @@ PacketT = TypeVar("PacketT", bound=PacketFabric)
 _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 _MOST_ROWS = 2**21
 """Transfers of a plan beyond which whole blocks are preferred to parts of them."""
-_DENSE = 16
-"""Numbers of links for each loaded one up to which a table of all is kept."""
 
 _SMALL = 128
 """Ranks up to which trees of several depths and swarms are tried."""
@@ -255,7 +253,7 @@ class PacketRealiser(Realiser[PacketT]):
             Whether to count the load of every link, which gives the exact time;
             without, only what nodes send and receive counts.
         """
-        each_ps = _links_step_ps if cuts else _nodes_step_ps
+        each_ps = links_step_ps if cuts else nodes_step_ps
         return sum(each_ps(self.fabric, round_) for round_ in rounds)
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
@@ -332,44 +330,6 @@ class _FatTreeRealiser(PacketRealiser[FatTree]):
         leaves, rest = divmod(self.fabric.nodes, leaf)
         one_pod = leaves <= self.fabric.leaves_per_pod
         return (leaves, leaf) if not rest and leaves > 1 and one_pod else ()
-
-
-def _nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
-    """Return the least that a step lasts by what each node sends and receives."""
-    busiest = 0
-    for ends in (round_.transfers.src, round_.transfers.dst):
-        moved = np.zeros(fabric.node_count, dtype=np.int64)
-        np.add.at(moved, ends, round_.size_bytes)
-        busiest = max(busiest, int(moved.max()))
-    return step_ps(fabric) + transmission_ps(busiest, fabric.node_bits_per_s)
-
-
-def _links_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
-    """Return how long a step lasts on a fabric without circuits."""
-    usage = fabric.link_usage(round_.transfers.src, round_.transfers.dst)
-    links, moved = _loads(usage.resource, round_.size_bytes[usage.circuit])
-    rates, kind = np.unique(fabric.link_bits_per_s(links), return_inverse=True)
-    most = np.zeros(len(rates), dtype=np.int64)
-    np.maximum.at(most, kind, moved)
-    slowest = max(map(transmission_ps, most.tolist(), rates.tolist()))
-    return step_ps(fabric) + slowest
-
-
-def _loads(resource: IntArray, size_bytes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the links that appear in a column, and the bytes that each carries."""
-    span = int(resource.max()) + 1
-    if span > _DENSE * len(resource):
-        links, place = np.unique(resource, return_inverse=True)
-        moved = np.zeros(len(links), dtype=np.int64)
-        np.add.at(moved, place, size_bytes)
-        return links, moved
-    # A table of all numbers up to the last is faster than a sort where it is short.
-    table = np.zeros(span, dtype=np.int64)
-    used = np.zeros(span, dtype=np.bool_)
-    np.add.at(table, resource, size_bytes)
-    used[resource] = True
-    links = np.flatnonzero(used)
-    return links, table[links]
 
 
 def _alike_switch(fabric: IdealSwitch, devices: int) -> IdealSwitch:

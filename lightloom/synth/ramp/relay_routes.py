@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 from itertools import combinations
-from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.seed import seeded_random
 from lightloom.synth.ramp.exchange_routes import Routes
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.spread_trees import random_shift
@@ -62,7 +62,7 @@ def _searched(
     """Return the best routes for each of some numbers of shifts."""
     count = groups * racks * numbers
     box = NodeBox(fabric, groups, racks, numbers, np.arange(count, dtype=np.int64))
-    random = Random(count)  # noqa: S311
+    random = seeded_random(count)
     least, reach = 0, 1
     while reach < count:
         least, reach = least + 1, reach * (groups + 1)

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.seed import seeded_random
 from lightloom.synth.ramp.node_box import NodeBox, Shift
 
 if TYPE_CHECKING:
+    from random import Random
+
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ramp import Ramp
 
@@ -85,7 +87,7 @@ def _found(
     """Return shifts, and the columns of a tree, of a box of these sizes."""
     nodes = np.arange(groups * racks * numbers, dtype=np.int64)
     box = NodeBox(fabric, groups, racks, numbers, nodes)
-    random = Random(groups * 10**6 + racks * 10**3 + numbers)  # noqa: S311
+    random = seeded_random(groups * 10**6 + racks * 10**3 + numbers)
     count, reach = 0, 1
     while reach < len(box):
         count, reach = count + 1, reach * (groups + 1)

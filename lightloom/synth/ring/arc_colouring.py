@@ -10,12 +10,15 @@ that go round more than once with others, and splits what comes out elsewhere.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.seed import seeded_random
+
 if TYPE_CHECKING:
+    import random
+
     from lightloom.core.columns import IntArray
 
 DEFAULT_EFFORT = 20_000
@@ -68,7 +71,7 @@ def arc_colours(
     successor[np.argsort(ends, kind="stable")] = np.argsort(starts, kind="stable")
     walks = _Walks(starts.tolist(), length, nodes)
     walks.take(successor.tolist())
-    if not walks.settle(random.Random(seed), effort):  # noqa: S311
+    if not walks.settle(seeded_random(seed), effort):
         return None
     colour = np.empty(len(starts), dtype=np.int64)
     for number, walk in enumerate(walks.walks):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.seed import seeded_random
 from lightloom.synth.ring.arc_colouring import span_loads
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def split_circuits(
         span = (ways.begin[way] + np.arange(ways.hops[way])) % fabric.nodes
         crossed[row, span] = True
     back = np.searchsorted(two, other)
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     for _ in range(_MOVES_PER_CIRCUIT * int(counts.sum()) + 1):
         if load.max() <= fabric.wavelengths:
             return on_way

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError, nearest
+from lightloom.core.seed import seeded_random
 from lightloom.instances.fabrics import load_fabric
 from lightloom.testing.strategies import break_circuits, break_records, break_transfers
 from lightloom.testing.strategies.mutation import BrokenSchedule
@@ -58,7 +58,7 @@ def break_schedule(
         raise InputError(what, where="mutation", found=name, allowed=allowed, fix=fix)
     if any(segment.circuits.multicast is not None for segment in whole.segments):
         return None
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     made = known[name](whole, load_fabric(whole.fabric), rng)
     if made is None:
         return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import msgspec
 from hypothesis import strategies as st
 
 from lightloom.core.schedule import Op, SealedSchedule
+from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import op_of
 from lightloom.testing.exhaustive_bounds import best_bound
@@ -22,6 +22,7 @@ from lightloom.testing.strategies.tasks import instances
 from lightloom.validate.seal import seal
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterable
 
     from lightloom.instances.collectives import Holdings
@@ -86,7 +87,7 @@ def random_schedule(
     ValueError
         If the fabric cannot serve the task by those means.
     """
-    rng = random.Random(seed)  # noqa: S311  (no secret)
+    rng = seeded_random(seed)
     steps = RandomSteps(instance.fabric, rng, multicast=multicast)
     bound = best_bound(instance.fabric, instance.communication)
     bounds = () if bound is None else (bound,)

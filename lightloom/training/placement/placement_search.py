@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, NoAnswerError
+from lightloom.core.seed import seeded_random
 from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
     Listed,
@@ -27,6 +27,7 @@ from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.placement import check_placement
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterator
 
     from lightloom.core.placement import Placement
@@ -115,7 +116,7 @@ def place_operations(
     graph = op_graph(workload)
     refuse_unplaceable(graph)
     bound, witness = best_witness(graph)
-    rng = random.Random(seed)  # noqa: S311
+    rng = seeded_random(seed)
     starts = _starts(graph, bound, rng, effort_percent)
     best = _improved(graph, starts, bound, rng, effort_percent)
     placement = timed(graph, best.listed.device, best.listed.order)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightloom.core.seed import seeded_random
 from lightloom.training.placement.list_placement import (
     ListRule,
     WorkLimit,
@@ -70,7 +70,7 @@ def algorithm_one(graph: WorkloadGraph) -> AlgorithmOneAnswer:
     try:
         device = run.place()
     except _NoRepairError:
-        rng = random.Random(0)  # noqa: S311
+        rng = seeded_random(0)
         chain = ListRule(band=True, heeded=None)
         found = list_placement(graph, chain, rng, WorkLimit(_CHAIN_WORK))
         placement = timed(graph, found.device, found.order)

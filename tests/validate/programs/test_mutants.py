@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from lightloom.core.chunk_program import (
     RankProgram,
     ThreadBlock,
 )
+from lightloom.core.seed import seeded_random
 from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.validate.programs import verify_program
 from lightloom.validate.programs.execution import flatten
@@ -22,6 +22,7 @@ from tests.oracle.program_executor import HangError, outputs
 from tests.programs.lowered import expected, inputs_of, program_of
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
 
 Place = tuple[int, int, int]
@@ -227,7 +228,7 @@ def test_what_is_not_named_is_right(
     if mutation is swap_steps and all(place[2] == 0 for place in places(program)):
         pytest.skip("thread blocks have one step each")
     for seed in range(12):
-        chance = random.Random(seed)  # noqa: S311  (which step is changed)
+        chance = seeded_random(seed)
         mutant = mutation(program, chance)
         verdict = verify_program(mutant, MSCCL)
         if not verdict.valid:
