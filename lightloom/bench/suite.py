@@ -143,19 +143,14 @@ def _jobs(
         for instance in _instances(table, f"{where}.instances[{place}]", folder):
             digest = instance_hash(instance)
             for one, seed in itertools.product(entrants, study.seeds or suite.seeds):
-                yield BenchJob(
+                yield one.job(
+                    instance,
+                    digest,
                     suite=name,
                     problem=study.problem,
-                    sense=one.sense,
-                    unit=one.unit,
-                    instance=instance,
-                    instance_sha256=digest,
-                    solver=one.solver,
-                    parameters=dict(one.parameters),
-                    version=one.version,
+                    seed=seed,
                     time_limit_s=study.time_limit_s or suite.time_limit_s,
                     memory_limit_bytes=memory and memory * MIB,
-                    seed=seed,
                 )
 
 

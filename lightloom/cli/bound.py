@@ -17,6 +17,7 @@ from lightloom.cli.instance_argument import (
 )
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
+from lightloom.cli.seed_option import seed_option
 from lightloom.core.certificate import stored
 from lightloom.core.units import format_ps
 
@@ -39,13 +40,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="rounds, routing, ocs, ring, placement.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Of the search for witnesses, with --problem.",
-)
+@seed_option("Of the search for witnesses, with --problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> None:
     """Print every bound, the best first."""

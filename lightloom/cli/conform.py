@@ -16,6 +16,7 @@ from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.cli.seconds import Seconds
+from lightloom.cli.seed_option import seed_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +55,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Examples to try.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the examples.",
-)
+@seed_option("Seed of the examples.")
 @click.option(
     "--time-limit",
     type=Seconds(zero=False),

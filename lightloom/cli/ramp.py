@@ -11,6 +11,7 @@ from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
+from lightloom.cli.seed_option import seed_option
 from lightloom.core.errors import InputError
 from lightloom.core.units import format_bytes, format_ps
 
@@ -95,13 +96,7 @@ def nic(
     show_default=True,
     help="Chunks to follow above 4096 nodes.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of their choice.",
-)
+@seed_option("Seed of their choice.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def check(

@@ -14,6 +14,7 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_parameters
+from lightloom.cli.seed_option import seed_option
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,13 +54,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Algorithms of `lightloom algorithms`, or auto.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of random choices.",
-)
+@seed_option("Seed of random choices.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, 10**6, min_open=True),

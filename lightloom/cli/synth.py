@@ -20,6 +20,7 @@ from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_parameters
 from lightloom.cli.progress import progress
+from lightloom.cli.seed_option import seed_option
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 
@@ -62,13 +63,7 @@ _SHOWN = 12
     show_default=True,
     help="How circuits are routed over waveguides.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of random choices.",
-)
+@seed_option("Seed of random choices.")
 @click.option(
     "-o",
     "--output",

@@ -13,6 +13,7 @@ from lightloom.cli.instance_argument import asked_instance, instance_argument
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
+from lightloom.cli.seed_option import seed_option
 from lightloom.cli.train_output import (
     plan_record,
     print_plan,
@@ -22,7 +23,6 @@ from lightloom.cli.train_output import (
 )
 from lightloom.cli.train_recorded import run_recorded
 from lightloom.core.errors import InputError, LightloomError
-from lightloom.core.seed import MOST_SEED
 from lightloom.core.units import PS_PER_US
 
 if TYPE_CHECKING:
@@ -132,13 +132,7 @@ _TIME = click.IntRange(0, _MOST_US)
 )
 @click.option("--compare", is_flag=True, help="Compare fabrics of the same rate.")
 @click.option("--strategies", "table", is_flag=True, help="List what was tried.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, MOST_SEED),
-    default=0,
-    show_default=True,
-    help="Of placements.",
-)
+@seed_option("Of placements.")
 @click.option(
     "-o",
     "--output",
