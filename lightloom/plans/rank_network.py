@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.task import Collective
-    from lightloom.plans.plan import Plan
 
     FloatArray = npt.NDArray[np.float64]
 
-__all__ = ["Fitted", "NetworkAlgorithm", "RankNetwork"]
+__all__ = ["RankNetwork"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,68 +150,3 @@ class RankNetwork:
         both = (digits[:, None, :] - digits[:, :, None]) % sizes
         found: IntArray = np.ravel_multi_index(tuple(both), self.shape).astype(np.int64)
         return found
-
-
-@runtime_checkable
-class NetworkAlgorithm(Protocol):
-    """An algorithm that fits its rounds to a network, where one is known."""
-
-    @property
-    def ops(self) -> tuple[str, ...]:
-        """Collectives it can do with these parameters, sorted."""
-
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return how many equal chunks it would like the buffer to have.
-
-        Parameters
-        ----------
-        ranks, ports
-            As of `lightloom.plans.algorithms.CollectiveAlgorithm`.
-        """
-
-    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
-        """Return the rounds of a collective whose chunk count is chosen.
-
-        Parameters
-        ----------
-        collective
-            What is to be done.
-        network
-            Of its ranks.
-        """
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """An algorithm on the network that it is fitted to."""
-
-    algorithm: NetworkAlgorithm
-    network: RankNetwork
-
-    @property
-    def ops(self) -> tuple[str, ...]:
-        """See `NetworkAlgorithm.ops`."""
-        return self.algorithm.ops
-
-    def granularity(self, ranks: int, ports: int) -> int:
-        """See `NetworkAlgorithm.granularity`.
-
-        Parameters
-        ----------
-        ranks, ports
-            As there.
-        """
-        return self.algorithm.granularity(ranks, ports)
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds on the network.
-
-        Parameters
-        ----------
-        collective
-            What is to be done.
-        ports
-            Has no influence: the network says what ranks drive at once.
-        """
-        del ports
-        return self.algorithm.plan_on(collective, self.network)

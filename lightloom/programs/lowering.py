@@ -13,9 +13,15 @@ from lightloom.core.chunk_program import (
     ThreadBlock,
 )
 from lightloom.core.errors import InputError
+from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
-from lightloom.programs.operations import BUFFER_USES, RankOperation, operations_of
+from lightloom.programs.operations import (
+    BUFFER_USES,
+    RankOperation,
+    chunk_division,
+    operations_of,
+)
 from lightloom.programs.references import references
 
 if TYPE_CHECKING:
@@ -90,6 +96,7 @@ def lower(
         raise InputError(
             "invalid protocol", where="--protocol", found=protocol, allowed=allowed
         )
+    _refuse_many_chunks(schedule, runtime)
     made = operations_of(schedule, buffers)
     task = made.collective
     rows, sender_of = _cut(made.rows, runtime.most_count)
@@ -194,6 +201,36 @@ def _cells(task: Collective, row: RankOperation) -> tuple[list[Place], list[Plac
     if row.kind == "cpy" and source == target:
         return [], []
     return source, target
+
+
+def _refuse_many_chunks(schedule: Schedule, runtime: MscclRuntime) -> None:
+    """Raise where a pair moves more chunks than the steps of a thread block can.
+
+    It is known before any chunk is followed, of which there may be millions.
+    """
+    task = schedule.task
+    if not isinstance(task, Collective):
+        return
+    division = chunk_division(schedule, task)
+    moved: Counter[tuple[int, int]] = Counter()
+    for part in schedule.parts:
+        transfers = part.transfers
+        if isinstance(transfers, Transfers):
+            low = division.number(transfers.chunk_lo)
+            count = (division.number(transfers.chunk_hi) - low).tolist()
+            pairs = zip(transfers.src.tolist(), transfers.dst.tolist(), strict=True)
+            for pair, chunks in zip(pairs, count, strict=True):
+                moved[pair] += chunks
+    (src, _), chunks = max(moved.items(), key=lambda one: one[1], default=((0, 0), 0))
+    steps = -(-chunks // runtime.most_count)
+    if steps > runtime.most_steps:
+        raise over_limit(
+            runtime,
+            f"gpu {task.nodes.index(src)}",
+            "steps in a thread block",
+            steps,
+            runtime.most_steps,
+        )
 
 
 def _refuse_long(

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
 
-__all__ = ["BUFFER_USES", "RankOperation", "RankOperations", "operations_of"]
+__all__ = [
+    "BUFFER_USES",
+    "ChunkDivision",
+    "RankOperation",
+    "RankOperations",
+    "chunk_division",
+    "operations_of",
+]
 
 BUFFER_USES = ("scratch", "direct")
 """Where data are received whose place a send of the same step still reads: in scratch,
@@ -84,7 +91,7 @@ class RankOperations:
 
 
 @dataclass(frozen=True, eq=False)
-class _Division:
+class ChunkDivision:
     """Pieces of a buffer that a schedule tells apart, each one chunk of a program.
 
     Attributes
@@ -108,11 +115,18 @@ class _Division:
         return found
 
 
-def _division(schedule: Schedule, task: Collective) -> _Division:
+def chunk_division(schedule: Schedule, task: Collective) -> ChunkDivision:
     """Return as few pieces as tell all transfers apart.
 
     Programs have chunks of one size, so pieces that differ in size must be cut; where
     the largest is no more than twice the smallest, they count as alike.
+
+    Parameters
+    ----------
+    schedule
+        Of chunk transfers.
+    task
+        Its collective.
     """
     blocks = op_of(task).uses_blocks
     period = task.chunk_count // task.rank_count if blocks else task.chunk_count
@@ -126,7 +140,7 @@ def _division(schedule: Schedule, task: Collective) -> _Division:
     if sizes.max() > 2 * sizes.min():
         step = int(np.gcd.reduce(np.append(starts, period)))
         starts = np.arange(0, period, step)
-    return _Division(period, starts, len(starts) * (task.chunk_count // period))
+    return ChunkDivision(period, starts, len(starts) * (task.chunk_count // period))
 
 
 @dataclass(eq=False)
@@ -227,7 +241,7 @@ def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOper
         raise InputError(
             "invalid use of buffers", where="--buffers", found=buffers, allowed=allowed
         )
-    division = _division(schedule, task)
+    division = chunk_division(schedule, task)
     coarse = msgspec.structs.replace(task, chunks=division.chunks)
     places = _places(coarse)
     rows: list[RankOperation] = []

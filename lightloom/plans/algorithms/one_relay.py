@@ -11,23 +11,22 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry
+from lightloom.plans.network_algorithm import NetworkAlgorithm
 from lightloom.plans.parameters import Count
-from lightloom.plans.plan import Plan, Round
-from lightloom.plans.rank_network import RankNetwork
+from lightloom.plans.plan import Round
 from lightloom.plans.reversal import reversed_rounds
 from lightloom.plans.step_program import StepProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.rank_network import FloatArray
+    from lightloom.plans.rank_network import FloatArray, RankNetwork
 
 __all__ = ["OneRelay"]
 
-_FINENESS = 2**14
 _FEW_STEPS = 3
 """Steps up to which every destination has relays of its own."""
 _MOST_RELAYS = 16
@@ -35,7 +34,7 @@ _DETOUR = 1.7
 """How much longer than straight the way over a relay may be."""
 
 
-class OneRelay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OneRelay(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Parts of each block go straight, others over one rank that is on the way.
 
     A linear program chooses how much of a block goes by which relay, and in which
@@ -47,57 +46,7 @@ class OneRelay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     steps: Annotated[Count, msgspec.Meta(description="Most steps, 2 or more.")] = 2
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return enough chunks a block for parts of any size.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks * _FINENESS
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds where all ranks send and receive at one rate.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        del ports
-        return self.plan_on(collective, RankNetwork.full(collective.rank_count))
-
-    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
-        """Return the rounds on a network.
-
-        Parameters
-        ----------
-        collective
-            As of `plan`.
-        network
-            Of its ranks; for all-to-all with a shape.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or an all-to-all is asked of a
-            network without a shape.
-        """
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
+    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         steps = max(2, self.steps)
         if collective.op == "all-to-all":
             if not network.shape:
@@ -105,14 +54,14 @@ class OneRelay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 fix = "take all nodes of the fabric, in the order of their numbers"
                 raise InputError(what, where="algorithm.one-relay", fix=fix)
             moves = _moves(network, 0, steps, everywhere=True)
-            return Plan(collective, tuple(_exchanged(collective, network, moves)))
+            return _exchanged(collective, network, moves)
         if collective.op == "gather":
             network = network.turned()
         moves = _moves(network, collective.root_rank, steps, everywhere=False)
         rounds = _scattered(collective, moves)
         if collective.op == "gather":
             rounds = reversed_rounds(rounds, Op.COPY)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 @dataclass(frozen=True, eq=False)

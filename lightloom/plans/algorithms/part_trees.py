@@ -10,24 +10,25 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry
+from lightloom.plans.network_algorithm import NetworkAlgorithm
 from lightloom.plans.parameters import Count
-from lightloom.plans.plan import Plan, Round
+from lightloom.plans.plan import Round
 from lightloom.plans.prefix_parts import prefix_parts
-from lightloom.plans.rank_network import RankNetwork
 from lightloom.plans.reversal import reversed_rounds
 from lightloom.plans.step_program import StepProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.rank_network import FloatArray
+    from lightloom.plans.rank_network import FloatArray, RankNetwork
 
     _Places: TypeAlias = dict[tuple[object, tuple[str, ...]], dict[int, object]]
 
 __all__ = ["PartTrees", "best_steps"]
 
-_FINENESS = 2**14
 _DETOUR = 1.1
 _ALIKE = 1e-9
 _LEAST = 1e-4
@@ -36,7 +37,7 @@ _STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32, 44)
 _MOST_STREAMS = 100
 
 
-class PartTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PartTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Parts of the buffer leave the root for a rank each, and spread from there.
 
     A part goes to its rank straight, or over a rank near the root that is on the way.
@@ -50,63 +51,14 @@ class PartTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     steps: Annotated[Count, msgspec.Meta(description="Most steps, 2 or more.")] = 4
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return enough chunks for parts of any size.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks * _FINENESS
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds where all ranks send and receive at one rate.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        del ports
-        return self.plan_on(collective, RankNetwork.full(collective.rank_count))
-
-    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
-        """Return the rounds on a network.
-
-        Parameters
-        ----------
-        collective
-            As of `plan`.
-        network
-            Of its ranks.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
+    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         if collective.op == "reduce":
             network = network.turned()
         columns = _moves(network, collective.root_rank, max(2, self.steps))
         rounds = _rounds(collective, columns)
         if collective.op == "reduce":
             rounds = reversed_rounds(rounds, Op.REDUCE)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 @dataclass(frozen=True, eq=False)

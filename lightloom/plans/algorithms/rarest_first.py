@@ -6,15 +6,13 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry
+from lightloom.plans.network_algorithm import NetworkAlgorithm
 from lightloom.plans.parameters import Pieces
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan
-from lightloom.plans.rank_network import RankNetwork
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
+    from lightloom.plans.rank_network import RankNetwork
 
     Mask = npt.NDArray[np.bool_]
 
@@ -35,7 +35,7 @@ _FINENESS = 1024
 _FEW_STEPS = 16
 
 
-class RarestFirst(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RarestFirst(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Pieces spread between neighbours, a few over each link in a step.
 
     The root sends each piece once, as many in a step as its links carry. Rank after
@@ -62,41 +62,7 @@ class RarestFirst(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         del ranks, ports
         return self.pieces * _FINENESS
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds where all ranks send and receive at one rate.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        del ports
-        return self.plan_on(collective, RankNetwork.full(collective.rank_count))
-
-    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
-        """Return the rounds on a network.
-
-        Parameters
-        ----------
-        collective
-            As of `plan`.
-        network
-            Of its ranks.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         reduces, root = collective.op == "reduce", collective.root_rank
         cut = Partition(self.pieces, collective.chunk_count)
         mirror = np.arange(network.ranks, dtype=np.int64)
@@ -114,7 +80,7 @@ class RarestFirst(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 rounds.append(one)
         if reduces:
             rounds = reversed_rounds(rounds, Op.REDUCE)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 def pieces_a_step(network: RankNetwork, root: int) -> tuple[int, int]:

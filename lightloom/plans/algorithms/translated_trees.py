@@ -11,28 +11,29 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry
+from lightloom.plans.network_algorithm import NetworkAlgorithm
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
+from lightloom.plans.plan import Round
 from lightloom.plans.prefix_parts import prefix_parts
-from lightloom.plans.rank_network import RankNetwork
 from lightloom.plans.reversal import reversed_rounds
 from lightloom.plans.step_program import StepProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.rank_network import FloatArray
+    from lightloom.plans.rank_network import FloatArray, RankNetwork
 
 __all__ = ["TranslatedTrees", "tree_depth"]
 
-_FINENESS = 2**14
 """Chunks of a block: pieces of it end at whole chunks."""
 _ALIKE = 1e-9
 
 
-class TranslatedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TranslatedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks travel along trees from their ranks, all of them translations of one.
 
     Ranks stand in levels, by how far they are from the tree's root. Each rank hears
@@ -52,55 +53,7 @@ class TranslatedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return enough chunks a block for pieces of any size.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks * _FINENESS
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds where all ranks send and receive at one rate.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        del ports
-        return self.plan_on(collective, RankNetwork.full(collective.rank_count))
-
-    def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
-        """Return the rounds on a network.
-
-        Parameters
-        ----------
-        collective
-            As of `plan`.
-        network
-            Of its ranks, with a shape.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the network has no shape.
-        """
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
+    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         if not network.shape:
             what = "translated trees need ranks that look alike"
             fix = "take all nodes of the fabric, in the order of their numbers"
@@ -112,7 +65,7 @@ class TranslatedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds += reversed_rounds(back, Op.REDUCE)
         if collective.op != "reduce-scatter":
             rounds += self._gather(collective, network)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
     def _gather(self, collective: Collective, network: RankNetwork) -> list[Round]:
         return _translated(collective, network, _sends(network, self.steps))

@@ -21,7 +21,8 @@ from lightloom.instances.fabrics.torus import Torus
 from lightloom.plans.algorithms.part_trees import best_steps
 from lightloom.plans.algorithms.rarest_first import pieces_a_step
 from lightloom.plans.algorithms.translated_trees import tree_depth
-from lightloom.plans.rank_network import Fitted, NetworkAlgorithm, RankNetwork
+from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
+from lightloom.plans.rank_network import RankNetwork
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
