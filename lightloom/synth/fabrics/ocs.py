@@ -99,6 +99,10 @@ class OcsRealiser(Realiser[Ocs]):
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return when rounds end if the bytes of pairs are shared evenly.
 
+        `auto` compares candidates by it. It is a bound on what switches that change
+        together take; a few of the candidates that it rules out might end sooner with
+        switches that change by themselves.
+
         Parameters
         ----------
         rounds

@@ -72,9 +72,10 @@ class SwitchRounds:
         )
 
     def predicted_ps(self) -> int:
-        """Return a lower bound on the completion time of `realisation`.
+        """Return a lower bound on the completion time of `realisation(search=False)`.
 
-        Exact, to within the rounding of single transfers, where the switches that
+        With a search, planes that change while others transmit may end sooner. Exact,
+        to within the rounding of single transfers, where the switches that
         hold a pair can share its bytes evenly.
         """
         return predicted_ps(self._fabric, self._walks, self._all_sizes)
