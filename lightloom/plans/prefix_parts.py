@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["prefix_parts"]
 
 _LITTLE = 1e-5
-"""What is lost of a block by rounding, at most."""
+"""What an amount may fall short of the whole block by rounding."""
 
 
 def prefix_parts(
@@ -25,7 +27,9 @@ def prefix_parts(
     """Return what moves over some arcs, step by step, of a block that one rank has.
 
     A rank hears the block from its beginning on, and never more than those whom it
-    hears from had a step before, whatever the last digits of the amounts.
+    hears from had a step before, whatever the last digits of the amounts. What rounding
+    leaves out at the end comes as soon as one of them has it, if need be a step later
+    than any amount.
 
     Parameters
     ----------
@@ -43,7 +47,10 @@ def prefix_parts(
     """
     rows: list[tuple[float, ...]] = []
     steps = amount.shape[1]
-    had = {int(order[0]): [1.0] * (steps + 1)}
+    had = {int(order[0]): [1.0]}
+    tellers_of: dict[int, list[int]] = {}
+    for teller, rank in zip(src.tolist(), dst.tolist(), strict=True):
+        tellers_of.setdefault(rank, []).append(teller)
     moved: dict[int, list[tuple[int, int, float]]] = {}
     arcs, when_each = np.nonzero(amount)
     sizes = amount[arcs, when_each].tolist()
@@ -53,17 +60,30 @@ def prefix_parts(
     for rank in order[1:].tolist():
         begin, due = 0.0, 0.0
         until = [0.0] * (steps + 1)
-        for step, teller, size in sorted(moved[rank], key=lambda one: one[0]):
+        step = 0
+        for step, teller, size in sorted(moved.get(rank, []), key=lambda one: one[0]):
             due += size
             end = 1.0 if due > 1.0 - _LITTLE else due
-            end = min(end, had[teller][step])
+            end = min(end, _held(had[teller], step))
             if end > begin:
                 rows.append((step, teller, rank, begin, end))
                 begin = end
             until[step + 1] = begin
-        for step in range(steps):
-            until[step + 1] = max(until[step + 1], until[step])
+        for later in range(steps):
+            until[later + 1] = max(until[later + 1], until[later])
+        if begin < 1.0:
+            # Rounding of many small amounts lost the end of the block.
+            step, teller = min(
+                (max(step, had[one].index(1.0)), one) for one in tellers_of[rank]
+            )
+            rows.append((step, teller, rank, begin, 1.0))
+            until = [_held(until, early) for early in range(step + 1)] + [1.0]
         had[rank] = until
     table = np.array(rows)
     when, tellers, ranks = table[:, :3].T.astype(np.int64)
     return when, tellers, ranks, table[:, 3], table[:, 4]
+
+
+def _held(until: Sequence[float], step: int) -> float:
+    """Return how much of the block a rank has at the beginning of a step."""
+    return until[min(step, len(until) - 1)]
