@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow check format lock venv clean
+.PHONY: help demo test test-slow check site format lock venv clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -37,6 +37,10 @@ check: $(READY) ## format, lint, types, walls, spelling, lock
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/check_lock.py
+
+site: $(READY) ## the documentation as a site, in out/site; warnings are errors
+	$(BIN)/python -m sphinx -q -E -W --keep-going -d out/doctrees -c docs/site . out/site
+	$(BIN)/python .ci/check_site.py out/site
 
 format: $(READY) ## format, and apply the fixes that are safe
 	$(BIN)/ruff format .
@@ -66,6 +70,6 @@ else
 endif
 
 clean: ## remove what make and its tools leave, .venv excepted
-	rm -rf build dist out/demo .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf build dist out/demo out/site out/doctrees .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache
 	find lightloom tests -name __pycache__ -type d -prune -exec rm -rf {} +
