@@ -63,16 +63,20 @@ pygments_dark_style = "github-dark"
 
 def navigation() -> str:
     """Return the lists of ``docs/README.md`` as tables of contents, one a topic."""
-    tables = ["\n\n```{toctree}\n:hidden:\n\n/docs/README\n```\n"]
+    tables = [_table("", ["docs/README"])]
     topic = r"^\*\*(.+)\*\*\n\n((?:[-*] .*\n|  .*\n)+)"
     for caption, entries in re.findall(topic, LISTS.read_text("utf-8"), re.MULTILINE):
         targets = re.findall(r"\]\(([^)#]+)\.md\)", entries)
         names = [(LISTS.parent / name).resolve().relative_to(ROOT) for name in targets]
-        rows = "\n".join(f"/{name.as_posix()}" for name in names)
-        tables.append(
-            f"\n\n```{{toctree}}\n:caption: {caption}\n:hidden:\n:titlesonly:\n\n{rows}\n```\n"
-        )
+        tables.append(_table(caption, [name.as_posix() for name in names]))
     return "".join(tables)
+
+
+def _table(caption: str, names: list[str]) -> str:
+    """Return a table of contents that is seen beside pages only."""
+    options = f":caption: {caption}\n:hidden:\n:titlesonly:"
+    rows = "\n".join(f"/{name}" for name in names)
+    return f"\n\n```{{toctree}}\n{options}\n\n{rows}\n```\n"
 
 
 def add_navigation(_app: Sphinx, name: str, source: list[str]) -> None:
