@@ -91,15 +91,19 @@ def decode_header(line: bytes, place: str) -> HeaderRecord:
 
 
 def _refuse_missing_keys(table: dict[str, object], place: str) -> None:
-    """Raise if the task of a header relies on a default: a file says everything."""
+    """Raise if the task of a header relies on a default, or has a null for one."""
     task = table["task"]
     collective = task.get("collective") if isinstance(task, dict) else None
     if not isinstance(collective, dict):
         return
+    where = f"{place}: header.task.collective"
     for key in COLLECTIVE_KEYS:
         if key not in collective:
-            where = f"{place}: header.task.collective"
             raise FormatError(f"missing key {key!r}", where=where, fix="add it")
+    for key, value in collective.items():
+        if value is None:
+            what, fix = "a key without a value", "leave the key out"
+            raise FormatError(what, where=f"{where}.{key}", found="null", fix=fix)
 
 
 def _table(line: bytes, place: str) -> dict[str, object]:

@@ -108,7 +108,7 @@ def parse_instance(
     table, folder = _table(tables, given[0], name), folder or Path()
     if given[0] == "demand":
         rows = _demand_rows(table, fabric, name, folder)
-        requests = tuple((src, dst) for src, dst, _ in rows)
+        requests = tuple((src, dst) for src, dst, size in rows if size)
         return Instance(fabric, Demand.from_rows(rows), name, requests)
     task: Task | Workload | Training
     if given[0] == "collective":

@@ -272,7 +272,7 @@ _LEDGER = (
     ),
     (
         "bytes-range",
-        "A fluid transfer moves 1 to 2**60 - 1 bytes.",
+        "A fluid transfer moves 1 to 2**60 - 1 bytes; all transfers, up to 2**63 - 1.",
         "checks.transfers",
         _BY_FORM,
     ),

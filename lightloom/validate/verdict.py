@@ -102,9 +102,10 @@ def verify(schedule: Schedule) -> Verdict:
     """Check every rule of the ledger, and recompute what the footer claims.
 
     A check whose subject an earlier one has found to be malformed is left out: data
-    are followed only where every transfer is sound, the time recomputed only where
-    every reference is. All other faults are reported at once. A schedule without
-    footer claims nothing, and is checked all the same. Exact; deterministic.
+    are followed only where every transfer is sound and steps are in order, the time
+    recomputed only where every reference is. All other faults are reported at once. A
+    schedule without footer claims nothing, and is checked all the same. Exact;
+    deterministic.
 
     Parameters
     ----------
@@ -173,6 +174,7 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
     count = fabric.node_count
     task_sound = found.add(task.check(schedule.task, count))
     ordered = found.add(order.check(fabric, schedule))
+    numbered = "step-order" not in found.count
     built = True
     if isinstance(fabric, CircuitFabric):
         built = _check_segments(fabric, schedule, found)
@@ -182,11 +184,12 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
     moved = found.add(rows)
     if moved and isinstance(fabric, CircuitFabric):
         found.add(multicast.check(fabric, schedule))
-    if ordered and moved and task_sound:
-        if isinstance(schedule.task, Collective):
-            found.add(contributions.check(schedule, schedule.task))
-        else:
+    if moved and task_sound:
+        moved = found.add(transfers.check_total(schedule))
+        if not isinstance(schedule.task, Collective):
             found.add(demand.check(count, schedule, schedule.task))
+        elif numbered:
+            found.add(contributions.check(schedule, schedule.task))
     if schedule.footer is None:
         return
     sound = ordered and built and moved and task_sound

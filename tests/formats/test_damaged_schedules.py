@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats import compression, schedule_reader
 from lightloom.formats.schedule_reader import read_schedule, read_schedule_stream
+from lightloom.formats.schedule_writer import schedule_lines
 
 DATA = Path(__file__).parent / "data"
 GOOD = (DATA / "all-gather-2x2.v1.jsonl").read_bytes()
@@ -55,6 +56,15 @@ def test_the_good_file_is_good() -> None:
     """The file that the tests damage is read, sealed anew as well."""
     read_schedule_stream(io.BytesIO(GOOD), "f.jsonl")
     read_schedule_stream(io.BytesIO(_sealed(LINES[:-1])), "f.jsonl")
+
+
+def test_white_space_of_json_changes_nothing() -> None:
+    """Carriage returns and blanks around an object are read, and hashed."""
+    good = read_schedule_stream(io.BytesIO(GOOD), "f.jsonl")
+    for before, after in ((b"", b"\r\n"), (b" \t", b"\n"), (b"", b" \r\n")):
+        lines = [before + line.rstrip(b"\n") + after for line in LINES[:-1]]
+        same = read_schedule_stream(io.BytesIO(_sealed(lines)), "f.jsonl")
+        assert list(schedule_lines(same)) == list(schedule_lines(good))
 
 
 @pytest.mark.parametrize("kept", range(len(LINES)))
@@ -115,6 +125,14 @@ def test_a_line_lost_or_doubled_or_moved(line: int) -> None:
 
 
 HEADER, SEGMENT, STEP = 0, 1, 2
+
+
+def _of_a_pair(**keys: object) -> bytes:
+    """Return the file with another collective in its header."""
+    task = {"op": "broadcast", "nodes": [0, 1], "buffer_bytes": 8, **keys}
+    return _edited(HEADER, task={"collective": task})
+
+
 EDITS = {
     "newer version": (_edited(HEADER, version=3), "unsupported version", 1),
     "version 0": (_edited(HEADER, version=0), "unsupported version", 1),
@@ -145,6 +163,8 @@ EDITS = {
         1,
     ),
     "no task": (_edited(HEADER, task={}), "one task", 1),
+    "null for the root": (_of_a_pair(chunks=2, root=None), "without a value", 1),
+    "null for the chunks": (_of_a_pair(chunks=None), "without a value", 1),
     "float": (_edited(STEP, index=0.5), "not allowed", 3),
     "integral float": (_edited(STEP, index=0.0), "not allowed", 3),
     "true for an integer": (_edited(STEP, index=True), "not allowed", 3),

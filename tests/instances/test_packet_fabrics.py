@@ -155,6 +155,44 @@ def test_rates_of_a_superpod_are_in_their_ratio() -> None:
     ]
 
 
+def test_rates_that_do_not_divide_are_rounded_down_part_by_part() -> None:
+    """A port is a part of the whole, a trunk of ports; NVLink has what is left."""
+    pod = SuperPod(
+        nodes=9,
+        gpus_per_server=2,
+        servers_per_unit=3,
+        bits_per_second_per_node=1000,
+        intra_to_inter=6,
+        oversubscription=4,
+    )
+    rates = pod.network_bits_per_s, pod.nvlink_bits_per_s, pod.leaf_bits_per_s
+    assert rates == (1000 // 7, 1000 - 1000 // 7, 3 * (1000 // 7) // 4)
+    tree = FatTree(
+        nodes=9,
+        nodes_per_leaf=5,
+        leaves_per_pod=3,
+        oversubscription=3,
+        pod_oversubscription=7,
+        bits_per_second_per_node=1001,
+    )
+    assert (tree.leaf_bits_per_s, tree.pod_bits_per_s) == (1668, 3 * 1668 // 7)
+
+
+@given(st.integers(1, 60), st.data())
+def test_strides_of_topoopt_are_those_of_the_specification(
+    nodes: int, data: st.DataObject
+) -> None:
+    """One after another the nearest to a power of n that is left, the lesser of two."""
+    left = [p for p in range(1, max(nodes, 2)) if gcd(p, nodes) == 1]
+    degree = data.draw(st.integers(1, min(len(left), 5)))
+    chosen = []
+    for power in range(degree):
+        stride = min(left, key=lambda p: (abs(p**degree - nodes**power), p))
+        left.remove(stride)
+        chosen.append(stride)
+    assert TopoOpt(nodes=nodes, degree=degree).strides == tuple(sorted(chosen))
+
+
 def test_strides_of_topoopt_are_near_powers() -> None:
     """15 nodes, 3 rings: 1, then what is nearest to 15 ** (1/3) and 15 ** (2/3)."""
     assert RINGS.strides == (1, 2, 7)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def test_repeated_rows_are_repeated_requests(tmp_path: Path) -> None:
-    """The demand sums them; the requests keep them in order."""
-    (tmp_path / "pairs.csv").write_text("src,dst,bytes\n3,0,5\n0,3,1\n3,0,2\n")
+    """The demand sums them; the requests keep them in order, but those of no bytes."""
+    (tmp_path / "pairs.csv").write_text("src,dst,bytes\n3,0,5\n0,3,1\n1,2,0\n3,0,2\n")
     path = tmp_path / "instance.toml"
     path.write_text(
         '[fabric]\nkind = "lightpath"\nrows = 2\ncols = 2\n'

@@ -53,6 +53,25 @@ def test_a_demand_on_the_ideal_switch() -> None:
     assert timeline.nodes.busy_ps.tolist() == [1003000, 1003000, 2003007, 2003007]
 
 
+def test_the_order_of_parts_means_nothing() -> None:
+    """Segments of a plane are taken by number; a part without rows holds nothing up."""
+    whole = read_schedule(DATA / "all-gather-2x2.v1.jsonl")
+    parts = [dataclasses.replace(part, index=0) for part in whole.parts]
+    first, second = (
+        dataclasses.replace(whole, parts=(parts[a], parts[1 - a])) for a in range(2)
+    )
+    assert replay(first).completion_time_ps == replay(second).completion_time_ps
+    assert replay(first).completion_time_ps == whole.footer.completion_time_ps
+    empty = dataclasses.replace(
+        parts[1], transfers=Transfers(*(np.zeros(0, np.int64) for _ in range(5)))
+    )
+    idle = dataclasses.replace(whole, parts=(parts[0], empty))
+    assert replay(idle).completion_time_ps == replay(whole).steps[0].end_ps
+    late = dataclasses.replace(empty, index=1)
+    later = replay(dataclasses.replace(whole, parts=(parts[0], late))).steps
+    assert later[1].end_ps == later[1].release_ps == later[0].end_ps
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("*.jsonl")))
 def test_the_fixtures_claim_what_replay_says(name: str) -> None:
     """Completion times worked out by hand are those of replay."""

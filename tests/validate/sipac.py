@@ -103,6 +103,15 @@ MUTANTS: tuple[tuple[str, str, Callable[[], Schedule]], ...] = (
     ("a bus with a wavelength twice", "photodiodes", _cast([(2, 1, [1])], [ALONE])),
     ("two transmissions of one laser", "lasers", _cast([(0, 6, [0])], [1])),
     (
+        "wavelengths of one circuit in another order",
+        "multicast-circuit",
+        lambda: with_circuits(
+            multicast_broadcast(),
+            0,
+            sipac_circuits([TO_ALL[0], (0, 2, [1, 0]), TO_ALL[2]], [0, 0, ALONE]),
+        ),
+    ),
+    (
         "different chunks to the ears of one circuit",
         "multicast-data",
         with_moves([(0, 1, 0, 2), (0, 2, 2, 4)]),

@@ -6,11 +6,15 @@ import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from lightloom.core.certificate import CertificateStatus
+from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
+from lightloom.core.task import Collective
 from lightloom.instances.fabrics import FABRICS, load_fabric
+from lightloom.replay import replay
 from lightloom.synth.bounds import lower_bound
 from lightloom.validate import RULES, verify
 from tests.examples.small_schedules import FAMILIES, moves, sealed, with_transfers
@@ -98,6 +102,36 @@ def test_faults_of_different_kinds_are_reported_together() -> None:
     verdict = verify(replace(broken, segments=segments, footer=footer))
     rules = [violation.rule for violation in verdict.violations]
     assert rules == ["footer-counts", "lasers", "wavelength-range"]
+
+
+def test_independent_faults_of_data_are_all_reported() -> None:
+    """Neither a broken order of segments nor data not held hides what is missing."""
+    base = FAMILIES[0]()
+    faulty = with_transfers(base, 0, moves([(0, 1, 3, 4), (1, 0, 1, 2)]))
+    gone = replace(faulty.parts[1], segment=7)
+    verdict = verify(replace(faulty, parts=(faulty.parts[0], gone)))
+    assert set(verdict.counts) == {
+        "segment-exists",
+        "source-holds-data",
+        "post-condition-missing",
+    }
+
+
+def test_bytes_of_a_schedule_have_a_limit() -> None:
+    """All transfers together move at most 2**63 - 1 bytes, and verify says so."""
+    base = FAMILIES[0]()
+    assert isinstance(base.task, Collective)
+    large = msgspec.structs.replace(base.task, buffer_bytes=2**60 - 4)
+    verdict = verify(replace(base, task=large, footer=None))
+    assert verdict.valid
+    rows = moves([(0, 1, 0, 1), (1, 0, 1, 2), (2, 3, 2, 3), (3, 2, 3, 4)] * 9)
+    broken = replace(with_transfers(base, 0, rows), task=large, footer=None)
+    (violation,) = [one for one in verify(broken).violations if one.step is None]
+    moved = (36 + 8) * (2**58 - 1)
+    assert violation.rule == "bytes-range"
+    assert violation.excess == moved - 2**63 + 1
+    with pytest.raises(InputError, match=r"more than 2\*\*63 - 1 bytes"):
+        replay(broken)
 
 
 def test_many_violations_are_counted() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.exact_sums import exact_sums
 from lightloom.core.schedule import FluidTransfers, Op, Transfers
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule, StepPart
     from lightloom.core.task import Task
+
+MOST_TOTAL_BYTES = 2**63 - 1
+"""Most bytes of all transfers of a schedule together."""
 
 
 def check(
@@ -66,6 +70,30 @@ def check(
                 yield _violation("bytes-range", part, row, message)
         else:
             yield from _chunks(part, transfers, chunk_total)
+
+
+def check_total(schedule: Schedule) -> Iterator[Violation]:
+    """Yield more bytes than all transfers together may move: rule ``bytes-range``.
+
+    Parameters
+    ----------
+    schedule
+        With a sound task and sound transfers.
+    """
+    total = 0
+    for part in schedule.parts:
+        moved, each = part.transfers, 1
+        if isinstance(moved, FluidTransfers):
+            size = moved.bytes
+        else:
+            assert isinstance(schedule.task, Collective)
+            size, each = moved.chunk_hi - moved.chunk_lo, schedule.task.chunk_bytes
+        place = np.zeros(len(size), dtype=np.int64)
+        total += exact_sums(place, size, 1)[0] * each
+    if total > MOST_TOTAL_BYTES:
+        message = f"all transfers together move {total} bytes, allowed to 2**63 - 1"
+        excess = total - MOST_TOTAL_BYTES
+        yield Violation("bytes-range", None, "schedule", message, excess)
 
 
 def unreadable(part: StepPart) -> bool:

@@ -49,8 +49,8 @@ def check(
     Where `chunks` are given, only they are followed, with all chunks that share their
     fate.
 
-    Rules ``source-holds-data``, ``reduce-into-nothing`` and ``write-conflict``;
-    if none is broken, the rules of `lightloom.validate.data.postcondition`. Transfers
+    Rules ``source-holds-data``, ``reduce-into-nothing`` and ``write-conflict``, and
+    the rules of `lightloom.validate.data.postcondition` on what comes out. Transfers
     must be sound, each by itself.
 
     Every step reads the state at its release and writes at its end. Missing data are
@@ -109,19 +109,17 @@ def check(
             todo.append((block.excerpt, _cut(lo, hi, pieces)))
             continue
         flow.merge(block.faults)
-        if not flow:
-            verdicts += postcondition.check(
-                block.cells,
-                block.values,
-                collective,
-                moves,
-                reduces=op_of(collective).reduces,
-                atom_lo=lo,
-                atom_hi=hi,
-            )
+        verdicts += postcondition.check(
+            block.cells,
+            block.values,
+            collective,
+            moves,
+            reduces=op_of(collective).reduces,
+            atom_lo=lo,
+            atom_hi=hi,
+        )
     yield from flow.violations(moves, collective)
-    if not flow:
-        yield from verdicts
+    yield from verdicts
 
 
 def _spans(moves: Moves, width: int, chunks: IntArray | None) -> list[tuple[int, int]]:
@@ -162,9 +160,6 @@ class _Faults:
         self.missing: Rows = {}
         self.nothing: Rows = {}
         self.conflict: Rows = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.missing or self.nothing or self.conflict)
 
     def merge(self, other: _Faults) -> None:
         for mine, theirs in (
