@@ -11,7 +11,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round, RoundOutline
+from lightloom.plans.plan import Round, RoundOutline
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def gossip(
     forward: Digraph,
     backward: Callable[[], Digraph],
     walks: Callable[[], IntArray],
-) -> Plan:
-    """Return a collective in as many rounds as paths have arcs, or twice as many.
+) -> list[Round]:
+    """Return the rounds of a collective: as many as paths have arcs, or twice as many.
 
     Parameters
     ----------
@@ -51,15 +51,14 @@ def gossip(
     there = DigraphPaths(blocks, arcs, forward, turned=False)
     match collective.op:
         case "all-to-all":
-            rounds = there.exchange(walks())
+            return there.exchange(walks())
         case "all-gather":
-            rounds = there.gather()
+            return there.gather()
         case "reduce-scatter":
-            rounds = reversed_rounds(there.gather(), Op.REDUCE)
+            return reversed_rounds(there.gather(), Op.REDUCE)
         case _:
             back = DigraphPaths(blocks, arcs, backward(), turned=True)
-            rounds = [*reversed_rounds(back.gather(), Op.REDUCE), *there.gather()]
-    return Plan(collective, tuple(rounds))
+            return [*reversed_rounds(back.gather(), Op.REDUCE), *there.gather()]
 
 
 def gossip_outline(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from lightloom.plans.algorithms import require_op
+from lightloom.plans.algorithms import CollectiveAlgorithm, require_op
 from lightloom.plans.plan import Plan
 from lightloom.plans.rank_network import RankNetwork
 
@@ -23,50 +20,21 @@ __all__ = ["Fitted", "NetworkAlgorithm"]
 _FINENESS = 2**14
 
 
-class _AbstractRecord(ABCMeta, msgspec.StructMeta):
-    """Records that say which methods a subclass must have."""
+class NetworkAlgorithm(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """A collective algorithm whose rounds follow from a network of the ranks.
 
+    `plan` serves ranks that all send and receive at one rate.
+    """
 
-class NetworkAlgorithm(
-    msgspec.Struct,
-    metaclass=_AbstractRecord,
-    frozen=True,
-    forbid_unknown_fields=True,
-):
-    """A collective algorithm whose rounds follow from a network of the ranks."""
-
-    ops: ClassVar[tuple[str, ...]]
-
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return enough chunks a rank for parts of any size.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return enough chunks a rank for parts of any size."""
         del ports
         return ranks * _FINENESS
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds where all ranks send and receive at one rate.
-
-        Parameters
-        ----------
-        collective
-            As of `plan_on`.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds on the network of ranks that are all alike."""
         del ports
-        return self.plan_on(collective, RankNetwork.full(collective.rank_count))
+        return self._fitted(collective, RankNetwork.full(collective.rank_count))
 
     def plan_on(self, collective: Collective, network: RankNetwork) -> Plan:
         """Return the rounds on a network.
@@ -88,16 +56,15 @@ class NetworkAlgorithm(
         require_op(self, collective)
         if collective.rank_count == 1:
             return Plan(collective, ())
-        return Plan(collective, tuple(self._rounds(collective, network)))
+        return Plan(collective, tuple(self._fitted(collective, network)))
 
     @abstractmethod
-    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
-        """Return the rounds of two ranks or more."""
+    def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+        """Return the rounds of two ranks or more on a network."""
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """An algorithm on the network that it is fitted to."""
+class Fitted(CollectiveAlgorithm, frozen=True):
+    """An algorithm on the network that it is fitted to: no record of a catalogue."""
 
     algorithm: NetworkAlgorithm
     network: RankNetwork
@@ -107,25 +74,10 @@ class Fitted:
         """See `NetworkAlgorithm`."""
         return self.algorithm.ops
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """See `NetworkAlgorithm.granularity`.
-
-        Parameters
-        ----------
-        ranks, ports
-            As there.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
         return self.algorithm.granularity(ranks, ports)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds on the network.
-
-        Parameters
-        ----------
-        collective
-            What is to be done.
-        ports
-            Has no influence: the network says what ranks drive at once.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; the network says what ranks drive at once."""
         del ports
-        return self.algorithm.plan_on(collective, self.network)
+        return self.algorithm.plan_on(collective, self.network).rounds

@@ -9,7 +9,6 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class TreeRows:
     port: IntArray
     trees: int
 
-    def plan(self, collective: Collective, pieces: int) -> Plan:
+    def rounds(self, collective: Collective, pieces: int) -> list[Round]:
         """Return broadcast, or its reversal, each tree with its part of the buffer.
 
         Parameters
@@ -56,12 +55,12 @@ class TreeRows:
         pieces
             Of each part, which follow one another a round apart.
         """
-        rounds = list(self._rounds(collective, pieces)) if self.trees else []
+        rounds = list(self._hops(collective, pieces))
         if collective.op == "reduce":
             rounds = reversed_rounds(rounds, Op.REDUCE)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
-    def _rounds(self, collective: Collective, pieces: int) -> Iterator[Round]:
+    def _hops(self, collective: Collective, pieces: int) -> Iterator[Round]:
         """Yield the rounds, a hop of each piece in each."""
         tree = np.repeat(np.arange(self.trees), len(self.src) // self.trees)
         cut = Partition(self.trees * pieces, collective.chunk_count)

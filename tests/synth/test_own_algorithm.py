@@ -14,9 +14,8 @@ from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.plans.algorithms import ALGORITHMS, AlgorithmEntry, require_op
+from lightloom.plans.algorithms import ALGORITHMS, AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.cli.program import run, run_json
@@ -24,11 +23,12 @@ from tests.oracle.rank_buffers import execute
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
+    from lightloom.plans.plan import Round
 
 # -- the algorithm: all that its author writes ---------------------------------------
 
 
-class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Line(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Broadcast along a line: each rank passes pieces on to the next one."""
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast",)
@@ -38,15 +38,14 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.Meta(ge=1, le=2**20, description="Pieces that follow one another."),
     ] = 1
 
-    def granularity(self, ranks: int, ports: int) -> int:
+    def _chunks(self, ranks: int, ports: int) -> int:
         """Return one chunk per piece."""
         del ranks, ports
         return self.pieces
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
+    def _rounds(self, collective: Collective, ports: int) -> list[Round]:
         """Return the rounds; in round t rank i passes on piece t - i."""
         del ports
-        require_op(self, collective)
         ranks, root = collective.rank_count, collective.root_rank
         parts = Partition(self.pieces, collective.chunk_count)
         rounds = []
@@ -56,7 +55,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             hop = hop[(piece >= 0) & (piece < self.pieces)]
             src, dst = (hop + root) % ranks, (hop + 1 + root) % ranks
             rounds.append(parts.round(src, dst, turn - hop, 1, port=0, op=Op.COPY))
-        return Plan(collective, tuple(one for one in rounds if one is not None))
+        return [one for one in rounds if one is not None]
 
 
 ALGORITHM = AlgorithmEntry(

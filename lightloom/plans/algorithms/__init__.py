@@ -5,20 +5,22 @@ An algorithm knows ranks, chunks and ports; it never sees a fabric.
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
+
+import msgspec
 
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError
 from lightloom.core.record_conversion import convert
+from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import msgspec
+    from collections.abc import Mapping, Sequence
 
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import Plan
+    from lightloom.plans.plan import Round
 
 __all__ = [
     "ALGORITHMS",
@@ -29,10 +31,24 @@ __all__ = [
 ]
 
 
-class CollectiveAlgorithm(Protocol):
-    """A way to do collectives: a frozen record whose fields are its parameters."""
+class _AbstractRecord(ABCMeta, msgspec.StructMeta):
+    """Records that say which methods a subclass must have."""
+
+
+class CollectiveAlgorithm(
+    msgspec.Struct,
+    metaclass=_AbstractRecord,
+    frozen=True,
+    forbid_unknown_fields=True,
+):
+    """A way to do collectives: a frozen record whose fields are its parameters.
+
+    An algorithm defines `ops` and `_rounds`, and `_chunks` where one chunk per block is
+    not what it wants.
+    """
 
     @property
+    @abstractmethod
     def ops(self) -> tuple[str, ...]:
         """Collectives it can do with these parameters, sorted."""
 
@@ -48,7 +64,13 @@ class CollectiveAlgorithm(Protocol):
             Number of ranks, at least 1.
         ports
             Peers a rank can drive at once, at least 1.
+
+        Raises
+        ------
+        InputError
+            If the parameters do not fit so many ranks.
         """
+        return self._chunks(ranks, ports)
 
     def plan(self, collective: Collective, ports: int) -> Plan:
         """Return the rounds of a collective whose chunk count is chosen.
@@ -56,7 +78,7 @@ class CollectiveAlgorithm(Protocol):
         Parameters
         ----------
         collective
-            What is to be done.
+            What is to be done, with its root if it has one.
         ports
             Peers a rank can drive at once, at least 1.
 
@@ -65,6 +87,19 @@ class CollectiveAlgorithm(Protocol):
         InputError
             If it cannot do the operation, or not with these parameters.
         """
+        require_op(self, collective)
+        if collective.rank_count == 1:
+            return Plan(collective, ())
+        return Plan(collective, tuple(self._rounds(collective, ports)))
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return what `granularity` does: one chunk per block."""
+        del ports
+        return ranks
+
+    @abstractmethod
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of two ranks or more, of one of `ops`."""
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,24 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
 from lightloom.plans.digraphs.lift import Lift
 from lightloom.plans.digraphs.metacyclic import Metacyclic
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.plans.parameters import MOST, Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class BalancedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks travel in pieces along shortest paths of a digraph with few orbits.
 
     A rank has the blocks of those t arcs away after t rounds. Where several arcs
@@ -52,39 +54,14 @@ class BalancedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     pieces: Annotated[Count, msgspec.Meta(description="Pieces of a block.")] = 1
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per piece of a block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per piece of a block."""
         del ports
         return ranks * self.pieces
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to n (n + d) rows in each where a rank has d ports.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1: ports of the digraph where
-            `heads` is not given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the digraph is invalid.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; up to n (n + d) rows in each where a rank has d ports."""
         ranks = collective.rank_count
-        if ranks == 1:
-            return Plan(collective, ())
         lift = self._lift(ranks, ports)
         blocks = Partition(ranks * self.pieces, collective.chunk_count)
         match collective.op:
@@ -99,7 +76,7 @@ class BalancedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 back = _gather(lift.turned(), blocks, self.pieces)
                 rounds = reversed_rounds(back, Op.REDUCE)
                 rounds += _gather(lift, blocks, self.pieces)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
     def _lift(self, ranks: int, ports: int) -> Lift:
         if self.heads is None:

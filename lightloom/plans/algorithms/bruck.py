@@ -10,16 +10,18 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Radix
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Bruck(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks travel to their destination one digit of the distance at a time.
 
     A block from rank s for rank s + d is forwarded in every round whose digit of d
@@ -38,19 +40,6 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             " default for k ports ceil(log_{k+1} n) equal ones, as small as can be."
         ),
     ] = None
-
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block of a rank's buffer.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks
 
     def digits(self, ranks: int, ports: int) -> tuple[int, ...]:
         """Return the radices for a number of ranks.
@@ -78,24 +67,8 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         return self.radices
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return one round per radix; O(n^2) rows in all.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1: the radices are at most
-            ports + 1 where none are given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of the radices is
-            less than the number of ranks.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return one round per radix; O(n^2) rows in all."""
         ranks, chunks = collective.rank_count, collective.chunk_count
         rounds: list[Round] = []
         place = prod(radices := self.digits(ranks, ports))
@@ -103,7 +76,7 @@ class Bruck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             above, place = place, place // radix
             made = digit_round(ranks, chunks, place, above)
             rounds += [] if made is None else [made]
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 def equal_radices(ranks: int, ports: int) -> tuple[int, ...]:

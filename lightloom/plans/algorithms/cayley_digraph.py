@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from lightloom.core.errors import InputError
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.digraphs.balanced_generators import even_steps
 from lightloom.plans.digraphs.cayley import Cayley
 from lightloom.plans.digraphs.metacyclic import Metacyclic
 from lightloom.plans.gossip import GOSSIPS, gossip
 from lightloom.plans.parameters import Count
-from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class CayleyDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CayleyDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks travel along shortest paths; rank v has arcs to v s for a few steps s.
 
     As `FixedDigraph`, but ranks are elements of a group, and the digraph looks the same
@@ -46,41 +48,9 @@ class CayleyDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to n^2 rows in each.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1: as many steps as that
-            where none are given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the group has another order, or
-            the steps do not generate it.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; up to n^2 rows in each."""
         ranks = collective.rank_count
-        if ranks == 1:
-            return Plan(collective, ())
         digraph = self._digraph(ranks, ports)
         return gossip(
             collective,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Direct(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """One round with a port for each of the n - 1 offsets between ranks.
 
     Least data for all-to-all, all-gather, reduce-scatter, scatter and gather. A
@@ -34,38 +35,9 @@ class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         "scatter",
     )
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the one round."""
         del ports
-        return ranks
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the one round.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once; has no influence: the round has n - 1
-            ports.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        del ports
-        require_op(self, collective)
         ranks, chunks = collective.rank_count, collective.chunk_count
         blocks = Partition(ranks, chunks)
         offset = np.arange(1, ranks, dtype=np.int64)[:, None]
@@ -91,7 +63,7 @@ class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if collective.op in ("gather", "reduce"):
             op = Op.COPY if collective.op == "gather" else Op.REDUCE
             rounds = reversed_rounds(rounds, op)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 ALGORITHM = AlgorithmEntry(

@@ -10,23 +10,25 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.coloured_ports import coloured_ports
 from lightloom.plans.parameters import MOST, Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 _FINER = 16
 
 
-class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DisjointTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """One tree for each port, each with its own part of the buffer.
 
     The ranks but the root are divided among k groups. The ranks of a group are the
@@ -70,43 +72,16 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return several chunks per piece: where uneven, pieces are nearly equal.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: the number of trees where
-            `ports` of the record is not given.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return several chunks per piece: where uneven, pieces are nearly equal."""
         if ranks == 1:
             return 1
         arcs = self._arcs(ranks, ports)
         return _FINER * int(self._pieces(arcs).sum())
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1: the number of trees where
-            `ports` of the record is not given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
         ranks, root = collective.rank_count, collective.root_rank
-        if ranks == 1:
-            return Plan(collective, ())
         arcs = self._arcs(ranks, ports)
         pieces = self._pieces(arcs)
         start = np.cumsum(pieces) - pieces
@@ -127,7 +102,7 @@ class DisjointTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             made += [] if one is None else [one]
         if collective.op == "reduce":
             made = reversed_rounds(made, Op.REDUCE)
-        return Plan(collective, tuple(made))
+        return made
 
     def _arcs(self, ranks: int, ports: int) -> TreeArcs:
         ports = ports if self.ports is None else self.ports

@@ -14,19 +14,21 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.coloured_ports import coloured_ports
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
+from lightloom.plans.plan import Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
 
 
-class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DoubleBinaryTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Half of the buffer goes up and down one binary tree, half up and down another.
 
     Each half is cut into pieces that follow one another, one round apart. All-reduce
@@ -45,15 +47,8 @@ class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 1
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per piece of either half.
-
-        Parameters
-        ----------
-        ranks, ports
-            Number of ranks, and of peers that a rank drives at once; neither has
-            influence.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per piece of either half."""
         del ranks, ports
         return 2 * self.pieces
 
@@ -82,27 +77,9 @@ class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         near = [min(max(q, 1), most) for q in (root, root + 1)]
         return min(near, key=lambda q: -(-(q + levels) * (alpha_ps * q + data_ps) // q))
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the pipeline.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once; has no influence: a rank has at most
-            four.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of the pipeline."""
         del ports
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
         halves = Partition(2 * self.pieces, collective.chunk_count)
         if collective.op == "all-reduce":
             edges = _two_trees(collective.rank_count)
@@ -112,7 +89,7 @@ class DoubleBinaryTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds = _pipeline(_down(edges, 0), self.pieces, halves)
         if collective.op == "reduce":
             rounds = reversed_rounds(rounds, Op.REDUCE)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.digraphs.balanced_walks import even_walks
 from lightloom.plans.digraphs.kautz_graph import (
     kautz_arcs,
@@ -16,14 +15,15 @@ from lightloom.plans.digraphs.kautz_graph import (
 )
 from lightloom.plans.gossip import GOSSIPS, gossip, gossip_outline
 from lightloom.plans.parameters import Degree
-from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import RoundOutline
+    from lightloom.plans.plan import Round, RoundOutline
 
 
-class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FixedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks travel along the shortest paths of a digraph with few arcs per rank.
 
     With d ports, on a generalised Kautz digraph every rank is within ceil(log_d n)
@@ -37,19 +37,6 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ops: ClassVar[tuple[str, ...]] = GOSSIPS
 
     degree: Degree = None
-
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
         """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
@@ -66,27 +53,9 @@ class FixedDigraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         loops = int(np.bincount(dst[src == dst]).max(initial=0))
         return gossip_outline(ranks, degree, op, loops=loops)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to n^2 rows in each.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1: the degree of the digraph
-            where none is given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; up to n^2 rows in each."""
         ranks = collective.rank_count
-        if ranks == 1:
-            return Plan(collective, ())
         degree = min(ports if self.degree is None else self.degree, ranks - 1)
         arcs = kautz_arcs(ranks, degree)
         return gossip(

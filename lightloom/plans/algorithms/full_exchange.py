@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
-
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.mixed_radix import (
     checked_radices,
     digit_outlines,
@@ -14,14 +12,15 @@ from lightloom.plans.mixed_radix import (
     exchange_rounds,
 )
 from lightloom.plans.parameters import FewestRounds, NearFirst
-from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import RoundOutline
+    from lightloom.plans.plan import Round, RoundOutline
 
 
-class FullExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FullExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Ranks as numbers in mixed radix; in a round, those that differ in a digit sum.
 
     As many rounds as radices, half of those of `Radices`, and the buffer from every
@@ -33,22 +32,8 @@ class FullExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     radices: FewestRounds = None
     near_first: NearFirst = False
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk: nothing is cut.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: radices that are not given
-            are those of fewest rounds of so many peers.
-
-        Raises
-        ------
-        InputError
-            If the product of the radices is not the number of ranks.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk: nothing is cut."""
         checked_radices(self.radices, ranks, ports)
         return 1
 
@@ -62,27 +47,12 @@ class FullExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         return digit_outlines((), checked_radices(self.radices, ranks, ports), op)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return a round for each radix.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of the radices is
-            not the number of ranks.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return a round for each radix."""
         ranks = collective.rank_count
         radices = checked_radices(self.radices, ranks, ports)
         digits = digits_of(ranks, radices, near_first=self.near_first)
-        return Plan(collective, tuple(exchange_rounds(digits, (), collective)))
+        return exchange_rounds(digits, (), collective)
 
 
 ALGORITHM = AlgorithmEntry(

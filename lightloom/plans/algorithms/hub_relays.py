@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.digraphs.de_bruijn import DeBruijn
 from lightloom.plans.parameters import DeBruijnDegree
 from lightloom.plans.part_moves import PartMoves, round_of
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, RoundOutline
+from lightloom.plans.plan import RoundOutline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 _ROUNDS = 4
 _LEAST_PARTS = 512
 _COMPARED = 4
 
 
-class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HubRelays(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Roots sum what is one arc away, relays sum roots, hubs sum relays and spread it.
 
     On a De Bruijn digraph of d ports with n = q d^2 ranks, a divisor q of d and
@@ -54,22 +54,8 @@ class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     degree: DeBruijnDegree = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: the degree of the digraph,
-            then at least 2, where none is given.
-
-        Raises
-        ------
-        InputError
-            If there are no relays on the digraph of so many ranks and ports.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per part."""
         return 1 if ranks == 1 else len(relay_parts(self._graph(ranks, ports)))
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
@@ -89,25 +75,8 @@ class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             moves[turn] += len(src)
         return tuple(RoundOutline(1, Fraction(sent, ranks)) for sent in moves)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the four rounds: some 3 n rows for each of a few hundred parts.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or there are no relays on the
-            digraph.
-        """
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the four rounds: some 3 n rows for each of a few hundred parts."""
         graph = self._graph(collective.rank_count, ports)
         parts = relay_parts(graph)
         moves: list[list[PartMoves]] = [[] for _ in range(_ROUNDS)]
@@ -116,7 +85,7 @@ class HubRelays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 moves[turn].append(PartMoves.of(src, dst, number, op))
         cut = Partition(len(parts), collective.chunk_count)
         rounds = [round_of(graph, of_round, cut) for of_round in moves]
-        return Plan(collective, tuple(one for one in rounds if one is not None))
+        return [one for one in rounds if one is not None]
 
     def _graph(self, ranks: int, ports: int) -> DeBruijn:
         """Return the digraph.

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.digraphs.de_bruijn import DeBruijn
 from lightloom.plans.hub_trees import HubForest, HubTrees
 from lightloom.plans.parameters import DeBruijnDegree
 from lightloom.plans.part_moves import PartMoves, round_of
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 _MOST_TURNS = 64
 
 
-class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HubSums(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Trees sum into d roots, all d roots send to the same hubs, hubs spread totals.
 
     On a De Bruijn digraph of d ports with n = q d^(D - 1) ranks, q <= d, that takes
@@ -45,39 +46,14 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     degree: DeBruijnDegree = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per group and turn.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: the degree of the digraph,
-            then at least 2, where none is given.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per group and turn."""
         graph = self._graph(ranks, ports)
         return graph.groups * _turns(graph)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; up to 3 n rows for each of n / d groups and its turns.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; up to 3 n rows for each of n / d groups and its turns."""
         ranks = collective.rank_count
-        if ranks == 1:
-            return Plan(collective, ())
         graph = self._graph(ranks, ports)
         turns = _turns(graph)
         forest = HubForest(graph)
@@ -97,7 +73,7 @@ class HubSums(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             first = cut.round(other, kept, whole, length, port=port, op=Op.REDUCE)
             last = cut.round(kept, other, whole, length, port=port, op=Op.COPY)
             rounds = [first, *rounds, last]
-        return Plan(collective, tuple(one for one in rounds if one is not None))
+        return [one for one in rounds if one is not None]
 
     def _graph(self, ranks: int, ports: int) -> DeBruijn:
         """Return the largest digraph of its kind on no more than these ranks."""

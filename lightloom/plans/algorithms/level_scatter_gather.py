@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
-
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.level_exchange import (
     LevelExchange,
     box_of_shape,
     checked_parts,
 )
 from lightloom.plans.parameters import Parts, Shape
-from lightloom.plans.plan import Plan
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class LevelScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LevelScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks are scattered from the root and all gathered, as by `Levels`; or back.
 
     That moves 2 B bytes through a rank for any number D of dimensions, where `Levels`,
@@ -33,54 +33,21 @@ class LevelScatterGather(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     shape: Shape = None
     parts: Parts = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each rank's piece of each part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: a shape that is not given
-            is that of fewest rounds of so many peers.
-
-        Raises
-        ------
-        InputError
-            If the product of the shape is not the number of ranks, or there are
-            more parts than dimensions.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each rank's piece of each part."""
         box = box_of_shape(self.shape, ranks, ports)
         return ranks * checked_parts(self.parts, box)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of the shape is not
-            the number of ranks, or there are more parts than dimensions.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
         box = box_of_shape(self.shape, collective.rank_count, ports)
-        if not box.sizes:
-            return Plan(collective, ())
         parts = checked_parts(self.parts, box)
         made = LevelExchange(box, parts, collective, blocks=False)
         scatter, gather = made.rounds("scatter"), made.rounds("gather")
         if collective.op == "broadcast":
-            return Plan(collective, (*scatter, *gather))
+            return [*scatter, *gather]
         back = reversed_rounds(scatter, Op.COPY)
-        return Plan(collective, (*reversed_rounds(gather, Op.REDUCE), *back))
+        return [*reversed_rounds(gather, Op.REDUCE), *back]
 
 
 ALGORITHM = AlgorithmEntry(

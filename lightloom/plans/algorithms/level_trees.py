@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import msgspec
 import numpy as np
 
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.level_exchange import box_of_shape
 from lightloom.plans.parameters import Pieces, Shape
 from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows
-from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
     from lightloom.plans.rank_box import Dimensions
 
 
-class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LevelTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Trees that each begin along a dimension, each with its own part of the buffer.
 
     Digits are counted from the root. Tree (p, c) begins at the rank whose digit p is c
@@ -60,53 +62,21 @@ class LevelTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return some chunks for each piece of each part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: a shape that is not given
-            is that of fewest rounds of so many peers.
-
-        Raises
-        ------
-        InputError
-            If the product of the shape is not the number of ranks.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return some chunks for each piece of each part."""
         box = box_of_shape(self.shape, ranks, ports)
         return max(1, len(self._trees(box))) * self.pieces * CHUNKS_OF_A_PIECE
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of the shape is not
-            the number of ranks.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
         box = box_of_shape(self.shape, collective.rank_count, ports)
         root = collective.root_rank
         begins = self._trees(box)
         found = [_arcs(box, root, begin, self.lines) for begin in begins]
-        if not found:
-            return Plan(collective, ())
         columns = zip(*found, strict=True)
         src, dst, depth, port = (np.concatenate(one) for one in columns)
         trees = TreeRows(src, dst, depth, port, len(begins))
-        return trees.plan(collective, self.pieces)
+        return trees.rounds(collective, self.pieces)
 
     def _trees(self, box: Dimensions) -> list[tuple[int, int]]:
         """Return (p, c) of each tree."""

@@ -12,24 +12,26 @@ import msgspec
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.level_exchange import (
     LevelExchange,
     box_of_shape,
     checked_parts,
 )
 from lightloom.plans.parameters import Parts, Shape
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
     from lightloom.plans.rank_box import Dimensions
 
 _IN_BLOCKS = ("all-gather", "all-to-all", "reduce-scatter")
 
 
-class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Direct exchange along one dimension of a box of ranks at a time.
 
     With D dimensions of sizes r_1, ..., r_D a collective takes D rounds (all-reduce
@@ -62,46 +64,13 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Collectives it can do with these parameters."""
         return _IN_BLOCKS if self.whole_blocks else self.all_ops
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each rank's piece of each part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: a shape that is not given
-            is that of fewest rounds of so many peers.
-
-        Raises
-        ------
-        InputError
-            If the product of the shape is not the number of ranks, there are more
-            parts than dimensions, or there is more than one with `whole_blocks`.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each rank's piece of each part."""
         return ranks * self._parts(box_of_shape(self.shape, ranks, ports))
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the collective.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or shape or parts are invalid, as
-            for `granularity`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of the collective."""
         box = box_of_shape(self.shape, collective.rank_count, ports)
-        if not box.sizes:
-            return Plan(collective, ())
         made = LevelExchange(
             box,
             self._parts(box),
@@ -109,7 +78,7 @@ class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             blocks=collective.op != "all-reduce",
             whole_blocks=self.whole_blocks,
         )
-        return Plan(collective, tuple(_rounds(made)))
+        return _rounds(made)
 
     def _parts(self, box: Dimensions) -> int:
         if not self.whole_blocks:

@@ -13,20 +13,20 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Ports
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class Multiport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Multiport(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """All-gather in ceil(log_{k+1} n) rounds and (n - 1) / k blocks per port.
 
     Every rank holds a window of h consecutive blocks around the circle of ranks and
@@ -50,36 +50,13 @@ class Multiport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = False
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return k chunks per block, or one where every peer is a neighbour.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: peers of a round where
-            `ports` of the record is not given.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return k chunks per block, or one where every peer is a neighbour."""
         ports = ports if self.ports is None else self.ports
         return ranks if ranks <= ports + 1 else ranks * ports
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of reduce-scatter, of all-gather, or of both.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of reduce-scatter, of all-gather, or of both."""
         gather = Circulant(
             collective.rank_count,
             collective.chunk_count,
@@ -91,7 +68,7 @@ class Multiport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds += reversed_rounds(gather.rounds(mirrored=False), Op.REDUCE)
         if collective.op != "reduce-scatter":
             rounds += gather.rounds(mirrored=True)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 @dataclass(frozen=True)

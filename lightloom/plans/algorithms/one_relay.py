@@ -46,7 +46,7 @@ class OneRelay(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     steps: Annotated[Count, msgspec.Meta(description="Most steps, 2 or more.")] = 2
 
-    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+    def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         steps = max(2, self.steps)
         if collective.op == "all-to-all":
             if not network.shape:

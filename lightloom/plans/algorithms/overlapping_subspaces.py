@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class OverlappingSubspaces(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OverlappingSubspaces(
+    CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True
+):
     """Two rounds of exchange among n = 2^(2 a - 1) ranks: 8, 32, 128, ...
 
     As vectors of bits, let U be the span of the first a bits and V that of the last
@@ -32,44 +35,14 @@ class OverlappingSubspaces(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
     ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the number of ranks is not 1 or 2^(2 a - 1), a at least 2.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per part."""
         del ports
         return 1 if ranks == 1 else len(subspace_parts(_bits(ranks)))
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the two rounds, of some 2^a rows for each rank and part.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the number of ranks is not 1 or
-            2^(2 a - 1), a at least 2.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the two rounds, of some 2^a rows for each rank and part."""
         del ports
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
         parts = subspace_parts(_bits(collective.rank_count))
         differences = np.unique(np.concatenate([whole for whole, _ in parts]))
         cut = Partition(len(parts), collective.chunk_count)
@@ -82,7 +55,7 @@ class OverlappingSubspaces(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
             port = np.searchsorted(differences, peers)
             one = cut.round(rank, rank ^ peers, number, 1, port=port, op=Op.REDUCE)
             made += [] if one is None else [one]
-        return Plan(collective, tuple(made))
+        return made
 
 
 def overlapping_bits(ranks: int) -> int | None:

@@ -10,17 +10,19 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round, merged
+from lightloom.plans.plan import Round, merged
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
 
 
-class ParallelRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ParallelRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """The buffer is cut into as many parts as rings; part j runs round ring j.
 
     Ring j passes blocks from rank i to rank i + p_j. With d rings, all-reduce of B
@@ -39,43 +41,14 @@ class ParallelRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each part of each block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If a stride has a factor in common with the number of ranks, or two are
-            equal modulo it.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each part of each block."""
         del ports
         return ranks * len(self._rings(ranks))
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return n - 1 rounds for each of reduce-scatter and all-gather.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the strides are invalid, as for
-            `granularity`.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return n - 1 rounds for each of reduce-scatter and all-gather."""
         del ports
-        require_op(self, collective)
         rings = self._rings(collective.rank_count)
         rounds: list[Round] = []
         if collective.op != "all-gather":
@@ -84,7 +57,7 @@ class ParallelRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds += reversed_rounds(back, Op.REDUCE)
         if collective.op != "reduce-scatter":
             rounds += _gather(collective, rings, 1)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
     def _rings(self, ranks: int) -> tuple[int, ...]:
         """Return the strides, checked.

@@ -51,7 +51,7 @@ class PartTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     steps: Annotated[Count, msgspec.Meta(description="Most steps, 2 or more.")] = 4
 
-    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+    def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         if collective.op == "reduce":
             network = network.turned()
         columns = _moves(network, collective.root_rank, max(2, self.steps))

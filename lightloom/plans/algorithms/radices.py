@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.mixed_radix import (
     checked_radices,
     digit_outlines,
@@ -14,17 +14,18 @@ from lightloom.plans.mixed_radix import (
     halving_and_doubling,
 )
 from lightloom.plans.parameters import FewestRounds, NearFirst, Radix
-from lightloom.plans.plan import Plan
 from lightloom.plans.rank_factors import base_radices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import RoundOutline
+    from lightloom.plans.plan import Round, RoundOutline
 
 _OPS = ("all-gather", "all-reduce", "reduce-scatter")
 
 
-class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Radices(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Ranks as numbers in mixed radix; a round is a digit, its peers differ in it.
 
     All-reduce: a reduce-scatter round for every radix, in order, and an all-gather
@@ -46,22 +47,8 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Collectives it can do with these parameters."""
         return ("all-reduce",) if self.near_first else _OPS
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: radices that are not given
-            are those of fewest rounds of so many peers.
-
-        Raises
-        ------
-        InputError
-            If the product of the radices is not the number of ranks.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block."""
         checked_radices(self.radices, ranks, ports)
         return ranks
 
@@ -75,28 +62,13 @@ class Radices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         return digit_outlines(checked_radices(self.radices, ranks, ports), (), op)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the collective.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of the radices is
-            not the number of ranks.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of the collective."""
         radices = checked_radices(self.radices, collective.rank_count, ports)
-        return _plan(collective, radices, near_first=self.near_first)
+        return _rounds(collective, radices, near_first=self.near_first)
 
 
-class Lumorph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Lumorph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """`Radices` that are one base as often as it divides the number of ranks.
 
     Then the prime factors of the rest, ascending.
@@ -113,19 +85,6 @@ class Lumorph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Collectives it can do with these parameters."""
         return ("all-reduce",) if self.near_first else _OPS
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks
-
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
         """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
 
@@ -137,34 +96,19 @@ class Lumorph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         del ports
         return digit_outlines(base_radices(ranks, self.base), (), op)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the collective.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once; has no influence: rounds have base - 1
-            peers.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of the collective."""
         del ports
-        require_op(self, collective)
         radices = base_radices(collective.rank_count, self.base)
-        return _plan(collective, radices, near_first=self.near_first)
+        return _rounds(collective, radices, near_first=self.near_first)
 
 
-def _plan(
+def _rounds(
     collective: Collective, radices: tuple[int, ...], *, near_first: bool
-) -> Plan:
+) -> list[Round]:
     digits = digits_of(collective.rank_count, radices, near_first=near_first)
     down, up = halving_and_doubling(digits, collective)
-    return Plan(collective, (*down, *up))
+    return [*down, *up]
 
 
 ALGORITHM = (

@@ -49,20 +49,12 @@ class RarestFirst(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     pieces: Pieces = 1
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return many chunks a piece, so that pieces are nearly equal.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return many chunks a piece, so that pieces are nearly equal."""
         del ranks, ports
         return self.pieces * _FINENESS
 
-    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+    def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         reduces, root = collective.op == "reduce", collective.root_rank
         cut = Partition(self.pieces, collective.chunk_count)
         mirror = np.arange(network.ranks, dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from lightloom.core.errors import InputError
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.mixed_radix import (
     digit_outlines,
     digits_of,
@@ -16,15 +16,16 @@ from lightloom.plans.mixed_radix import (
     halving_and_doubling,
 )
 from lightloom.plans.parameters import Radix
-from lightloom.plans.plan import Plan
 from lightloom.plans.rank_factors import fitting_radices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import RoundOutline
+    from lightloom.plans.plan import Round, RoundOutline
 
 
-class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScatterExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """All-reduce with a reduce-scatter round for some radices, an exchange for others.
 
     Between `Radices`, which moves the least data, and `FullExchange`, which takes half
@@ -50,22 +51,8 @@ class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per part that is exchanged.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: radices that are not given
-            are those of fewest rounds of so many peers.
-
-        Raises
-        ------
-        InputError
-            If the product of all radices is not the number of ranks.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per part that is exchanged."""
         return prod(self._radices(ranks, ports)[0])
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
@@ -78,30 +65,15 @@ class ScatterExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         return digit_outlines(*self._radices(ranks, ports), op)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of the all-reduce.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of all radices is
-            not the number of ranks.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of the all-reduce."""
         ranks = collective.rank_count
         scatter, exchange = self._radices(ranks, ports)
         digits = digits_of(ranks, (*scatter, *exchange))
         scattered, exchanged = digits[: len(scatter)], digits[len(scatter) :]
         down, up = halving_and_doubling(scattered, collective)
         whole = exchange_rounds(exchanged, scattered, collective)
-        return Plan(collective, (*down, *whole, *up))
+        return [*down, *whole, *up]
 
     def _radices(
         self, ranks: int, ports: int

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from lightloom.core.errors import InputError
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.algorithms.bruck import digit_round
-from lightloom.plans.plan import Plan, Round
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class ShiftRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ShiftRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Blocks travel one bit of their distance at a time, along rings of few strides.
 
     Step k moves blocks by 2^k ranks. All steps from one cut to the next share a ring
@@ -38,36 +38,9 @@ class ShiftRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ()
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block of a rank's buffer.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return a round per hop; O(n^2) rows a step and hop."""
         del ports
-        return ranks
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return a round per hop; O(n^2) rows a step and hop.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once; one is used.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or cuts do not ascend or are no steps.
-        """
-        del ports
-        require_op(self, collective)
         ranks, chunks = collective.rank_count, collective.chunk_count
         steps = (ranks - 1).bit_length()
         starts = [0, *self.cuts, steps]
@@ -84,7 +57,7 @@ class ShiftRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 made = digit_round(ranks, chunks, 2**step, 2 ** (step + 1))
                 assert made is not None
                 rounds += _hops(made, 2**low, 2 ** (step - low), ranks)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 def _hops(made: Round, stride: int, hops: int, ranks: int) -> Iterator[Round]:

@@ -9,18 +9,20 @@ import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SpanningTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """A k-ary tree whose ranks send to their children and then fall silent.
 
     A holder cuts the ranks below it into k nearly equal spans and hands each to its
@@ -54,40 +56,14 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = False
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block, and one per piece.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per block, and one per piece."""
         del ports
         return ranks if self.pieces == 1 else self.pieces
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; those towards the root mirror those away from it.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1: children of a rank where
-            `ports` of the record is not given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; those towards the root mirror those away from it."""
         ranks = collective.rank_count
-        if ranks == 1:
-            return Plan(collective, ())
         ports = ports if self.ports is None else self.ports
         arcs = _arcs(ranks, ports)
         if collective.op in ("scatter", "gather"):
@@ -98,7 +74,7 @@ class SpanningTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds = reversed_rounds(rounds, Op.REDUCE)
         if collective.op == "gather":
             rounds = reversed_rounds(rounds, Op.COPY)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,19 +14,21 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import TorusShape
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round, merged
+from lightloom.plans.plan import Round, merged
 from lightloom.plans.rank_box import Dimensions, Pieces
 from lightloom.plans.rank_factors import nearly_square
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
 
 
-class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TorusRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Rings along the first dimension, then along the next, until all is gathered.
 
     Along a dimension of size r every rank passes what it has gathered to its
@@ -60,44 +62,15 @@ class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = False
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each rank's piece of each part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the product of the shape is not the number of ranks, or there are
-            more parts than dimensions.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each rank's piece of each part."""
         del ports
         self._box(ranks)
         return ranks * self._streams
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds of reduce-scatter, of all-gather, or of both.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its chunk count chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the product of the shape is not
-            the number of ranks, or there are more parts than dimensions.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of reduce-scatter, of all-gather, or of both."""
         del ports
-        require_op(self, collective)
         box = self._box(collective.rank_count)
         made = _Rings(box, self.parts, self._streams, collective)
         rounds: list[Round] = []
@@ -106,7 +79,7 @@ class TorusRings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds += reversed_rounds(made.gather(-1), Op.REDUCE)
         if collective.op != "reduce-scatter":
             rounds += made.gather(1)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
     @property
     def _streams(self) -> int:

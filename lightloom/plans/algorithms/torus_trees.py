@@ -8,19 +8,21 @@ import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Pieces, TorusShape
 from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows
-from lightloom.plans.plan import Plan
 from lightloom.plans.rank_box import Dimensions
 from lightloom.plans.rank_factors import nearly_square
 from lightloom.plans.torus_spanning_trees import torus_spanning_trees
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class TorusTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """A tree for each neighbour of the root on a torus, none sharing an arc.
 
     Every rank hears each tree, with its part of the buffer, from another neighbour, so
@@ -41,51 +43,19 @@ class TorusTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return some chunks for each piece of each part.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the product of the shape is not the number of ranks, or more than two
-            of its dimensions are longer than 1.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return some chunks for each piece of each part."""
         del ports
         axes = sum(size > 1 for size in self._sizes(ranks))
         trees = axes * (1 + self.both_ways)
         return max(1, trees) * self.pieces * CHUNKS_OF_A_PIECE
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; reduce is the reversal of broadcast.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once; has no influence.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or the shape is invalid, as for
-            `granularity`.
-        """
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
         del ports
-        require_op(self, collective)
         rows, cols = self._sizes(collective.rank_count)
         found = torus_spanning_trees(rows, cols, both_ways=self.both_ways)
         trees = len(found[0])
-        if not trees:
-            return Plan(collective, ())
         feeder, kind, depth = (
             np.array(one, dtype=np.int64)[:, 1:].reshape(-1) for one in found
         )
@@ -103,7 +73,7 @@ class TorusTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         axis = np.array(axes)[kind % len(axes)]
         short = np.array([cols, rows])[axis] == 2
         port = np.where(short, kind % len(axes), kind)
-        return TreeRows(src, dst, depth, port, trees).plan(collective, self.pieces)
+        return TreeRows(src, dst, depth, port, trees).rounds(collective, self.pieces)
 
     def _sizes(self, ranks: int) -> tuple[int, int]:
         """Return rows and columns."""

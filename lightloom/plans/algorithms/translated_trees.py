@@ -53,7 +53,7 @@ class TranslatedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True)
         ),
     ] = None
 
-    def _rounds(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+    def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         if not network.shape:
             what = "translated trees need ranks that look alike"
             fix = "take all nodes of the fabric, in the order of their numbers"

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Ports
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class NomialTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NomialTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """A (k + 1)-nomial tree over consecutive ranks from the root on.
 
     In every round each holder cuts the ranks it is responsible for into k + 1
@@ -31,37 +32,8 @@ class NomialTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ports: Ports = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once; has no influence.
-        """
-        del ports
-        return ranks
-
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the rounds; those towards the root mirror those away from it.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1: peers of a holder in a
-            round where `ports` of the record is not given.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`.
-        """
-        require_op(self, collective)
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; those towards the root mirror those away from it."""
         rounds = tree_rounds(
             collective,
             ports if self.ports is None else self.ports,
@@ -71,7 +43,7 @@ class NomialTree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rounds = reversed_rounds(rounds, Op.REDUCE)
         if collective.op == "gather":
             rounds = reversed_rounds(rounds, Op.COPY)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 def tree_rounds(collective: Collective, ports: int, *, scatters: bool) -> list[Round]:

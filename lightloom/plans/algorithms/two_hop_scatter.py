@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, require_op
+from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.coloured_ports import coloured_ports
 from lightloom.plans.parameters import Ports
 from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Plan, Round
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
 
 
-class TwoHopScatter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TwoHopScatter(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """The root sends through k children, which hand on a piece of a block each.
 
     For at most 1 + k + k^2 ranks. A `SpanningTree` sends whole blocks over one circuit
@@ -33,50 +34,18 @@ class TwoHopScatter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ports: Ports = None
 
-    def granularity(self, ranks: int, ports: int) -> int:
-        """Return a chunk for each piece of a block.
-
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 1.
-        ports
-            Peers that a rank drives at once, at least 1: children of the root where
-            `ports` of the record is not given.
-
-        Raises
-        ------
-        InputError
-            If there are more than 1 + k + k^2 ranks, with k such children.
-        """
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each piece of a block."""
         ports = ports if self.ports is None else self.ports
         return 1 if ranks == 1 else ranks * _block_pieces(ranks, ports)
 
-    def plan(self, collective: Collective, ports: int) -> Plan:
-        """Return the two rounds; gather is the reversal of scatter.
-
-        Parameters
-        ----------
-        collective
-            What is to be done: one of `ops`, with its root and its chunk count
-            chosen.
-        ports
-            Peers that a rank drives at once, at least 1, as for `granularity`.
-
-        Raises
-        ------
-        InputError
-            If the operation is not one of `ops`, or there are more than 1 + k + k^2
-            ranks.
-        """
-        require_op(self, collective)
-        if collective.rank_count == 1:
-            return Plan(collective, ())
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the two rounds; gather is the reversal of scatter."""
         ports = ports if self.ports is None else self.ports
         rounds = _scatter_rounds(collective, ports)
         if collective.op == "gather":
             rounds = reversed_rounds(rounds, Op.COPY)
-        return Plan(collective, tuple(rounds))
+        return rounds
 
 
 def _block_pieces(ranks: int, ports: int) -> int:
