@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lightloom.bench.event_clock import Event
+    from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.job import BenchJob
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
@@ -39,18 +40,18 @@ _ENDINGS = {
 }
 
 
-def execute(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
     """Return what a job finds; whatever it raises is a finding too.
 
     Parameters
     ----------
     job
-        What is asked of whom.
+        What is done.
     tell
         Receives events: the start, the trace as it grows, the answer.
     """
     try:
-        return _asked(job, tell)
+        return job.find(tell)
     except InfeasibleError as problem:
         return Finding(ending=Ending.INFEASIBLE, detail=str(problem))
     except NoAnswerError as problem:
@@ -64,7 +65,16 @@ def execute(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
         return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
-def _asked(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+def ask(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+    """Return what is answered to a question.
+
+    Parameters
+    ----------
+    job
+        What is asked of whom.
+    tell
+        As `execute` takes it.
+    """
     problem = problem_named(job.problem)
     if job.problem == MEASURE:
         value, clock = run_measure(job, tell)

@@ -16,9 +16,8 @@ import pkgutil
 import sys
 import tempfile
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from lightloom.bench.job import BenchJob
 from lightloom.bench.run_monitor import Watch
 from lightloom.isolation import process_tree
 from lightloom.isolation.forked_process import ForkedProcess
@@ -26,6 +25,7 @@ from lightloom.isolation.forked_process import ForkedProcess
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.isolation.parent_channel import ParentChannel
 
 _ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
@@ -45,23 +45,22 @@ def serve(parent: ParentChannel) -> None:
     Parameters
     ----------
     parent
-        Sends a `BenchJob` at a time, and is sent its `Report`.
+        Sends an `IsolatedJob` at a time, and is sent its `Report`.
     """
     sys.path.insert(0, os.getcwd())  # noqa: PTH109  (sys.path has strings)
     process_tree.adopt_orphans()
     _preload()
     while True:
         try:
-            job = parent.receive()
+            job = cast("IsolatedJob", parent.receive())
         except EOFError:
             return
-        assert isinstance(job, BenchJob)
         with tempfile.TemporaryFile() as words:
             run = ForkedProcess(partial(_live, job), words.fileno())
             parent.send(Watch(job, run, words, parent).report())
 
 
-def _live(job: BenchJob, told: Connection) -> None:
+def _live(job: IsolatedJob, told: Connection) -> None:
     """Be the run."""
     process_tree.end_with_parent()
     process_tree.die_first()

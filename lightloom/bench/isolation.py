@@ -15,7 +15,7 @@ from lightloom.core.errors import InputError
 from lightloom.isolation.child_process import ChildProcess, idle_processes
 
 if TYPE_CHECKING:
-    from lightloom.bench.job import BenchJob
+    from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.result_row import Row
 
 __all__ = ["end_runs", "run_isolated"]
@@ -31,7 +31,7 @@ _busy: set[ChildProcess] = set()
 """Fork servers that have a run."""
 
 
-def run_isolated(job: BenchJob) -> Row:
+def run_isolated(job: IsolatedJob) -> Row:
     """Run a job in a process of its own and return its row; Linux only.
 
     From any thread. Fork servers are kept for the next jobs; runs have one thread
@@ -65,7 +65,7 @@ def run_isolated(job: BenchJob) -> Row:
     )
 
 
-def _reported(job: BenchJob) -> Report:
+def _reported(job: IsolatedJob) -> Report:
     """Return what a fork server says of a job."""
     how = ""
     for _ in range(_TRIES):

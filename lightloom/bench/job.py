@@ -7,15 +7,20 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.bench.result_row import Ending, Finding, Row, label
+from lightloom.bench.result_row import Row, label
 from lightloom.bench.versions import code_version
 from lightloom.core.task import Collective, Demand, Workload
 
 if TYPE_CHECKING:
-    from lightloom.bench.result_row import Machine, Parameter
+    from collections.abc import Callable
+
+    from lightloom.bench.event_clock import Event
+    from lightloom.bench.result_row import Finding, Machine, Parameter
     from lightloom.instances.instance import Instance
 
 _KEY_LENGTH = 24
+_GRACE_S = 8.0
+"""A solver is told its time limit, and given this much more to stop by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,27 @@ class BenchJob:
         solver = label(self.solver, self.parameters)
         return f"{self.problem} {self.instance.name} by {solver}, seed {self.seed}"
 
+    @property
+    def search_limit_s(self) -> float:
+        """Seconds after which the search is ended."""
+        from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
+
+        told = self.solver != OWN and not is_callable(self.solver)
+        told = told and self.problem != COMPLETION_TIME
+        return self.time_limit_s + (_GRACE_S if told else 0.0)
+
+    def find(self, tell: Callable[[Event], None]) -> Finding:
+        """Return what is answered.
+
+        Parameters
+        ----------
+        tell
+            Receives events.
+        """
+        from lightloom.bench.execute import ask
+
+        return ask(self, tell)
+
     def row(
         self,
         finding: Finding,
@@ -96,21 +122,6 @@ class BenchJob:
             started=started,
             lightloom=code_version(),
             machine=machine,
-        )
-
-    def lost(self, detail: str, wall_s: float, started: str) -> Row:
-        """Return the row of this job where no worker came back with one.
-
-        Parameters
-        ----------
-        detail
-            What became of it.
-        wall_s, started
-            As in `lightloom.bench.result_row.Row`.
-        """
-        finding = Finding(ending=Ending.LOST, detail=detail)
-        return self.row(
-            finding, peak_bytes=None, wall_s=wall_s, started=started, machine=None
         )
 
 

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from lightloom.bench.event_clock import RunPhase
-from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.result_row import Ending, Finding
 from lightloom.isolation import process_tree
 
 if TYPE_CHECKING:
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.job import BenchJob
+    from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.result_row import Point
     from lightloom.isolation.forked_process import ForkedProcess
     from lightloom.isolation.parent_channel import ParentChannel
@@ -31,8 +30,6 @@ _SOON_S, _LATE_S = 0.002, 0.05
 """How often memory is looked at: often in young runs, less so later."""
 _START_UP_S = 60.0
 """A run that has not begun by then is stuck."""
-_GRACE_S = 8.0
-"""A solver is told its time limit, and given this much more to stop by itself."""
 _VERIFY_S = 600.0
 """Verification is not in the time limit, but it ends too."""
 _TAIL_BYTES = 400
@@ -72,7 +69,7 @@ class Watch:
         process with it.
     """
 
-    job: BenchJob
+    job: IsolatedJob
     run: ForkedProcess
     words: BinaryIO
     parent: ParentChannel
@@ -139,9 +136,7 @@ class Watch:
             self._phase = event
             limit_s = _VERIFY_S
             if event is RunPhase.SEARCH:
-                told = self.job.solver != OWN and not is_callable(self.job.solver)
-                told = told and self.job.problem != COMPLETION_TIME
-                limit_s = self.job.time_limit_s + (_GRACE_S if told else 0.0)
+                limit_s = self.job.search_limit_s
             self._due = time.monotonic() + limit_s
 
     def _died(self, code: int, *, memory: bool) -> Finding:

@@ -7,9 +7,10 @@ import time
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lightloom.bench.isolation import run_isolated
+from lightloom.bench.result_row import Ending, Finding
 from lightloom.core.errors import NoAnswerError
 
 if TYPE_CHECKING:
@@ -17,17 +18,19 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from lightloom.bench.cluster import Workers
-    from lightloom.bench.job import BenchJob
+    from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
 
 __all__ = ["pending", "sweep"]
 
+JobT = TypeVar("JobT", bound="IsolatedJob")
+
 _AHEAD = 4
 """Jobs that wait at the workers for each that runs: no worker is idle."""
 
 
-def pending(jobs: Iterable[BenchJob], rows: Iterable[Row]) -> tuple[BenchJob, ...]:
+def pending(jobs: Iterable[JobT], rows: Iterable[Row]) -> tuple[JobT, ...]:
     """Return the jobs that have no row yet.
 
     A run that was lost with its workers has none: nothing is known of it.
@@ -44,7 +47,7 @@ def pending(jobs: Iterable[BenchJob], rows: Iterable[Row]) -> tuple[BenchJob, ..
 
 
 def sweep(
-    jobs: Sequence[BenchJob],
+    jobs: Sequence[IsolatedJob],
     results: ResultsFile,
     workers: Workers,
     tell: Callable[[Row], None] | None = None,
@@ -75,7 +78,7 @@ def sweep(
         The scheduler went away. The rows so far are kept.
     """
     queue = iter(jobs)
-    waiting: dict[Future[Row], tuple[BenchJob, float, str]] = {}
+    waiting: dict[Future[Row], tuple[IsolatedJob, float, str]] = {}
     rows: list[Row] = []
 
     def submit(count: int) -> None:
@@ -105,7 +108,7 @@ def sweep(
     return tuple(rows)
 
 
-def _row(future: Future[Row], job: BenchJob, start: float, started: str) -> Row:
+def _row(future: Future[Row], job: IsolatedJob, start: float, started: str) -> Row:
     """Return the row of a run that is over, also of one that was lost."""
     try:
         return future.result()
@@ -116,7 +119,11 @@ def _row(future: Future[Row], job: BenchJob, start: float, started: str) -> Row:
         if type(problem).__name__ != "KilledWorker":
             raise
         wall_s = time.perf_counter() - start
-        return job.lost("every worker that had the run was lost", wall_s, started)
+        detail = "every worker that had the run was lost"
+        finding = Finding(ending=Ending.LOST, detail=detail)
+        return job.row(
+            finding, peak_bytes=None, wall_s=wall_s, started=started, machine=None
+        )
 
 
 def tally(rows: Iterable[Row]) -> str:

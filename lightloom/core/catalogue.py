@@ -115,6 +115,13 @@ class Catalogue(Generic[EntryT]):
         """Return names and entries, sorted by name."""
         return self._all().items()
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return where the entries come from: their code is found again there."""
+        kept = vars(self).copy()
+        for found in ("_own", "_offered"):
+            kept.pop(found, None)
+        return kept
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from lightloom.papers.figure_data import Row, Tell, Value
     from lightloom.report.panel import Panel
 
-_CLAIM_COLUMNS = ("claim", "paper", "ours", "band", "verdict", "why")
+CLAIM_COLUMNS = ("claim", "paper", "ours", "band", "verdict", "why")
+"""What a row of `CLAIMS_FILE` holds."""
+DATA_FILE, CLAIMS_FILE = "data.csv", "comparison.csv"
+"""Files of a computed figure; its pictures bear its name."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class Figure:
         Yields the panels of the plot.
     notes
         What a reader must know to read the numbers.
-    takes
-        About how long it takes one processor, in words.
+    takes_s
+        Seconds that it takes one processor, measured.
     changes
         Settings other than the defaults, by name.
     """
@@ -59,7 +62,7 @@ class Figure:
     claims: Callable[[Data], Iterable[Comparison]]
     panels: Callable[[Data], Iterable[Panel]]
     notes: tuple[str, ...]
-    takes: str = "seconds"
+    takes_s: int = 1
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -155,7 +158,7 @@ class Reproduction:
     def comparison_table(self) -> Table:
         """Return the claims as a terminal table."""
         return terminal_table(
-            [Column(name) for name in _CLAIM_COLUMNS],
+            [Column(name) for name in CLAIM_COLUMNS],
             [entry.row() for entry in self.comparisons],
             title="beside the paper",
         )
@@ -173,9 +176,9 @@ class Reproduction:
         The four paths.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        data, claims = folder / "data.csv", folder / "comparison.csv"
+        data, claims = folder / DATA_FILE, folder / CLAIMS_FILE
         save_csv(self.data.columns, self.data.rows, data)
-        save_csv(_CLAIM_COLUMNS, [entry.row() for entry in self.comparisons], claims)
+        save_csv(CLAIM_COLUMNS, [entry.row() for entry in self.comparisons], claims)
         title = f"{self.figure.label}: {self.figure.title}"
         plots = save_plot(self.panels, folder / self.figure.name, title=title)
         return (data, claims, *plots)

@@ -12,26 +12,30 @@ from lightloom.cli.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lightloom.bench.job import BenchJob
+    from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
 
 CommandT = TypeVar("CommandT", bound="Callable[..., object]")
 
 
-def worker_options(command: CommandT) -> CommandT:
+def worker_options(
+    command: CommandT, *, default: str = "half of its cores"
+) -> CommandT:
     """Give a command the options ``--workers`` and ``--scheduler``.
 
     Parameters
     ----------
     command
         The function of the command, with parameters ``workers`` and ``scheduler``.
+    default
+        How many workers there are by default, in words.
     """
     workers = click.option(
         "--workers",
         type=click.IntRange(1, 1024),
         callback=_one_of_two,
-        help="Runs at a time on this machine.  [default: half of its cores]",
+        help=f"Runs at a time on this machine.  [default: {default}]",
     )
     scheduler = click.option(
         "--scheduler",
@@ -44,7 +48,7 @@ def worker_options(command: CommandT) -> CommandT:
 
 def run_jobs(
     task: str,
-    jobs: Sequence[BenchJob],
+    jobs: Sequence[IsolatedJob],
     file: ResultsFile,
     scheduler: str | None,
     workers: int | None,
@@ -74,7 +78,7 @@ def run_jobs(
         def report(row: Row) -> None:
             nonlocal done
             done += 1
-            who = f"{row.problem} by {row.label}: {row.finding.ending}"
+            who = f"{row.problem} {row.instance} by {row.label}: {row.finding.ending}"
             tell(f"{done} of {len(jobs)} ({who})")
 
         try:

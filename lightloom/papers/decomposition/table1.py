@@ -124,6 +124,7 @@ _PLOT = Plot(
 
 FIGURE = Figure(
     name="decomposition-table1",
+    takes_s=6,
     title="demands on parallel switches with a delay",
     columns=(
         *("matrix", "switches", "delay", "makespan", "line_bound", "uses_bound"),

@@ -267,6 +267,7 @@ _QUEUE = (
 
 FIGURE = Figure(
     name="lumorph-fig11",
+    takes_s=8,
     title="training throughput of three models, ring against LUMORPH",
     columns=(
         *("model", "samples_per_gpu", "gpus", "algorithm", "iteration_us"),

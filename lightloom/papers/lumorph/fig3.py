@@ -110,6 +110,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig3",
+    takes_s=3,
     title="seconds to route circuits with the least overlap",
     columns=(
         *("gpus", "pattern", "rounds", "requests", "seconds", "congestion", "bound"),

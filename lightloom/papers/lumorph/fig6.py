@@ -149,7 +149,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig6",
-    takes="3 minutes",
+    takes_s=53,
     title="reconfigurations of an all-reduce with 20 and 40 waveguides",
     columns=(
         *("waveguides", "algorithm", "router", "reconfigurations_paper_rule"),

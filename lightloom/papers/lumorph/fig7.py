@@ -293,7 +293,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig7",
-    takes="6 minutes",
     title="all-reduce against buffer size: 64, 128, 256 GPUs",
     columns=(
         *("gpus", "buffer", "buffer_bytes", "algorithm", "chosen"),

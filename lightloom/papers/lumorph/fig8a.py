@@ -135,7 +135,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig8a",
-    takes="3 minutes",
     title="all-reduce of 4 MiB on 256 GPUs against the reconfiguration delay",
     columns=(
         *("delay_us", "algorithm", "chosen", "time_us", "every_round_charged_us"),

@@ -133,6 +133,7 @@ _ALL_TO_ALL = (
 
 FIGURE = Figure(
     name="ramp-fig18",
+    takes_s=2,
     title="operations with 1 GB on 65,536 nodes, best strategy of each system",
     columns=("operation", "system", "strategy", "time_us", "steps", "times_ramp"),
     compute=_compute,

@@ -167,6 +167,7 @@ def _panels(data: Data) -> Iterator[Panel]:
 
 FIGURE = Figure(
     name="ramp-fig19",
+    takes_s=3,
     title="speed-up of RAMP with 1 GB on 65,536 nodes at equal rates of a node",
     columns=(
         *("gbit_per_s", "operation", "system", "strategy", "time_us"),

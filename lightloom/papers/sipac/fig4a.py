@@ -174,7 +174,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="sipac-fig4a",
-    takes="10 minutes",
     title="primitive collectives of 1 MB at 2048 Gb/s a compute unit",
     columns=(
         *("units", "pattern", "cluster", "choice", "algorithm", "time_us"),

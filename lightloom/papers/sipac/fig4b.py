@@ -147,7 +147,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="sipac-fig4b",
-    takes="minutes",
+    takes_s=126,
     title="all-reduce and all-to-all of 100 MB against the rate of a unit",
     columns=(
         *("units", "gbit_per_s", "cluster", "all_reduce_us", "all_to_all_us"),

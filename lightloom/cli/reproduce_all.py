@@ -1,0 +1,111 @@
+"""Every figure: those that are missing computed, and an index of all."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lightloom.cli.bench.run_jobs import run_jobs
+from lightloom.cli.console import say, write_table
+from lightloom.core.errors import NoAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from lightloom.bench.result_row import Row
+    from lightloom.core.catalogue import Catalogue
+    from lightloom.papers.figure_job import FigureJob
+    from lightloom.papers.reproduction import Figure
+
+RESULTS_FILE, INDEX_FILE = "results.jsonl", "index.html"
+"""What stands beside the folders of the figures."""
+
+
+def reproduce_all(
+    figures: Catalogue[Figure],
+    folder: Path,
+    scheduler: str | None,
+    workers: int | None,
+) -> None:
+    """Compute what a folder does not hold yet, and index it.
+
+    Parameters
+    ----------
+    figures
+        All that is to be there.
+    folder
+        Made if it is not there. Holds a folder a figure, `RESULTS_FILE` with a row for
+        each that was computed, and `INDEX_FILE`.
+    scheduler, workers
+        As `run_jobs` takes them; all cores by default.
+
+    Raises
+    ------
+    NoAnswerError
+        A figure failed; the others, and the index, are there.
+    """
+    from lightloom.bench.results import ResultsFile, read_results
+    from lightloom.bench.sweep import pending
+    from lightloom.papers.figure_job import figure_jobs, rows_with_files
+
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = figure_jobs(figures, folder)
+    path = folder / RESULTS_FILE
+    with ResultsFile(path) as file:
+        todo = pending(jobs, rows_with_files(jobs, file.rows))
+        say(f"{folder}: {len(jobs)} figures, {len(todo)} to be computed")
+        try:
+            if todo:
+                cores = len(os.sched_getaffinity(0))
+                run_jobs("reproduce", todo, file, scheduler, workers or cores)
+        finally:
+            failed = _index(jobs, read_results(path), folder / INDEX_FILE)
+    if failed:
+        what, fix = "figures failed: " + ", ".join(failed), "the index says why"
+        raise NoAnswerError(what, where=str(folder / INDEX_FILE), fix=fix)
+
+
+def _index(jobs: Sequence[FigureJob], rows: Sequence[Row], path: Path) -> list[str]:
+    """Write the index unless it is there, print it, and return what failed."""
+    from lightloom.formats.atomic import atomic_write
+    from lightloom.papers.figure_job import rows_with_files
+    from lightloom.papers.index_page import index_page
+
+    names = {job.key: job.name for job in jobs}
+    done = {row.instance: row for row in rows_with_files(jobs, rows)}
+    last = {row.instance: row for row in rows if row.key in names}
+    failed = {
+        name: row for name, row in last.items() if name not in done and not row.solved
+    }
+    page = index_page(jobs, done, failed).encode()
+    if not path.is_file() or path.read_bytes() != page:
+        with atomic_write(path) as file:
+            file.write(page)
+        say(f"wrote {path}")
+    _print(jobs, done, failed)
+    return sorted(failed)
+
+
+def _print(
+    jobs: Sequence[FigureJob], done: Mapping[str, Row], failed: Mapping[str, Row]
+) -> None:
+    """Print a line for each figure: its verdicts and its time, or what went wrong."""
+    from lightloom.papers.claims import ClaimVerdict
+    from lightloom.papers.index_page import verdict_counts
+    from lightloom.report.tables import Column, terminal_table
+
+    lines: list[list[str | int]] = []
+    for job in sorted(jobs, key=lambda job: job.name):
+        if job.name in done:
+            counts = verdict_counts(job)
+            numbers = [counts[verdict] for verdict in ClaimVerdict]
+            took = f"{done[job.name].finding.solve_s or 0:.1f} s"
+            lines.append([job.name, *numbers, took])
+        elif job.name in failed:
+            lines.append([job.name, "", "", "", str(failed[job.name].finding.ending)])
+        else:
+            lines.append([job.name, "", "", "", "not computed"])
+    columns = [Column("figure")]
+    columns += [Column(verdict, number=True) for verdict in ClaimVerdict]
+    write_table(terminal_table([*columns, Column("took", number=True)], lines))

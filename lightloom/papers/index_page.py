@@ -1,0 +1,187 @@
+"""One page of HTML with every figure: picture, claims beside ours, how it was made."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lightloom.core.units import format_bytes
+from lightloom.papers.claims import ClaimVerdict
+from lightloom.papers.reproduction import CLAIM_COLUMNS, CLAIMS_FILE, DATA_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from lightloom.bench.result_row import Row
+    from lightloom.papers.figure_job import FigureJob
+    from lightloom.papers.reproduction import Figure
+
+__all__ = ["index_page", "verdict_counts"]
+
+_TITLE = "Figures and tables of papers, computed by lightloom"
+_VERDICT = CLAIM_COLUMNS.index("verdict")
+_CLASSES = {
+    ClaimVerdict.MATCHES: "good",
+    ClaimVerdict.DIFFERS: "bad",
+    ClaimVerdict.NOT_REPRODUCIBLE: "open",
+}
+_STYLE = """
+body { margin: 0 auto; max-width: 1200px; padding: 1rem; color: #1b1f24;
+  font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }
+h2 { margin-top: 3rem; font-size: 1.2rem; }
+img { max-width: 100%; display: block; margin: .6rem 0; }
+table { border-collapse: collapse; font-size: .88rem; }
+th, td { text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0;
+  border-bottom: 1px solid #d5dae0; }
+th, .small { color: #5c6670; }
+details { overflow-x: auto; margin: .6rem 0; }
+.number { text-align: right; white-space: nowrap; }
+.good, .bad, .open { font-weight: 600; }
+.good { color: #00664a; } .bad { color: #b04a00; } .open { color: #5c6670; }
+"""
+
+
+def index_page(
+    jobs: Sequence[FigureJob], done: Mapping[str, Row], failed: Mapping[str, Row]
+) -> str:
+    """Return a document that needs no network and no other file.
+
+    Same files and rows, same bytes.
+
+    Parameters
+    ----------
+    jobs
+        The figures.
+    done
+        Rows of those whose files are there, by name.
+    failed
+        Rows of those that ended otherwise, by name.
+    """
+    ordered = sorted(jobs, key=lambda job: _in_order(job.name))
+    versions = ", ".join(dict.fromkeys(job.version for job in jobs))
+    took_s = sum(row.finding.solve_s or 0 for row in done.values())
+    summary = (
+        f"lightloom {html.escape(versions)} (version and hash of its code):"
+        f" {len(done)} of {len(jobs)} figures are here, {len(failed)} failed. Together"
+        f" they took {took_s:.0f} s. A claim matches if every number that it is about"
+        " is in its band."
+    )
+    lines = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{_TITLE}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_TITLE}</h1>",
+        f"<p>{summary}</p>",
+        "<table><tr><th>figure<th>what it shows",
+        *(f"<th>{verdict}" for verdict in ClaimVerdict),
+        '<th class="number">seconds</tr>',
+        *(_overview(job, done.get(job.name), failed.get(job.name)) for job in ordered),
+        "</table>",
+    ]
+    for job in ordered:
+        lines += _section(job, done.get(job.name), failed.get(job.name))
+    return "\n".join([*lines, "</body></html>", ""])
+
+
+def verdict_counts(job: FigureJob) -> Counter[str]:
+    """Return how often each verdict stands in the saved claims of a figure.
+
+    Parameters
+    ----------
+    job
+        The figure, which was computed.
+    """
+    _, *claims = _table(job, CLAIMS_FILE)
+    return Counter(claim[_VERDICT] for claim in claims)
+
+
+def _in_order(name: str) -> list[int | str]:
+    """Return a key that puts Fig. 3 before Fig. 10."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdigit() else part for part in parts]
+
+
+def _table(job: FigureJob, name: str) -> list[list[str]]:
+    """Return what a CSV file of a figure holds, its heading first."""
+    with (job.folder / job.name / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def _overview(job: FigureJob, row: Row | None, failed: Row | None) -> str:
+    """Return the line of a figure in the table at the top."""
+    figure = job.figures.get(job.name)
+    cells = [f'<a href="#{job.name}">{html.escape(figure.label)}</a>', figure.title]
+    cells[1] = html.escape(cells[1])
+    if row is None:
+        word = "not computed yet" if failed is None else "failed"
+        rest = f'<td colspan="4" class="bad">{word}'
+    else:
+        counts = verdict_counts(job)
+        rest = "".join(
+            f'<td class="{kind}">{counts[verdict] or ""}'
+            for verdict, kind in _CLASSES.items()
+        )
+        rest += f'<td class="number">{row.finding.solve_s or 0:.1f}'
+    return f"<tr><td>{'<td>'.join(cells)}{rest}</tr>"
+
+
+def _section(job: FigureJob, row: Row | None, failed: Row | None) -> Iterator[str]:
+    """Yield what is said of a figure."""
+    figure = job.figures.get(job.name)
+    heading = html.escape(f"{figure.label}: {figure.title}")
+    yield f'<h2 id="{job.name}">{heading}</h2>'
+    command = f"<code>lightloom reproduce {job.name}</code>"
+    if row is None:
+        why = "not computed yet; the same command goes on"
+        if failed is not None:
+            why = f"{failed.finding.ending}: {failed.finding.detail}"
+        yield f'<p>{command}</p><p class="bad">{html.escape(why)}</p>'
+        return
+    yield f'<p class="small">{command}: {html.escape(_made(row))}</p>'
+    yield _picture(figure, job.folder / job.name / f"{job.name}.png")
+    yield _claims(_table(job, CLAIMS_FILE))
+    yield from (f'<p class="small">{html.escape(note)}</p>' for note in figure.notes)
+    heads, *rows = _table(job, DATA_FILE)
+    yield f"<details><summary>data: {len(rows)} rows</summary><table><tr>"
+    yield "".join(f"<th>{html.escape(head)}" for head in heads) + "</tr>"
+    for values in rows:
+        cells = "".join(f"<td>{html.escape(value)}" for value in values)
+        yield f"<tr>{cells}</tr>"
+    yield "</table></details>"
+
+
+def _made(row: Row) -> str:
+    """Return how long a figure took, where, and by which code."""
+    finding = row.finding
+    told = [f"{finding.solve_s or 0:.1f} s"]
+    told += [f"{finding.cpu_s or 0:.1f} s of processor time"]
+    if row.peak_bytes:
+        told.append(f"at most {format_bytes(row.peak_bytes)} of memory")
+    if machine := row.machine:
+        told.append(f"{machine.system} {machine.processor}, {machine.cores} cores")
+        told.append(f"{machine.load:g} waiting for them")
+    return ", ".join([*told, f"lightloom {row.lightloom}"])
+
+
+def _picture(figure: Figure, path: Path) -> str:
+    """Return the picture, held in the page."""
+    text = base64.b64encode(path.read_bytes()).decode("ascii")
+    named = html.escape(f"{figure.label}: {figure.title}", quote=True)
+    return f'<img alt="{named}" src="data:image/png;base64,{text}">'
+
+
+def _claims(table: list[list[str]]) -> str:
+    """Return the claims beside ours, the verdicts coloured."""
+    heads, *claims = table
+    lines = ["<table><tr>", *(f"<th>{html.escape(head)}" for head in heads), "</tr>"]
+    for claim in claims:
+        cells = [f"<td>{html.escape(value)}" for value in claim]
+        kind = _CLASSES[ClaimVerdict(claim[_VERDICT])]
+        cells[_VERDICT] = f'<td class="{kind}">{html.escape(claim[_VERDICT])}'
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</table>"])
