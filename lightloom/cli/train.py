@@ -75,6 +75,12 @@ _TIME = click.IntRange(0, _MOST_US)
     " ring or lumorph-2.",
 )
 @click.option(
+    "--controlled-by",
+    metavar="NAME",
+    help="Who sets circuits that follow traffic: max-min serves the slowest pair best;"
+    " on rings also flow-heuristic, SiP-ML's steps 1 to 4.  [default: max-min]",
+)
+@click.option(
     "--controller",
     type=_TIME,
     default=0,
@@ -151,6 +157,7 @@ def command(
     curve: str | None,
     circuits: CircuitMode,
     collectives: str,
+    controlled_by: str | None,
     controller: int,
     synchronisation: int,
     period: int | None,
@@ -171,6 +178,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Share a model out, replay an iteration, and say how long it takes."""
+    from lightloom.training.circuit_controllers import MAX_MIN
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingRequest
 
@@ -182,10 +190,13 @@ def command(
     _check_outputs(outputs, instance, curve)
     if output is not None or collectives != "auto":
         circuits = _per_call(circuits, asked.fabric, collectives)
+    if controlled_by is not None:
+        circuits = _controlled(circuits)
     request = TrainingRequest(
         model_parallel=model_parallel,
         replicas=replicas,
         circuits=circuits,
+        controlled_by=MAX_MIN if controlled_by is None else controlled_by,
         collectives=collectives,
         controller_ps=controller * PS_PER_US,
         synchronisation_ps=synchronisation * PS_PER_US,
@@ -207,6 +218,7 @@ def command(
         "model_parallel": "--model-parallel",
         "replicas": "--replicas",
         "algorithm": "--collectives",
+        "controlled_by": "--controlled-by",
     }
     if batch is not None:
         options["batch_size"] = "--batch"
@@ -249,6 +261,15 @@ def _per_call(
     if collectives not in ("auto", fabric.kind):
         ALGORITHMS.get(collectives, "--collectives")
     return "per-call"
+
+
+def _controlled(circuits: CircuitMode) -> CircuitMode:
+    """Return how circuits are set where a controller is named."""
+    if circuits not in ("auto", "controlled"):
+        what = "only circuits that follow traffic have a controller"
+        fix = "leave out --controlled-by, or --circuits, --output and --collectives"
+        raise InputError(what, where="--controlled-by", found=circuits, fix=fix)
+    return "controlled"
 
 
 def _check_outputs(outputs: dict[str, str | None], *inputs: str | None) -> None:
@@ -365,14 +386,16 @@ def _others(
 ) -> dict[str, TrainingPlan | str]:
     """Return the same training on other fabrics, or why it does not run there."""
     from lightloom.training.baselines import compared_fabrics
+    from lightloom.training.circuit_controllers import MAX_MIN
 
     count = fabric.node_count if request.nodes is None else len(request.nodes)
     named = compared_fabrics(fabric, count)
+    elsewhere = replace(request, nodes=None, controlled_by=MAX_MIN)
     found: dict[str, TrainingPlan | str] = {}
     for name, other in named.items():
         tell(f"comparing with {name}")
         try:
-            found[name] = planner.plan(other, replace(request, nodes=None))
+            found[name] = planner.plan(other, elsewhere)
         except LightloomError as problem:
             found[name] = str(problem)
     return found

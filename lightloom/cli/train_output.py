@@ -90,6 +90,7 @@ def short_record(plan: TrainingPlan | str) -> dict[str, object]:
         "partners": plan.partners,
         "reconfigurations": plan.reconfigurations,
         "circuits": plan.circuits,
+        **controller_record(plan),
     }
 
 
@@ -211,4 +212,32 @@ def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
         by = f" ({', '.join(names)})" if names else ""
         return f"{counted(len(plan.calls), 'call')} one by one{by}; {changes}"
     stays = {"one-shot": "what joins nodes stays for the iteration"}
-    return stays.get(plan.circuits, f"circuits follow traffic; {changes}")
+    if plan.controller is None:
+        return stays.get(plan.circuits, "what joins nodes follows traffic")
+    cost = plan.controller
+    return (
+        f"circuits follow traffic ({cost.name}); {changes}\n"
+        f"  {counted(cost.decisions, 'decision')} in {1000 * cost.mean_s:,.1f} ms each,"
+        f" {1000 * cost.longest_s:,.1f} ms at most; the replay counts them as no time"
+    )
+
+
+def controller_record(plan: TrainingPlan | RecordedReplay) -> dict[str, object]:
+    """Return what a controller cost as a JSON object, empty without one.
+
+    Parameters
+    ----------
+    plan
+        What was replayed.
+    """
+    cost = plan.controller
+    if cost is None:
+        return {}
+    return {
+        "controller": {
+            "name": cost.name,
+            "decisions": cost.decisions,
+            "mean_s": round(cost.mean_s, 6),
+            "longest_s": round(cost.longest_s, 6),
+        }
+    }

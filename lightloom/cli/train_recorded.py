@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.progress import progress
-from lightloom.cli.train_output import circuits_text, write_files, write_schedule
+from lightloom.cli.train_output import (
+    circuits_text,
+    controller_record,
+    write_files,
+    write_schedule,
+)
 from lightloom.core.errors import FormatError, InputError, LightloomError
 from lightloom.core.units import PS_PER_US, format_ps
 
@@ -51,6 +57,7 @@ def run_recorded(
         Whether to print one JSON object.
     """
     from lightloom.training.baselines import compared_fabrics
+    from lightloom.training.circuit_controllers import MAX_MIN
     from lightloom.training.recorded_replay import replay_recorded
 
     given = {option: path for option, path in recorded.items() if path is not None}
@@ -64,10 +71,11 @@ def run_recorded(
         tell(f"replaying {path}")
         found = replay_recorded(iteration, asked.fabric, request, seed)
         named = compared_fabrics(asked.fabric, asked.fabric.node_count)
+        elsewhere = replace(request, controlled_by=MAX_MIN)
         for name, fabric in named.items() if compare else ():
             tell(f"comparing with {name}")
             try:
-                others[name] = replay_recorded(iteration, fabric, request, seed)
+                others[name] = replay_recorded(iteration, fabric, elsewhere, seed)
             except LightloomError as problem:
                 others[name] = str(problem)
     write_files(found, outputs["--trace"], outputs["--traffic"], iteration)
@@ -127,6 +135,7 @@ def _record(found: RecordedReplay | str) -> dict[str, object]:
         "calls": len(found.calls),
         "reconfigurations": found.reconfigurations,
         "communication_share": round(float(found.timeline.communication_share), 6),
+        **controller_record(found),
     }
 
 

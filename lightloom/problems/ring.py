@@ -16,7 +16,7 @@ from lightloom.problems.problem import (
 )
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.column_generation import PriceSearch
-from lightloom.synth.ring.flow_heuristic import control_ring
+from lightloom.synth.ring.flow_heuristic import FLOW_HEURISTIC, control_ring
 from lightloom.synth.ring.gap_closing import MOST_PAIRS, priced_bound
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
@@ -172,7 +172,7 @@ PROBLEM = Problem(
         ("pinned", "pin the order of the wavelengths"),
     ),
     methods={
-        "flow-heuristic": Method("flows, rounding, repair (A.1, steps 1-4)", by_flows)
+        FLOW_HEURISTIC: Method("flows, rounding, repair (A.1, steps 1-4)", by_flows)
     },
     schedule_objective=OBJECTIVE.name,
 )

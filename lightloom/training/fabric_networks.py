@@ -13,17 +13,27 @@ from lightloom.replay.workload import (
     SharedLinks,
 )
 from lightloom.synth.fabrics import PLUGS, plug_of
-from lightloom.training.circuit_controllers import TrafficController
+from lightloom.training.circuit_controllers import MAX_MIN, TrafficController
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
     from lightloom.replay.workload.network import NetworkKind
     from lightloom.synth.fabrics.training_plug import PlaneCircuits, TrainingCircuits
+    from lightloom.training.circuit_controllers import ControllerTime
 
-__all__ = ["CircuitMode", "estimated_circuits", "modes", "network_for", "ports_of"]
+__all__ = [
+    "CircuitMode",
+    "controller_time",
+    "estimated_circuits",
+    "modes",
+    "network_for",
+    "ports_of",
+]
 
 CircuitMode: TypeAlias = Literal["auto", "per-call", "one-shot", "controlled"]
 """Circuits that are set for each call, stay for the whole iteration, or follow the
@@ -34,7 +44,9 @@ _MOST_AUTO_NODES = 64
 minutes."""
 
 
-def modes(fabric: AnyFabric, asked: CircuitMode) -> tuple[CircuitMode, ...]:
+def modes(
+    fabric: AnyFabric, asked: CircuitMode, controlled_by: str = MAX_MIN
+) -> tuple[CircuitMode, ...]:
     """Return the ways to set circuits that are tried on a fabric.
 
     Parameters
@@ -43,14 +55,16 @@ def modes(fabric: AnyFabric, asked: CircuitMode) -> tuple[CircuitMode, ...]:
         The fabric; where it has no circuits, ``one-shot`` is sharing its links.
     asked
         What is asked for.
+    controlled_by
+        As `network_for` takes it.
 
     Raises
     ------
     InputError
-        A way for which nobody sets circuits of this kind of fabric.
+        A way, or a controller, for which nobody sets circuits of this kind of fabric.
     """
     if asked in ("one-shot", "controlled"):
-        _circuits(fabric)
+        _controller(_circuits(fabric), fabric, controlled_by)
     if asked != "auto":
         return (asked,)
     if isinstance(fabric, PacketFabric):
@@ -105,6 +119,7 @@ def network_for(
     collectives: CollectiveModel,
     circuits: CircuitMode,
     period_ps: int | None = None,
+    controlled_by: str = MAX_MIN,
 ) -> NetworkKind:
     """Return how a fabric carries an iteration with this traffic.
 
@@ -123,11 +138,15 @@ def network_for(
     period_ps
         From one decision to the next; by default 100 us on rings, elsewhere six delays
         (dark for one, held for five).
+    controlled_by
+        Who sets circuits that follow the traffic: `MAX_MIN`, or a name among the
+        fabric's `TrainingCircuits.others`.
 
     Raises
     ------
     InputError
-        A kind of fabric without circuits for trainings, or a period too short.
+        A kind of fabric without circuits for trainings, or without this controller,
+        or a period too short.
     InfeasibleError
         A node has more partners than ports, a pair is out of reach or has no way.
     NoAnswerError
@@ -142,11 +161,43 @@ def network_for(
         held = sorted(kept.lasting(fabric, demand).items())
         configurations = tuple(PlaneConfiguration(*each) for each in held)
         return HeldCircuits(fabric, configurations, collectives, "refuse")
-    controller = TrafficController(lambda asked: kept.following(fabric, asked), demand)
+    following = _controller(kept, fabric, controlled_by)
+    assert following is not None
+    controller = TrafficController(
+        lambda asked: following(fabric, asked), demand, controlled_by
+    )
     if period_ps is None:
         period_ps = kept.period_ps(fabric)
     first = controller.circuits(demand)
     return ControlledCircuits(fabric, controller, period_ps, first, collectives)
+
+
+def controller_time(network: NetworkKind) -> ControllerTime | None:
+    """Return what the controller of a network cost so far, ``None`` without one.
+
+    Parameters
+    ----------
+    network
+        What `network_for` returned, and iterations were replayed on.
+    """
+    if not isinstance(network, ControlledCircuits):
+        return None
+    controller = network.controller
+    assert isinstance(controller, TrafficController)
+    return controller.time
+
+
+def _controller(
+    kept: TrainingCircuits[Any] | None, fabric: AnyFabric, name: str
+) -> Callable[[Any, Demand], PlaneCircuits] | None:
+    """Return how circuits that follow the traffic are found, by name."""
+    known = {MAX_MIN: None if kept is None else kept.following}
+    known |= {} if kept is None else kept.others
+    if name not in known:
+        what = f"invalid controller for a fabric of kind {fabric.kind}"
+        allowed = ", ".join(known)
+        raise InputError(what, where="controlled_by", found=name, allowed=allowed)
+    return known[name]
 
 
 def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:

@@ -20,6 +20,7 @@ from lightloom.training.call_networks import (
 )
 from lightloom.training.call_schedules import CallSchedules
 from lightloom.training.fabric_networks import (
+    controller_time,
     estimated_circuits,
     modes,
     network_for,
@@ -122,7 +123,7 @@ class Planner:
         """
         request = request or TrainingRequest()
         fabric = with_control(fabric, request)
-        ways = modes(fabric, request.circuits)
+        ways = modes(fabric, request.circuits, request.controlled_by)
         tried = self._all_estimated(fabric, request, ways)
         order = ReplayOrder(request, tried.values())
         best: TrainingPlan | None = None
@@ -335,7 +336,10 @@ class Planner:
         )
         collectives = laid.collectives()
         demand = traffic(iteration, collectives)
-        network = network_for(laid.fabric, demand, collectives, way, request.period_ps)
+        network = network_for(
+            *(laid.fabric, demand, collectives, way),
+            *(request.period_ps, request.controlled_by),
+        )
         timeline = replay_iteration(iteration, network, request.launch)
         needed = request.iterations and request.iterations[strategy.batch_size]
         return TrainingPlan(
@@ -347,6 +351,7 @@ class Planner:
             demand,
             needed or None,
             circuits=way,
+            controller=controller_time(network),
         )
 
     def _called(

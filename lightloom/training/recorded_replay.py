@@ -16,7 +16,7 @@ from lightloom.replay.workload import (
 from lightloom.replay.workload.scheduled_calls import alone, settings
 from lightloom.training.call_networks import KeptQueue, calls_demand, with_control
 from lightloom.training.call_schedules import CallSchedules
-from lightloom.training.fabric_networks import modes, network_for
+from lightloom.training.fabric_networks import controller_time, modes, network_for
 from lightloom.training.iteration_traffic import traffic
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline
     from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.training.circuit_controllers import ControllerTime
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
 
@@ -47,6 +48,8 @@ class RecordedReplay:
         Bytes of each pair of nodes.
     calls
         Where circuits were set for each call: every schedule that ran.
+    controller
+        What the controller cost, where circuits followed the traffic.
     """
 
     fabric: AnyFabric
@@ -54,6 +57,7 @@ class RecordedReplay:
     timeline: IterationTimeline
     demand: Demand
     calls: tuple[ServedCall, ...] = ()
+    controller: ControllerTime | None = None
 
     @property
     def reconfigurations(self) -> int:
@@ -97,7 +101,7 @@ def replay_recorded(
     fabric = with_control(fabric, request)
     found: list[RecordedReplay] = []
     failed: InfeasibleError | NoAnswerError | None = None
-    for way in modes(fabric, request.circuits):
+    for way in modes(fabric, request.circuits, request.controlled_by):
         try:
             found.append(_replayed(iteration, fabric, request, way, seed))
         except (InfeasibleError, NoAnswerError) as problem:
@@ -124,6 +128,9 @@ def _replayed(
         return RecordedReplay(fabric, way, timeline, moved, queue.served)
     collectives = RingCollectives(step_ps(fabric))
     demand = traffic(iteration, collectives)
-    network = network_for(fabric, demand, collectives, way, request.period_ps)
+    network = network_for(
+        *(fabric, demand, collectives, way), *(request.period_ps, request.controlled_by)
+    )
     timeline = replay_iteration(iteration, network, request.launch)
-    return RecordedReplay(fabric, way, timeline, demand)
+    cost = controller_time(network)
+    return RecordedReplay(fabric, way, timeline, demand, controller=cost)

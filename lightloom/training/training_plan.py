@@ -13,6 +13,7 @@ from lightloom.core.units import PS_PER_S
 from lightloom.replay.workload.scheduled_calls import settings
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_subsets import most_partners
+from lightloom.training.circuit_controllers import MAX_MIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline, Launch
     from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.training.circuit_controllers import ControllerTime
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
@@ -45,7 +47,7 @@ class TrainingRequest:
         Kept where they are given.
     most_model_parallel
         Devices of a replica, at most, where their number is not given.
-    circuits, period_ps
+    circuits, period_ps, controlled_by
         See `modes` and `network_for`.
     collectives
         Where circuits are set for each call: the algorithm of collectives, ``auto`` or
@@ -74,6 +76,7 @@ class TrainingRequest:
     most_model_parallel: int | None = None
     circuits: CircuitMode = "auto"
     period_ps: int | None = None
+    controlled_by: str = MAX_MIN
     collectives: str = AUTO
     controller_ps: int = 0
     synchronisation_ps: int = 0
@@ -150,6 +153,8 @@ class TrainingPlan(Summarised):
         Where that is ``per-call``: every schedule that ran, and when.
     tried
         Every strategy that was looked at, sorted.
+    controller
+        What the controller cost, where circuits followed the traffic.
     """
 
     strategy: Strategy
@@ -162,6 +167,7 @@ class TrainingPlan(Summarised):
     circuits: CircuitMode = "one-shot"
     calls: tuple[ServedCall, ...] = ()
     tried: tuple[Tried, ...] = ()
+    controller: ControllerTime | None = None
 
     def facts(self) -> Mapping[str, object]:
         """Return how the training is shared out, and how long an iteration takes."""

@@ -109,6 +109,30 @@ def test_jobs_before_leave_their_marks(ring: str) -> None:
     assert "3 nodes stay free, in blocks of 3" in result.stdout
 
 
+@pytest.mark.parametrize("name", ["ring", "grid"])
+def test_the_papers_controller_stands_beside_ours(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """SiP-ML's steps 1 to 4 set a ring's circuits too, and both say what they cost."""
+    instance = request.getfixturevalue(name)
+    options = ("--model-parallel", "2", "--replayed", "1", "--circuits", "controlled")
+    ours = run_json("train", instance, *options)
+    theirs = run_json("train", instance, *options, "--controlled-by", "flow-heuristic")
+    names = [record["controller"]["name"] for record in (ours, theirs)]
+    assert names == ["max-min", "flow-heuristic"]
+    for record in (ours, theirs):
+        cost = record["controller"]
+        assert cost["decisions"] >= 1
+        assert 0 < cost["mean_s"] <= cost["longest_s"]
+        assert record["iteration_ps"] > 0
+    by_flows = ("--controlled-by", "flow-heuristic", "--model-parallel", "2")
+    result = run("train", instance, *by_flows, "--replayed", "1", "--compare")
+    assert result.exit_code == 0, result.stderr
+    assert "circuits follow traffic (flow-heuristic)" in result.stdout
+    assert "ms at most" in result.stdout
+    assert "invalid controller" not in result.stdout
+
+
 def test_grids_are_trained_on_and_compared(grid: str) -> None:
     """Beside a LIGHTPATH rack and a 2D ring of the same rate."""
     result = run("train", grid, "--compare", "--model-parallel", "2")
@@ -149,6 +173,8 @@ def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
         (("--gpus", "99"), 2, "--gpus: more nodes than the fabric has"),
         (("--jobs", "a=99"), 4, "needs 99 nodes and the fabric has 8; ask for fewer"),
         (("--collectives", "rong"), 2, "--collectives"),
+        (("--controlled-by", "flow-heuristic"), 2, "kind ocs; found 'flow-heuristic'"),
+        (("--controlled-by", "x", "--circuits", "one-shot"), 2, "follow traffic have"),
         (("-o", "x", "--circuits", "one-shot"), 2, "--circuits: only circuits that"),
         (("--trace", "no/such/folder/x"), 2, "no such folder"),
         (("--trace", "-"), 2, "--trace"),

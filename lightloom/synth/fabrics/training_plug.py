@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.task import Demand
@@ -44,6 +44,9 @@ class TrainingCircuits(Generic[FabricT]):
         less to send first.
     period_ps
         From one setting of circuits to the next one, unless somebody says otherwise.
+    others
+        Other ways to find what `following` does, by name, each with objectives of its
+        own.
     """
 
     ports: Callable[[FabricT], int]
@@ -51,6 +54,9 @@ class TrainingCircuits(Generic[FabricT]):
     estimated: Callable[[FabricT, Demand], PlaneCircuits]
     following: Callable[[FabricT, Demand], PlaneCircuits]
     period_ps: Callable[[FabricT], int]
+    others: Mapping[str, Callable[[FabricT, Demand], PlaneCircuits]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.arcs import RingWays
 
-__all__ = ["control_ring"]
+__all__ = ["FLOW_HEURISTIC", "control_ring"]
+
+FLOW_HEURISTIC = "flow-heuristic"
+"""Its name among methods and controllers."""
 
 _LAPS = 32
 _EFFORT = 300

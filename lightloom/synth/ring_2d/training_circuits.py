@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.replay.workload import RING_PERIOD_PS
 from lightloom.synth.demand_subsets import light_most
 from lightloom.synth.fabrics.training_plug import TrainingCircuits
+from lightloom.synth.ring.flow_heuristic import FLOW_HEURISTIC, control_ring
 from lightloom.synth.ring.quick_circuits import (
     bounded_ring_circuits,
     quick_ring_circuits,
@@ -48,9 +49,19 @@ def _following(fabric: Ring2d, demand: Demand) -> PlaneCircuits:
     return {0: grid_circuits(fabric, demand, light)}
 
 
+def _by_flows(fabric: Ring2d, demand: Demand) -> PlaneCircuits:
+    def light(ring: Ring, part: Demand) -> Circuits:
+        return light_most(lambda rows: control_ring(ring, rows).circuits, part)
+
+    return {0: grid_circuits(fabric, demand, light)}
+
+
 def _period_ps(fabric: Ring2d) -> int:
     del fabric
     return RING_PERIOD_PS
 
 
-CIRCUITS = TrainingCircuits(_ports, _lasting, _estimated, _following, _period_ps)
+CIRCUITS = TrainingCircuits(
+    *(_ports, _lasting, _estimated, _following, _period_ps),
+    {FLOW_HEURISTIC: _by_flows},
+)
