@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Measure", "ResultsComparison", "Speed", "compare"]
 
+_NO_CHANGE = "no change shown"
 Measure: TypeAlias = Literal["cpu", "wall"]
 _Pair: TypeAlias = tuple[str, ...]
+_Timed: TypeAlias = tuple[list[float], list[float]]
+"""Logarithms of the seconds of one question, in the first and in the second file."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,10 @@ class Speed:
     ratio
         Geometric mean of the second file's seconds over the first's.
     low, high
-        Its confidence interval; ``None`` with fewer than two pairs.
+        Its confidence interval over questions; ``None`` with fewer than two pairs.
+    noise
+        The factor by which repetitions of the same questions let the ratio differ from
+        1, at the same confidence; ``None`` where nothing was repeated.
     """
 
     problem: str
@@ -43,15 +49,21 @@ class Speed:
     ratio: float
     low: float | None
     high: float | None
+    noise: float | None
 
     @property
     def verdict(self) -> str:
-        """``faster``, ``slower``, ``no change shown`` or ``one pair``."""
-        if self.low is None or self.high is None:
-            return "one pair"
-        if self.low > 1:
+        """``faster``, ``slower``, ``no change shown`` or ``not repeated``.
+
+        A change is one beyond the noise of repetition, and beyond what questions
+        differ in among themselves.
+        """
+        if self.noise is None:
+            return "not repeated"
+        low, high = self.low or self.ratio, self.high or self.ratio
+        if low > 1 and self.ratio > self.noise:
             return "slower"
-        return "faster" if self.high < 1 else "no change shown"
+        return "faster" if high < 1 and self.ratio * self.noise < 1 else _NO_CHANGE
 
 
 @dataclass(frozen=True)
@@ -107,9 +119,10 @@ def compare(
     Rows are paired by problem, instance, solver, parameters, limits and seed; versions
     may differ, they are what is compared. Times are compared by their logarithms:
     repetitions of a question are averaged, and the mean over questions gets the
-    interval of Student's t. An interval that holds 1 shows no change. Intervals are
-    about questions like these; a machine that was busier throughout the second sweep
-    looks like a change.
+    interval of Student's t. Repetitions of a question, of equal variance, say how far
+    noise alone moves that mean. A change is one beyond both; without repetitions none
+    is shown. Intervals are about questions like these; a machine that was busier
+    throughout the second sweep looks like a change.
 
     Parameters
     ----------
@@ -133,14 +146,14 @@ def compare(
     both = [pair for pair in first if pair in second]
     if not both:
         raise InputError("the two files have no question in common")
-    logs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    logs: dict[tuple[str, str], list[_Timed]] = defaultdict(list)
     changes: list[Change] = []
     for pair in both:
         changes += _changes(first[pair], second[pair])
         start, end = (_log_seconds(side[pair], measure) for side in (first, second))
-        if start is not None and end is not None:
+        if start and end:
             row = first[pair][0]
-            logs[row.problem, row.label].append(end - start)
+            logs[row.problem, row.label].append((start, end))
     return ResultsComparison(
         tuple(_speed(*who, found, confidence) for who, found in logs.items()),
         tuple(changes),
@@ -159,30 +172,45 @@ def _paired(rows: Iterable[Row]) -> dict[_Pair, list[Row]]:
     return pairs
 
 
-def _log_seconds(rows: Sequence[Row], measure: Measure) -> float | None:
-    """Return the mean logarithm of the seconds of answered runs."""
+def _log_seconds(rows: Sequence[Row], measure: Measure) -> list[float]:
+    """Return the logarithms of the seconds of answered runs."""
     found = [
         row.finding.cpu_s if measure == "cpu" else row.finding.solve_s
         for row in rows
         if row.solved
     ]
-    logs = [math.log(max(seconds, 1e-6)) for seconds in found if seconds is not None]
-    return math.fsum(logs) / len(logs) if logs else None
+    return [math.log(max(seconds, 1e-6)) for seconds in found if seconds is not None]
 
 
 def _speed(
-    problem: str, solver: str, logs: Sequence[float], confidence: float
+    problem: str, solver: str, timed: Sequence[_Timed], confidence: float
 ) -> Speed:
-    count, low, high = len(logs), None, None
-    mean = math.fsum(logs) / count
+    count, low, high, noise = len(timed), None, None, None
+    logs = [_mean(end) - _mean(start) for start, end in timed]
+    mean = _mean(logs)
     if count > 1:
-        from scipy.stats import t
-
-        variance = math.fsum((log - mean) ** 2 for log in logs) / (count - 1)
-        reach = float(t.ppf((1 + confidence) / 2, count - 1))
-        reach *= math.sqrt(variance / count)
+        reach = _reach(logs, count - 1, confidence) / math.sqrt(count)
         low, high = math.exp(mean - reach), math.exp(mean + reach)
-    return Speed(problem, solver, count, math.exp(mean), low, high)
+    runs = [side for pair in timed for side in pair]
+    if repeated := sum(len(side) - 1 for side in runs):
+        off = [log - _mean(side) for side in runs for log in side]
+        reach = _reach(off, repeated, confidence)
+        spread = math.sqrt(sum(1 / len(side) for side in runs)) / count
+        noise = math.exp(reach * spread)
+    return Speed(problem, solver, count, math.exp(mean), low, high, noise)
+
+
+def _mean(logs: Sequence[float]) -> float:
+    return math.fsum(logs) / len(logs)
+
+
+def _reach(logs: Sequence[float], freedom: int, confidence: float) -> float:
+    """Return Student's t times the standard deviation of one value."""
+    from scipy.stats import t
+
+    mean = _mean(logs)
+    variance = math.fsum((log - mean) ** 2 for log in logs) / freedom
+    return float(t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(variance)
 
 
 def _changes(before: Sequence[Row], after: Sequence[Row]) -> list[Change]:

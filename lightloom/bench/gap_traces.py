@@ -17,6 +17,9 @@ __all__ = ["gap_against_time"]
 _WIDEST = 1.0
 """The gap of a run without an answer or a bound, and the most that any gap counts."""
 
+_PAST_THE_LAST = 1.2
+"""Where curves end, over the time of the last event."""
+
 
 def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
     """Return, for each solver, the mean gap of its runs as time goes on.
@@ -31,7 +34,8 @@ def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
 
     Returns
     -------
-    Staircases over seconds, all ending at the last event of anybody.
+    Staircases over seconds, all from the first event of anybody, where the gap of a
+    solver without answers is 1, to just past the last, so that every event is seen.
     """
     events = {
         label: [_gaps(row) for row in group] for label, group in by_label(rows).items()
@@ -39,8 +43,8 @@ def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
     times = [at for runs in events.values() for run in runs for at, _ in run]
     if not times:
         return []
-    end = max(times)
-    return [_mean(label, runs, end) for label, runs in events.items()]
+    begin, end = min(times), max(times) * _PAST_THE_LAST
+    return [_mean(label, runs, begin, end) for label, runs in events.items()]
 
 
 def _gaps(row: Row) -> list[tuple[float, float]]:
@@ -53,14 +57,16 @@ def _gaps(row: Row) -> list[tuple[float, float]]:
     return found
 
 
-def _mean(label: str, runs: list[list[tuple[float, float]]], end: float) -> Curve:
+def _mean(
+    label: str, runs: list[list[tuple[float, float]]], begin: float, end: float
+) -> Curve:
     changes = sorted(
         (at, place, share) for place, run in enumerate(runs) for at, share in run
     )
     gaps = [_WIDEST] * len(runs)
-    points: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = [(begin, _WIDEST)]
     for at, place, share in changes:
         gaps[place] = share
         points.append((at, sum(gaps) / len(gaps)))
-    walked = stairs([*points, (end, points[-1][1] if points else _WIDEST)])
+    walked = stairs([*points, (end, points[-1][1])])
     return Curve(label, tuple(x for x, _ in walked), tuple(y for _, y in walked))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["scaling"]
 
 
+_NUMBER = re.compile(r"[-=#x]?\d\S*")
+
+
 def scaling(rows: Sequence[Row]) -> list[Curve]:
     """Return, for each solver, the geometric mean of its seconds at each size.
 
-    Answered runs alone: a line that ends early tells where answers end.
+    Answered runs alone: a line that ends early tells where answers end. Instances whose
+    names differ in more than numbers are no sizes of one thing: each such family has a
+    curve of its own, labelled by the solver alone.
 
     Parameters
     ----------
@@ -28,15 +34,17 @@ def scaling(rows: Sequence[Row]) -> list[Curve]:
     """
     curves = []
     for label, group in by_label(rows).items():
-        seconds: dict[int, list[float]] = defaultdict(list)
+        families: dict[str, dict[int, list[float]]] = {}
         for row in group:
             if row.solved and row.finding.solve_s is not None:
+                family = " ".join(_NUMBER.sub("", row.instance).split())
+                seconds = families.setdefault(family, defaultdict(list))
                 seconds[row.size].append(row.finding.solve_s)
-        means = {size: geometric_mean(found) for size, found in seconds.items()}
-        points = sorted(
-            (size, mean) for size, mean in means.items() if mean is not None
-        )
-        if points:
+        for seconds in families.values():
+            means = {size: geometric_mean(found) for size, found in seconds.items()}
+            points = sorted(
+                (size, mean) for size, mean in means.items() if mean is not None
+            )
             sizes, times = zip(*points, strict=True)
             curves.append(Curve(label, tuple(map(float, sizes)), times))
     return curves

@@ -80,20 +80,21 @@ def silence_stdout() -> None:
 def _draw(table: RenderableType, *, err: bool) -> None:
     """Draw a table: to the width of a terminal, else as wide as it is, and plain.
 
-    Where a terminal is too narrow for its numbers and longest words, they stay whole
-    and the lines are longer.
+    Numbers and words stay whole: columns that a terminal has no room for follow below.
     """
     from rich.console import Console
     from rich.table import Table
 
-    from lightloom.report.tables import fit
+    from lightloom.report.tables import blocks
 
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         console = Console(file=stream, highlight=False)
+        drawings = [table]
         if isinstance(table, Table):
-            console.width = max(console.width, fit(table, console.width))
-        console.print(table)
+            drawings = [*blocks(table, console.width)]
+        for number, drawing in enumerate(drawings):
+            console.print(*([""] if number else []), drawing, sep="\n")
         return
     drawn = io.StringIO()
     Console(file=drawn, width=_WIDE, highlight=False).print(table)

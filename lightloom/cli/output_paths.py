@@ -10,7 +10,9 @@ from lightloom.core.errors import InputError
 STDOUT = "-"
 
 
-def check_output(path: str, option: str, *inputs: str) -> None:
+def check_output(
+    path: str, option: str, *inputs: str, compressible: bool = True
+) -> None:
     """Raise if a file can plainly not be written, or is one that is read.
 
     Parameters
@@ -21,12 +23,15 @@ def check_output(path: str, option: str, *inputs: str) -> None:
         Option that gave it, for messages.
     *inputs
         Files that are read, which must not be overwritten.
+    compressible
+        Whether a name that ends in .gz or .zst is written compressed.
 
     Raises
     ------
     InputError
         No name, one of the inputs, a folder, a file in no folder, one that the
-        operating system does not let us write, or a compression that is not known.
+        operating system does not let us write, or a compression that is not known or
+        not `compressible`.
     """
     if path == STDOUT:
         return
@@ -38,9 +43,13 @@ def check_output(path: str, option: str, *inputs: str) -> None:
             what, fix = "this would overwrite what is read", "name another file"
             raise InputError(what, where=option, found=path, fix=fix)
     from lightloom.formats.atomic import check_writable
-    from lightloom.formats.compression import check_compression
+    from lightloom.formats.compression import MOST_RATIO, check_compression
 
     check_compression(path)
+    suffix = Path(path).suffix.lower()
+    if suffix in MOST_RATIO and not compressible:
+        what, allowed = "this file is not written compressed", "a name without it"
+        raise InputError(what, where=option, found=suffix, allowed=allowed)
     check_writable(path)
 
 

@@ -34,7 +34,7 @@ def command(file: str, output: str | None) -> None:
 
     name = Path(file).name.partition(".")[0] or "schedule"
     page = Path(f"{name}.html") if output is None else Path(output)
-    check_output(str(page), "--output", file)
+    check_output(str(page), "--output", file, compressible=False)
     with progress("show") as tell:
         tell(f"reading {file}")
         schedule = read_schedule_file(file)

@@ -95,7 +95,7 @@ def command(
 
     for path, option in ((results, "--results"), (csv_file, "--csv"), (plot, "--plot")):
         if path is not None:
-            check_output(path, option, instance)
+            check_output(path, option, instance, compressible=option == "--csv")
     if plot is not None:
         from lightloom.report.plots import check_picture
 

@@ -89,8 +89,8 @@ def copy_question(instance: Instance) -> tuple[Lightpath, Deliveries]:
             where="collective.op",
             found=task.op,
             allowed="operations that copy",
-            fix=f"ask for {_REVERSAL_OF.get(task.op, 'all-gather')}: its rounds, with"
-            " time and arcs turned around, reduce",
+            fix=f"--set collective.op={_REVERSAL_OF.get(task.op, 'all-gather')}: its"
+            " rounds, with time and arcs turned around, reduce",
         )
     if task.chunks is None:
         chunks = task.rank_count if op.uses_blocks else 1

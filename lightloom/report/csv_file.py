@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from lightloom.formats.atomic import atomic_write
+from lightloom.formats.compression import open_writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ def save_csv(
     rows
         A value for each column.
     path
-        The file.
+        The file; ``.gz`` and ``.zst`` compress.
 
     Raises
     ------
@@ -36,5 +36,5 @@ def save_csv(
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    with atomic_write(path) as file:
+    with open_writing(path) as file:
         file.write(text.getvalue().encode())

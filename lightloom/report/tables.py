@@ -12,6 +12,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.text import TextType
+
 _STYLES = {
     "yes": "green",
     "matches": "green",
@@ -49,14 +51,7 @@ def terminal_table(
     title
         Line above the table.
     """
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
+    table = _empty(title)
     drawn = [[_cell(value) for value in row] for row in rows]
     for place, column in enumerate(columns):
         # Texts and headings may be broken between words; a number never is.
@@ -74,11 +69,12 @@ def terminal_table(
     return table
 
 
-def fit(table: Table, width: int) -> int:
-    """Set the widths of a table's columns for lines of `width`.
+def blocks(table: Table, width: int) -> list[Table]:
+    """Return a table as one or several that fit lines of `width`.
 
-    The widest gives way first, and none below its ``min_width``; rich would cut words
-    of one while another has room.
+    Columns give way to their ``min_width``, the widest first: rich would cut words of
+    one while another has room. Those that still do not fit follow in further tables,
+    each of which begins with the columns that name a row.
 
     Parameters
     ----------
@@ -89,10 +85,39 @@ def fit(table: Table, width: int) -> int:
 
     Returns
     -------
-    The width of the table: more than `width` where it does not fit.
+    Tables of at most `width`, but where a single column and the names need more.
     """
+    least = [column.min_width or 1 for column in table.columns]
+    names, rest = _names(table, least, width), len(least)
+    room = width - sum(least[place] + _GAP for place in range(names))
+    if sum(least[names:]) + _GAP * (rest - names - 1) <= room:
+        return [_fitted(table, range(rest), width)]
+    found, some, taken = [], list[int](), 0
+    for place in range(names, rest):
+        if some and taken + least[place] > room:
+            found.append(_fitted(table, [*range(names), *some], width))
+            some, taken = [], 0
+        some.append(place)
+        taken += least[place] + _GAP
+    return [*found, _fitted(table, [*range(names), *some], width)]
+
+
+def _names(table: Table, least: Sequence[int], width: int) -> int:
+    """Return how many columns say what a row is about: texts at the left, in room."""
+    names = taken = 0
+    for column, wide in zip(table.columns[:-1], least, strict=False):
+        taken += wide + _GAP
+        if names and (column.justify == "right" or taken > width // 2):
+            break
+        names += 1
+    return names
+
+
+def _fitted(table: Table, places: Sequence[int], width: int) -> Table:
+    """Return some columns of a table, with widths that fit where words allow it."""
+    columns = [table.columns[place] for place in places]
     widths = []
-    for column in table.columns:
+    for column in columns:
         texts = [Text(str(column.header)), *(Text(str(cell)) for cell in column.cells)]
         widths.append(max(text.cell_len for text in texts))
     total = sum(widths) + _GAP * (len(widths) - 1)
@@ -100,15 +125,29 @@ def fit(table: Table, width: int) -> int:
         spare = [
             (current, place)
             for place, current in enumerate(widths)
-            if current > (table.columns[place].min_width or 1)
+            if current > (columns[place].min_width or 1)
         ]
         if not spare:
             break
         widths[max(spare)[1]] -= 1
         total -= 1
-    for column, chosen in zip(table.columns, widths, strict=True):
-        column.width = chosen
-    return total
+    fitted = _empty(table.title)
+    for column, chosen in zip(columns, widths, strict=True):
+        fitted.add_column(column.header, justify=column.justify, width=chosen)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        fitted.add_row(*row)
+    return fitted
+
+
+def _empty(title: TextType | None) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
 
 
 def _cell(value: object) -> Text:

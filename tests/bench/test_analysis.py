@@ -169,26 +169,43 @@ def test_the_gap_against_time_is_a_mean() -> None:
     ]
     (curve,) = gap_against_time(rows)
     assert [_at(curve, x) for x in (1.0, 2.0, 3.9, 4.0)] == [1.0, 0.75, 0.75, 0.5]
+    late = row_of("a", solver="late", trace=((3.0, 6.0, 6.0),))
+    first, second = gap_against_time([*rows, late])
+    assert first.x[0] == second.x[0] == 1.0
+    assert first.x[-1] == second.x[-1] > 4.0
+    assert [_at(second, x) for x in (1.0, 2.9, 3.0)] == [1.0, 1.0, 0.0]
     assert gap_against_time([row_of()]) == []
 
 
 def test_scaling_is_over_answers() -> None:
     """Sizes ascend, and unanswered runs leave no point."""
     rows = [
-        row_of("a", size=8, seconds=4.0),
-        row_of("b", size=4, seconds=1.0),
-        row_of("c", size=8, seconds=1.0),
-        row_of("d", size=16, seconds=1.0, ending=Ending.TIMED_OUT),
+        row_of("net #0", size=8, seconds=4.0),
+        row_of("net #1", size=4, seconds=1.0),
+        row_of("net #2", size=8, seconds=1.0),
+        row_of("net #3", size=16, seconds=1.0, ending=Ending.TIMED_OUT),
     ]
     (curve,) = scaling(rows)
     assert curve.x == (4.0, 8.0)
     assert curve.y == pytest.approx((1.0, 2.0))
 
 
+def test_scaling_joins_no_different_families() -> None:
+    """Sizes of one thing are joined; another thing has a line of its own."""
+    rows = [
+        row_of("grid 2x2 lasers=4 #0", size=4, seconds=1.0),
+        row_of("grid 4x4 lasers=4 #7", size=16, seconds=2.0),
+        row_of("star-8", size=8, seconds=9.0),
+    ]
+    joined, alone = scaling(rows)
+    assert (joined.label, joined.x, joined.y) == ("highs", (4.0, 16.0), (1.0, 2.0))
+    assert (alone.label, alone.x) == ("highs", (8.0,))
+
+
 def test_twice_as_slow_is_slower_and_noise_is_not() -> None:
     """The ratio and its interval by hand: logs of 1.9, 2.0 and 2.1, t of 2."""
     names = "abc"
-    before = [row_of(name, seconds=1.0) for name in names]
+    before = [row_of(name, seconds=1.0) for name in names for _ in range(2)]
     factors = (1.9, 2.0, 2.1)
     after = [row_of(n, seconds=f) for n, f in zip(names, factors, strict=True)]
     (speed,) = compare(before, after).speeds
@@ -206,10 +223,28 @@ def test_twice_as_slow_is_slower_and_noise_is_not() -> None:
     assert compare(before, noisy).speeds[0].verdict == "no change shown"
 
 
-def test_one_pair_shows_nothing() -> None:
-    """One pair of runs has no confidence interval."""
+def test_nothing_repeated_shows_nothing() -> None:
+    """However slower, without repetitions nobody knows what noise is."""
     (speed,) = compare([row_of(seconds=1.0)], [row_of(seconds=9.0)]).speeds
-    assert speed.verdict == "one pair"
+    assert speed.verdict == "not repeated"
+    assert (speed.low, speed.noise) == (None, None)
+
+
+def test_noise_is_measured_by_repetition() -> None:
+    """By hand: four runs of two questions' noise, t of 2, over two questions."""
+    seconds = {"a": (1.0, 4.0), "b": (2.0, 8.0)}
+    before = [row_of(name, seconds=s) for name in seconds for s in seconds[name]]
+    after = [row_of(name, seconds=5.0 * s) for name in seconds for s in (2.0,)]
+    (speed,) = compare(before, after).speeds
+    deviation = math.sqrt(4 * math.log(2) ** 2 / 2)
+    reach = 4.302652729911275 * deviation * math.sqrt(1 + 1 + 0.5 + 0.5) / 2
+    assert speed.noise == pytest.approx(math.exp(reach))
+    assert speed.verdict == "no change shown"
+    (one,) = compare([row_of(seconds=s) for s in (1, 2)], [row_of(seconds=9)]).speeds
+    assert one.low is None
+    assert one.verdict == "no change shown"  # t of one degree of freedom is wide
+    many = [row_of(seconds=s) for s in (1, 1.1, 1, 1.05)]
+    assert compare(many, [row_of(seconds=9)]).speeds[0].verdict == "slower"
 
 
 def test_changes_of_answers_are_told() -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING
 
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from lightloom.core.certificate import Certificate
 from lightloom.report.bound_table import bound_table
-from lightloom.report.tables import Column, fit, terminal_table
+from lightloom.report.tables import Column, blocks, terminal_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def shown(table: object) -> str:
@@ -45,18 +51,46 @@ def test_long_witnesses_are_shortened() -> None:
     assert "99" not in text
 
 
+def drawn(table: Table, width: int) -> list[list[str]]:
+    """Return the lines of the tables that a terminal of some width shows."""
+    found = []
+    for one in blocks(table, width):
+        text = io.StringIO()
+        Console(file=text, width=max(width, 26)).print(one)
+        found.append([line.rstrip() for line in text.getvalue().splitlines()])
+    return found
+
+
 def test_a_narrow_terminal_breaks_texts_but_no_number() -> None:
-    """Columns give way to the width; what cannot be broken makes the table wider."""
+    """Columns give way to the width; what has no room follows below, named again."""
     columns = (Column("words"), Column("time", number=True), Column("more words"))
     rows = [("one two three four", "12,345.678 us", "five six seven")]
     table = terminal_table(columns, rows)
-    assert fit(table, 200) == len("one two three four") + 3 + 13 + 3 + 14
-    assert fit(table, 36) == 36
-    text = io.StringIO()
-    Console(file=text, width=36).print(table)
-    lines = text.getvalue().splitlines()
+    (wide,) = drawn(table, 200)
+    assert len(wide) == 3
+    (lines,) = drawn(table, 36)
     assert any("12,345.678 us" in line for line in lines)
     assert max(map(len, lines)) <= 36
-    for word in ["one", "two", "three", "four", "five", "six", "seven"]:
-        assert word in text.getvalue()
-    assert fit(table, 5) == len("three") + 3 + 13 + 3 + len("seven")
+    first, second = drawn(table, 26)
+    assert max(map(len, [*first, *second])) <= 26
+    words = ["one", "two", "three", "four"]
+    for lines, others in ((first, ["12,345.678 us"]), (second, ["five", "seven"])):
+        assert all(word in "\n".join(lines) for word in [*words, *others])
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(1, 30)), min_size=1, max_size=9),
+    st.integers(8, 120),
+)
+def test_every_cell_is_shown_in_room(
+    shapes: list[tuple[bool, int]], width: int
+) -> None:
+    """No block is wider than the terminal, unless two columns alone would be."""
+    columns = [Column(f"c{place}", number=n) for place, (n, _) in enumerate(shapes)]
+    cells = [str(place) * size for place, (_, size) in enumerate(shapes)]
+    found = drawn(terminal_table(columns, [cells]), width)
+    text = "\n".join("\n".join(lines) for lines in found)
+    longest = sorted((size for _, size in shapes), reverse=True)
+    if sum(longest[:2]) + 3 <= width:
+        assert all(cell in text for cell in cells)
+        assert max(map(len, text.splitlines())) <= max(width, 26)

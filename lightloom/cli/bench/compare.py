@@ -20,7 +20,9 @@ _SHOWN = 30
     help=BENCH_SUMMARIES["compare"]
     + "\n\nRuns are paired by problem, instance, solver, parameters, limits and seed."
     " The ratio is the geometric mean of B's seconds over A's, with an interval by"
-    " Student's t over the logarithms; one that holds 1 shows no change.",
+    " Student's t over the logarithms. Noise is the factor by which repetitions of the"
+    " same questions differ (`bench run --again` adds them to a file). A change is one"
+    " beyond both.",
 )
 @click.argument("a")
 @click.argument("b")

@@ -64,7 +64,7 @@ def _panels(problem: str, rows: Sequence[Row]) -> list[Panel]:
     """Return the panels of a problem; one that would be empty is left out."""
     panels = [
         Panel(
-            f"{problem}: proven within a factor",
+            f"{problem}: proven, by time over the fastest",
             "seconds to proof / fastest",
             "share of questions",
             _stairs(performance_profile(rows)),
@@ -73,13 +73,13 @@ def _panels(problem: str, rows: Sequence[Row]) -> list[Panel]:
         Panel(
             f"{problem}: gap against time",
             "time (s)",
-            "mean gap",
+            "arithmetic mean of gaps, each at most 1",
             _stairs(gap_against_time(rows)),
             x_log=10,
         ),
         Panel(
             f"{problem}: scaling",
-            "size of the instance",
+            "size of the instance (a line for each family)",
             "time (s), geometric mean",
             _series(scaling(rows)),
             x_log=10,
@@ -91,9 +91,10 @@ def _panels(problem: str, rows: Sequence[Row]) -> list[Panel]:
 
 
 def _series(curves: Sequence[Curve]) -> list[Series]:
+    labels = list(dict.fromkeys(curve.label for curve in curves))
     return [
-        Series(curve.label, curve.x, curve.y, colour=place)
-        for place, curve in enumerate(curves)
+        Series(curve.label, curve.x, curve.y, colour=labels.index(curve.label))
+        for curve in curves
     ]
 
 

@@ -66,7 +66,7 @@ def command(
     asked = load_suite(suite)
     jobs = _chosen(asked.jobs, problems)
     path = f"bench-{Path(suite).stem}.jsonl" if results is None else results
-    check_output(path, "--results", suite)
+    check_output(path, "--results", suite, compressible=False)
     with ResultsFile(path) as file:
         todo = jobs if again else pending(jobs, file.rows)
         say(f"{suite}: {len(jobs)} runs, {len(jobs) - len(todo)} of them in {path}")

@@ -25,12 +25,12 @@ _SUMMARY = (
     Column("answered", number=True),
     Column("proven", number=True),
     Column("certified", number=True),
-    Column("mean gap", number=True),
+    Column("gap, arithmetic mean", number=True),
     Column("worst gap", number=True),
-    Column("CPU s", number=True),
-    Column("seconds", number=True),
-    Column("slowest", number=True),
-    Column("MiB", number=True),
+    Column("CPU s, geometric mean", number=True),
+    Column("seconds, geometric mean", number=True),
+    Column("slowest s", number=True),
+    Column("most MiB", number=True),
     Column("otherwise"),
 )
 _RUN = (
@@ -50,8 +50,9 @@ _SPEED = (
     Column("problem"),
     Column("solver"),
     Column("pairs", number=True),
-    Column("ratio", number=True),
+    Column("ratio, geometric mean", number=True),
     Column("interval", number=True),
+    Column("noise, factor", number=True),
     Column("verdict"),
 )
 _CHANGE = (
@@ -117,6 +118,7 @@ def speed_table(comparison: ResultsComparison) -> Table:
             one.pairs,
             f"{one.ratio:.3f}",
             None if one.low is None else f"{one.low:.3f} to {one.high:.3f}",
+            None if one.noise is None else f"{one.noise:.3f}",
             one.verdict,
         )
         for one in comparison.speeds

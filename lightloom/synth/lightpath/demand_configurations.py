@@ -12,6 +12,7 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.edge_colouring import edge_colours
+from lightloom.routing.congestion import capacity_by_id, check_reachable
 from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
@@ -54,7 +55,7 @@ def realised_divisions(
     Raises
     ------
     InfeasibleError
-        There is something to send and no laser to send it.
+        There is something to send and no laser to send it, or no way to go.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.node_count)
     if not len(src):
@@ -63,6 +64,8 @@ def realised_divisions(
     if not fabric.lasers:
         what = "nothing can be sent: the nodes have no lasers"
         raise InfeasibleError(what, where="fabric.lasers", found=0)
+    room = fabric.edge_waveguides(*fabric.edges())
+    check_reachable(fabric, src, dst, capacity_by_id(fabric, room))
     bit_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
     need = size_bytes.astype(np.float64) * bit_ps
     lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)

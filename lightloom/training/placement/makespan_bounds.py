@@ -92,7 +92,8 @@ def refuse_unplaceable(graph: WorkloadGraph) -> None:
             check_memory_witness(workload, found)
             names = ", ".join(repr(workload.op[op]) for op in found.ops[:4])
             more = ", ..." if len(found.ops) > 4 else ""
-            what = f"operations that {devices} devices must hold do not fit: "
+            holders = "one device" if devices == 1 else f"{devices} devices"
+            what = f"operations that {holders} must hold do not fit: "
             raise InfeasibleError(
                 what + names + more, where=where, found=needed, allowed=allowed
             )
