@@ -305,7 +305,7 @@ def test_a_cycle_is_printed() -> None:
     [
         (2, 3, "operation 'op4' fits no device; found 3; allowed: 2 bytes"),
         (3, 1, "operations that 2 devices must hold do not fit: 'op0', 'op1'"),
-        (3, 0, "operations that 1 devices must hold do not fit"),
+        (3, 0, "operations that one device must hold do not fit"),
     ],
 )
 def test_what_fits_nowhere_is_named(memory: int, distance: int, words: str) -> None:
