@@ -63,7 +63,7 @@ pygments_dark_style = "github-dark"
 
 def navigation() -> str:
     """Return the lists of ``docs/README.md`` as tables of contents, one a topic."""
-    tables = [_table("", ["docs/README"])]
+    tables = [_table("Start here", ["docs/README"])]
     topic = r"^\*\*(.+)\*\*\n\n((?:[-*] .*\n|  .*\n)+)"
     for caption, entries in re.findall(topic, LISTS.read_text("utf-8"), re.MULTILINE):
         targets = re.findall(r"\]\(([^)#]+)\.md\)", entries)
