@@ -194,29 +194,6 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert not heading or heading in anchors, target
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/spec/instance-file.md"])
-def test_instances_in_documents_are_accepted(name: str) -> None:
-    """Every TOML block of the documents is an instance."""
-    blocks = fenced(ROOT / name, "toml")
-    assert blocks
-    for block in blocks:
-        parse_instance(tomllib.loads(block), name=name)
-
-
-def test_script_in_the_readme(tmp_path: Path) -> None:
-    """The script that the README shows runs as it stands, and leaves its files."""
-    (script,) = fenced(ROOT / "README.md", "python")
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    printed = run(
-        sys.executable, "-c", script, PYTHONPATH=path, cwd=str(tmp_path)
-    ).splitlines()
-    assert printed[1] == "True"
-    completion_ps, bound_ps = map(int, printed[2].split())
-    assert 0 < bound_ps <= completion_ps
-    assert (tmp_path / "mine.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "mine.jsonl").exists()
-
-
 def test_readme_is_short() -> None:
     """A newcomer reads all of it."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150

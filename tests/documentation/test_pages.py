@@ -1,0 +1,81 @@
+"""Every code block of the documentation does what the page says."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.documentation.blocks import Block, blocks_of
+from tests.documentation.reader import ROOT, Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGES = {
+    path.relative_to(ROOT).as_posix(): blocks_of(path)
+    for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+}
+FAST = {name: [b for b in blocks if not b.is_slow] for name, blocks in PAGES.items()}
+SLOW = {name: b for name, b in PAGES.items() if any(block.is_slow for block in b)}
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    """Return somebody who follows a page in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    modules = set(sys.modules)
+    yield Reader(tmp_path)
+    for name in set(sys.modules) - modules:
+        if (tmp_path / f"{name}.py").exists():
+            del sys.modules[name]
+
+
+def follow(reader: Reader, blocks: list[Block]) -> None:
+    """Follow a page, block by block."""
+    for block in blocks:
+        if block.is_run:
+            reader.follow(block)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FAST if FAST[name] and name != "README.md"]
+)
+def test_page(reader: Reader, name: str) -> None:
+    """What a page says, in order, in an empty folder."""
+    follow(reader, FAST[name])
+
+
+def test_script_in_the_readme(reader: Reader) -> None:
+    """The script that the README shows runs as it stands, and leaves its files."""
+    follow(reader, FAST["README.md"])
+    printed = reader.printed.getvalue().splitlines()
+    assert printed[1] == "True"
+    completion_ps, bound_ps = map(int, printed[2].split())
+    assert 0 < bound_ps <= completion_ps
+    assert (reader.folder / "mine.png").read_bytes().startswith(b"\x89PNG")
+    assert (reader.folder / "mine.jsonl").exists()
+
+
+def test_notes_of_blocks_are_few(reader: Reader) -> None:
+    """Most blocks are run, and a page whose files are missing would fail."""
+    blocks = [block for page in PAGES.values() for block in page]
+    left_out = [block.where for block in blocks if not block.is_run]
+    assert len(left_out) <= 10, left_out
+    command = Block(Path("page.md"), 1, "sh", "lightloom verify missing.jsonl\n", ())
+    with pytest.raises(AssertionError, match=r"page.md:1"):
+        reader.follow(command)
+    wrong = "$ lightloom --version\nlightloom, version 0\n"
+    with pytest.raises(AssertionError, match=r"not\nlightloom, version 0"):
+        reader.follow(replace(command, language="console", text=wrong))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_page_with_all_that_takes_long(reader: Reader, name: str) -> None:
+    """The same with the blocks that take more than some seconds."""
+    follow(reader, SLOW[name])
