@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -11,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lightloom as ll
+from lightloom.core.columns import column
+from lightloom.core.fabric import PacketFabric
+from lightloom.instances.fabrics import load_fabric
+from lightloom.report.schedule_page.fabric_layout import fabric_layout
 from tests.cli.program import run
 
 if TYPE_CHECKING:
@@ -61,13 +66,69 @@ def test_a_page_says_what_the_replay_says() -> None:
     circuits = sum(len(segment["src"]) for segment in data["segments"])
     assert circuits == made.schedule.circuit_count
     assert data["layout"]["shape"] == "grid"
-    moved = sum(data["used"]) / len(data["used"]) * timeline.utilisation.possible
+    assert [one["label"] for one in data["used"]] == [
+        *("all nodes", "busiest edge", "mean edge"),
+    ]
+    share = data["used"][0]["bins"]
+    moved = sum(share) / len(share) * timeline.utilisation.possible
     assert moved == pytest.approx(timeline.utilisation.moved, rel=0.01)
     for word in ("http:", "https:", "@import", "url("):
         assert word not in page.html
     assert "default-src 'none'" in page.html
     assert page.html == ll.show(made.schedule).html
     assert "iframe" in page._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm", "labels"),
+    [
+        ("ideal-switch-4/all-to-all-16MiB", "direct", 3),
+        ("ring-16/all-gather-1MiB", "ring", 3),
+        ("ocs-16/all-to-all-16MiB", "direct", 19),
+    ],
+)
+def test_use_of_edges_is_what_they_carry(
+    name: str, algorithm: str, labels: int
+) -> None:
+    """The busiest edge sends all the time that the step's slowest pair sends."""
+    schedule = ll.synthesise(name, algorithm).schedule
+    used = data_of(ll.show(schedule).html)["used"]
+    assert len(used) == labels
+    busiest, mean = (one["steps"] for one in used[-2:])
+    pairs = ll.replay(schedule).pairs
+    for step, share in zip(ll.replay(schedule).steps, busiest, strict=True):
+        lasts = step.end_ps - step.release_ps
+        sends = int((pairs.end_ps - pairs.start_ps)[pairs.step == step.index].max())
+        alpha = int(schedule.fabric["alpha_ps"])
+        assert share == pytest.approx((sends - alpha) / lasts, abs=2e-4)
+    assert all(0 < one <= most for one, most in zip(mean, busiest, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["fat-tree", "superpod", "electrical-cluster"])
+def test_tiers_are_those_of_the_fabric(kind: str) -> None:
+    """The links that a pair climbs are as many as the fabric says it crosses."""
+    fabric = load_fabric(
+        {
+            "fat-tree": {"nodes": 23, "nodes_per_leaf": 3, "leaves_per_pod": 3},
+            "superpod": {"nodes": 23, "gpus_per_server": 3, "servers_per_unit": 2},
+            "electrical-cluster": {"nodes": 23, "nodes_per_server": 4},
+        }[kind]
+        | {"kind": kind}
+    )
+    layout = fabric_layout(fabric.table())
+    assert isinstance(fabric, PacketFabric)
+    for src, dst in itertools.permutations(range(23), 2):
+        tiers, a, b, links = layout["tiers"], src, dst, 0
+        if layout["below"]:
+            inside, *tiers = tiers
+            if inside["above"][src] == inside["above"][dst]:
+                tiers, links = [], 2
+        for tier in tiers:
+            if a != b:
+                links += 2
+                a, b = tier["above"][a], tier["above"][b]
+        usage = fabric.link_usage(column([src]), column([dst]))
+        assert links == len(usage.resource)
 
 
 def test_a_large_schedule_is_sampled_and_says_so() -> None:
@@ -114,6 +175,9 @@ _INSTANCES = (
     "ramp-16/all-reduce-1MiB",
     "sipac-16/all-to-all-1MiB",
     "ideal-switch-16/broadcast-1MiB",
+    "superpod-16/all-reduce-1MiB",
+    "topoopt-16/all-gather-1MiB",
+    "torus-16/all-reduce-1MiB",
 )
 
 
@@ -154,7 +218,7 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
     assert find("theme").text != before
     body.send_keys("d")
     assert find("theme").text == before
-    for identity in ("draw", "colour", "rows", "plane"):
+    for identity in ("draw", "colour", "rows", "plane", "use"):
         for option in find(identity).find_elements("tag name", "option"):
             if option.is_enabled() and option.is_displayed():
                 option.click()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import LightloomError
 from lightloom.instances.fabrics import load_fabric
+from lightloom.instances.fabrics.topoopt import TopoOpt
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import FabricTable
@@ -16,6 +18,8 @@ _BOXES = {
     "superpod": ("gpus_per_server", "server"),
 }
 """Fabrics whose nodes stand in boxes: the key of their size, and what they are."""
+_MESHES = {"lightpath": "mesh", "torus": "loops", "ring-2d": "loops"}
+"""What joins neighbours of a grid: edges, or edges that close to loops."""
 
 
 def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
@@ -28,9 +32,13 @@ def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
 
     Returns
     -------
-    ``shape`` is ``grid`` (``rows`` x ``cols``, ``boxes`` of so many rows and columns
-    such as wafers, racks or servers), ``circle``, or ``planes`` (a permutation matrix
-    for each switch); ``nodes`` is their number and ``label`` says what it is.
+    ``shape`` is ``grid`` (``rows`` x ``cols``, boxes of so many rows and columns such
+    as wafers, racks or servers, and what joins neighbours), ``circle``, or ``planes``
+    (a permutation matrix for each switch); ``nodes`` is their number and ``label`` says
+    what it is. Where packets climb, ``tiers`` has for each tier of switches its name
+    and the switch above each node, or each switch of the tier below; with ``below``
+    the first of them is a network of its own. ``strides`` are those of rings through
+    all nodes.
     """
     kind, nodes = str(fabric.get("kind")), node_count(fabric)
     rows, cols = _number(fabric, "rows"), _number(fabric, "cols")
@@ -39,7 +47,12 @@ def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
         box_rows = _number(fabric, "wafer_rows") or cols
         box_cols = _number(fabric, "wafer_cols") or cols
         label = f"{kind}: {rows} x {cols}"
-        return _grid(rows * layers, cols, box_rows, box_cols, label)
+        if kind == "lightpath":
+            label += f" tiles, wafers of {box_rows} x {box_cols}"
+        if layers > 1:
+            label, box_rows = f"{label}, {layers} layers", rows
+        drawn = _grid(rows * layers, cols, box_rows, box_cols, label)
+        return {**drawn, "edges": _MESHES[kind], "layerRows": rows}
     if kind == "ramp":
         groups, racks = _number(fabric, "groups"), _number(fabric, "racks")
         numbers = _number(fabric, "nodes_per_rack")
@@ -47,16 +60,63 @@ def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
         return _grid(groups * racks, numbers, racks, numbers, label)
     if kind in ("sipac", "bcube"):
         radix, levels = _number(fabric, "radix"), _number(fabric, "level") + 1
-        label = f"{kind}: a row shares a switch of level 0, {levels} levels"
-        return _grid(radix ** (levels - 1), radix, 1, radix, label)
+        label = f"{kind}: {levels} levels; a row shares a switch of level 0"
+        if levels == 2:
+            label += ", a column one of level 1"
+        drawn = _grid(radix ** (levels - 1), radix, 1, radix, label)
+        return {**drawn, "columnBoxes": levels == 2}
     if kind == "ocs":
         label = f"{kind}: {fabric.get('switches')} switches; rows send, columns receive"
         return {"shape": "planes", "nodes": nodes, "label": label}
+    return _boxes(kind, fabric, nodes) or _circle(kind, fabric, nodes)
+
+
+def _boxes(kind: str, fabric: FabricTable, nodes: int) -> dict[str, Any] | None:
+    """Return the nodes in rows of a server or a leaf, where there are any."""
     if kind in _BOXES:
         key, noun = _BOXES[kind]
         size = _number(fabric, key) or 1
-        return _grid(-(-nodes // size), size, 1, size, f"{kind}: a row is a {noun}")
-    return {"shape": "circle", "nodes": nodes, "label": f"{kind}: {nodes} nodes"}
+        label = f"{kind}: {nodes} nodes, {size} a {noun}"
+        drawn = _grid(-(-nodes // size), size, 1, size, label)
+        below = kind == "superpod"
+        tiers = _tiers(kind, fabric, nodes)
+        return {**drawn, "nodes": nodes, "tiers": tiers, "below": below}
+    return None
+
+
+def _circle(kind: str, fabric: FabricTable, nodes: int) -> dict[str, Any]:
+    """Return the nodes of a ring, or of rings through all of them, or of a switch."""
+    circle = {"shape": "circle", "nodes": nodes, "label": f"{kind}: {nodes} nodes"}
+    with contextlib.suppress(LightloomError):
+        known = load_fabric(fabric)
+        if isinstance(known, TopoOpt):
+            strides = ", ".join(map(str, known.strides))
+            label = f"{circle['label']}, rings of strides {strides}"
+            return {**circle, "label": label, "strides": list(known.strides)}
+    return circle
+
+
+def _tiers(kind: str, fabric: FabricTable, nodes: int) -> list[dict[str, Any]]:
+    """Return the switches that packets climb, from the lowest tier to one switch."""
+    every = range(nodes)
+    if kind == "superpod":
+        gpus = _number(fabric, "gpus_per_server") or 1
+        unit = gpus * (_number(fabric, "servers_per_unit") or 1)
+        inside = {"name": "NVLink", "above": [node // gpus for node in every]}
+        rails = [node // unit * gpus + node % gpus for node in every]
+        spine = {"name": "spines", "above": [0] * (max(rails, default=0) + 1)}
+        return [inside, {"name": "leaf", "above": rails}, spine]
+    key, noun = _BOXES[kind]
+    size = _number(fabric, key) or 1
+    tiers = [{"name": noun, "above": [node // size for node in every]}]
+    count = -(-nodes // size)
+    if kind == "fat-tree" and (pod := _number(fabric, "leaves_per_pod")) < count:
+        tiers.append({"name": "pod", "above": [leaf // pod for leaf in range(count)]})
+        count = -(-count // pod)
+    if count > 1:
+        top = "core" if kind == "fat-tree" else "network"
+        tiers.append({"name": top, "above": [0] * count})
+    return tiers
 
 
 def node_count(fabric: FabricTable) -> int:

@@ -60,8 +60,13 @@
   };
 
   // ---- fabric ------------------------------------------------------------
+  const tiered = () => layout.tiers && !following && get("colour").value === "load";
   const places = (width, height) => {
     const margin = 22, nodes = layout.nodes;
+    if (tiered()) {
+      const y = layout.below ? height * 0.72 : height - 40;
+      return (node) => [margin + (width - 2 * margin) * (node + 0.5) / nodes, y];
+    }
     if (layout.shape === "grid") {
       const dx = (width - 2 * margin) / layout.cols, dy = (height - 2 * margin) / layout.rows;
       return (node) => [margin + dx * (0.5 + node % layout.cols), margin + dy * (0.5 + Math.floor(node / layout.cols))];
@@ -123,7 +128,8 @@
     const drawn = rows(), [colour, words] = painter(drawn);
     hits = [];
     let said = words;
-    if (layout.shape === "planes" && !following) said = drawPlanes(pen, width, height, drawn, colour, words);
+    if (tiered()) said = drawTiers(pen, width, height, drawn);
+    else if (layout.shape === "planes" && !following) said = drawPlanes(pen, width, height, drawn, colour, words);
     else if (get("colour").value === "load" && layout.shape !== "planes") said = drawNetwork(pen, width, height, drawn, colour, true, words);
     else drawNetwork(pen, width, height, drawn, colour, false, words);
     get("legend").textContent = `${layout.label}. ${said}. ${drawn.length.toLocaleString("en")} drawn.`;
@@ -139,6 +145,26 @@
         const across = Math.min(layout.boxCols, layout.cols - col), down = Math.min(layout.boxRows, layout.rows - row);
         pen.strokeRect(x0 + (col - 0.46) * dx, y0 + (row - 0.46) * dy, (across - 0.08) * dx, (down - 0.08) * dy);
       }
+      if (layout.columnBoxes) {
+        pen.setLineDash([4, 4]);
+        for (let col = 0; col < layout.cols; col += 1) pen.strokeRect(x0 + (col - 0.4) * dx, y0 - 0.49 * dy, 0.8 * dx, (layout.rows - 0.02) * dy);
+        pen.setLineDash([]);
+      }
+      if (layout.edges && nodes <= 4096) for (let node = 0; node < nodes; node++) {
+        const row = Math.floor(node / layout.cols), col = node % layout.cols, last = layout.layerRows - 1;
+        const stub = (x, y) => { const [u, v] = place(node); pen.beginPath(); pen.moveTo(u, v); pen.lineTo(u + x * dx * 0.34, v + y * dy * 0.34); pen.stroke(); };
+        if (col + 1 < layout.cols) line(pen, place(node), place(node + 1), 0);
+        if (row % layout.layerRows < last) line(pen, place(node), place(node + layout.cols), 0);
+        if (layout.edges === "loops") {
+          if (col === 0 && layout.cols > 2) stub(-1, 0);
+          if (col === layout.cols - 1 && layout.cols > 2) stub(1, 0);
+          if (row % layout.layerRows === 0 && last > 1) stub(0, -1);
+          if (row % layout.layerRows === last && last > 1) stub(0, 1);
+        }
+      }
+    } else if (layout.strides) {
+      pen.lineWidth = 1;
+      if (nodes <= 512) for (const stride of layout.strides) for (let node = 0; node < nodes; node++) line(pen, place(node), place((node + stride) % nodes), 0);
     } else {
       pen.beginPath(); pen.arc(width / 2, height / 2, Math.min(width, height) / 2 - 22, 0, 2 * Math.PI); pen.stroke();
     }
@@ -148,7 +174,7 @@
       for (const [key, count] of load) {
         const [a, b] = key.split(">").map(Number);
         pen.strokeStyle = shade(count / most); pen.lineWidth = 1 + 5 * count / most;
-        line(pen, place(a), place(b), 0.12);
+        if (layout.shape === "circle") ringArc(pen, width, height, a, b, (b - a + nodes) % nodes === 1 ? 0 : 1, 0); else line(pen, place(a), place(b), 0.12);
       }
       said = load.size ? `Colour: wavelengths on an edge of the fabric, up to ${most}` : "This fabric has no routes in its file";
     } else {
@@ -159,24 +185,76 @@
           pen.beginPath();
           row[4].forEach((node, i) => { const [x, y] = place(node), off = ((row[3] || 0) % 8 - 3.5) * 1.2; i ? pen.lineTo(x + off, y + off) : pen.moveTo(x + off, y + off); });
           pen.stroke();
-        } else line(pen, place(row[0]), place(row[1]), layout.shape === "circle" ? 0 : 0.12);
+        } else if (layout.shape === "circle" && row[7] !== null && row[7] !== undefined) ringArc(pen, width, height, row[0], row[1], row[7], row[3] || 0);
+        else line(pen, place(row[0]), place(row[1]), layout.shape === "circle" ? 0 : 0.12);
       }
       pen.globalAlpha = 1;
     }
-    const active = new Set(drawn.flatMap((row) => [row[0], row[1]]));
-    const radius = Math.max(1.5, Math.min(9, 90 / Math.sqrt(Math.max(1, nodes))));
-    pen.textAlign = "center"; pen.textBaseline = "middle";
-    for (let node = 0; node < Math.min(nodes, 20000); node++) {
-      const [x, y] = place(node);
-      pen.fillStyle = active.has(node) ? css("--ink") : css("--faint");
-      pen.beginPath(); pen.arc(x, y, radius, 0, 2 * Math.PI); pen.fill();
-      hits.push([x, y, radius + 3, node]);
-      if (nodes <= 128) {
-        pen.strokeStyle = css("--paper"); pen.lineWidth = 4; pen.strokeText(String(node), x, y - radius - 7);
-        pen.fillStyle = css("--ink"); pen.fillText(String(node), x, y - radius - 7);
+    dots(pen, place, drawn, Math.max(1.5, Math.min(9, 90 / Math.sqrt(Math.max(1, nodes)))), nodes <= 128, 0);
+    return said;
+  };
+  // Along the fibre, outside in direction 0 and inside in direction 1, wavelengths apart.
+  const ringArc = (pen, width, height, src, dst, direction, wavelength) => {
+    const at = (node) => 2 * Math.PI * node / Math.max(1, layout.nodes) - Math.PI / 2;
+    const off = 4 + (wavelength % 6) * 2.5, radius = Math.min(width, height) / 2 - 22;
+    pen.beginPath(); pen.arc(width / 2, height / 2, radius + (direction ? -off : off), at(src), at(dst), Boolean(direction)); pen.stroke();
+  };
+  // Switches above the nodes; a pair climbs to the first that is above both its ends.
+  const drawTiers = (pen, width, height, drawn) => {
+    const place = places(width, height), nodes = layout.nodes, spots = [[...Array(nodes).keys()].map(place)], loads = new Map();
+    const above = layout.below ? layout.tiers.slice(1) : layout.tiers, all = layout.below ? [layout.tiers[0], ...above] : above;
+    const spot = (tier, below, y) => {
+      const sums = [];
+      tier.above.forEach((parent, child) => { if (!below[child]) return; const sum = sums[parent] = sums[parent] || [0, 0]; sum[0] += below[child][0]; sum[1] += 1; });
+      return sums.map(([x, count]) => [x / count, y]);
+    };
+    above.forEach((tier, i) => spots.push(spot(tier, spots[i], spots[0][0][1] - (spots[0][0][1] - 26) * (i + 1) / above.length)));
+    const under = layout.below ? spot(layout.tiers[0], spots[0], height - 26) : [];
+    const add = (tier, child, bytes) => { const key = tier + ":" + child; loads.set(key, (loads.get(key) || 0) + bytes); };
+    for (const row of drawn) {
+      const bytes = row[5] || 0;
+      let a = row[0], b = row[1];
+      if (layout.below && layout.tiers[0].above[a] === layout.tiers[0].above[b]) { add("u", a, bytes); add("u", b, bytes); continue; }
+      for (let tier = 0; tier < above.length && a !== b; tier++) {
+        add(tier, a, bytes); add(tier, b, bytes);
+        a = above[tier].above[a]; b = above[tier].above[b];
       }
     }
-    return said;
+    const most = Math.max(1, ...loads.values());
+    const link = (key, from, to) => {
+      const load = loads.get(key) || 0;
+      pen.strokeStyle = load ? shade(load / most) : css("--faint"); pen.lineWidth = load ? 1 + 4 * load / most : 1;
+      line(pen, from, to, 0);
+    };
+    above.forEach((tier, i) => tier.above.forEach((parent, child) => { if (spots[i][child]) link(i + ":" + child, spots[i][child], spots[i + 1][parent]); }));
+    if (layout.below) layout.tiers[0].above.forEach((parent, child) => link("u:" + child, spots[0][child], under[parent]));
+    const box = ([x, y], text) => { const half = Math.max(7, 4 * text.length); pen.fillStyle = css("--paper"); pen.strokeStyle = css("--ink"); pen.lineWidth = 1; pen.fillRect(x - half, y - 8, 2 * half, 16); pen.strokeRect(x - half, y - 8, 2 * half, 16); pen.fillStyle = css("--ink"); pen.fillText(text, x, y); };
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    // Names where there is room for them, else numbers, else every so many of them.
+    const boxes = (tier, at) => {
+      const shown = at.length > 1 ? tier.name + " " + (at.length - 1) : tier.name, apart = (width - 44) / at.length, room = apart > 8 * shown.length + 4;
+      const every = Math.max(1, Math.ceil(26 / apart));
+      at.forEach((spot, number) => { if (number % every === 0) box(spot, room ? (at.length > 1 ? tier.name + " " + number : tier.name) : String(number)); });
+      if (!room) { pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.fillText(tier.name, 4, at[0][1] - 16); pen.textAlign = "center"; }
+    };
+    above.forEach((tier, i) => boxes(tier, spots[i + 1]));
+    if (layout.below) boxes(layout.tiers[0], under);
+    dots(pen, place, drawn, Math.max(1.5, Math.min(6, width / nodes / 3)), nodes <= 40, layout.below ? 0 : 14);
+    return `${all.map((tier) => tier.name).join(", ")}. Colour: data on a link both ways, up to ${size(most)}`;
+  };
+  const dots = (pen, place, drawn, radius, named, below) => {
+    const active = new Set(drawn.flatMap((row) => [row[0], row[1]]));
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    for (let node = 0; node < Math.min(layout.nodes, 20000); node++) {
+      const [x, y] = place(node), v = below ? y + below : y - radius - 7;
+      pen.fillStyle = active.has(node) ? css("--ink") : css("--soft");
+      pen.beginPath(); pen.arc(x, y, radius, 0, 2 * Math.PI); pen.fill();
+      hits.push([x, y, radius + 3, node]);
+      if (named) {
+        pen.strokeStyle = css("--paper"); pen.lineWidth = 4; pen.strokeText(String(node), x, v);
+        pen.fillStyle = css("--ink"); pen.fillText(String(node), x, v);
+      }
+    }
   };
   const edgeLoads = (drawn) => {
     const load = new Map(), nodes = layout.nodes;
@@ -210,8 +288,9 @@
 
   // ---- time --------------------------------------------------------------
   const drawTime = () => {
+    const byNode = get("rows").value === "nodes" || !planes.length, lines = byNode ? layout.nodes : planes.length;
+    get("time").style.height = Math.max(90, Math.min(400, 24 + 40 * lines)) + "px";
     const canvas = get("time"), [pen, width, height] = surface(canvas), left = 46, right = 8, bottom = 20;
-    const byNode = get("rows").value === "nodes" || !planes.length;
     const x = (ps) => left + (width - left - right) * ps / end;
     const all = byNode ? [...Array(layout.nodes).keys()] : planes;
     const count = Math.max(1, Math.min(all.length, 256)), every = Math.max(1, Math.ceil(all.length / 256));
@@ -247,15 +326,21 @@
     canvas.setAttribute("aria-label", `Time line of ${count} ${byNode ? "nodes" : "planes"} over ${timed ? us(end) + " microseconds" : steps.length + " steps"}`);
   };
   const drawUsed = () => {
-    const canvas = get("used"), [pen, width, height] = surface(canvas), left = 46, right = 8;
-    if (!data.used.length) { pen.fillStyle = css("--soft"); pen.fillText("not known without times", left, height / 2); return; }
-    const dx = (width - left - right) / data.used.length;
+    const canvas = get("used"), [pen, width, height] = surface(canvas), left = 46, right = 8, wide = width - left - right;
+    const use = data.used[get("use").selectedIndex];
+    if (!use) { pen.fillStyle = css("--soft"); pen.fillText("not known without times", left, height / 2); return; }
+    const spans = use.bins ? use.bins.map((share, i) => [i / use.bins.length, (i + 1) / use.bins.length, share])
+      : use.steps.map((share, i) => [steps[i][0] / end, steps[i][1] / end, share]);
     pen.fillStyle = css("--green");
-    data.used.forEach((share, i) => pen.fillRect(left + i * dx, height - 4 - (height - 10) * Math.min(1, share), dx + 0.5, (height - 10) * Math.min(1, share)));
-    pen.fillStyle = css("--soft"); pen.textAlign = "right"; pen.textBaseline = "top"; pen.fillText("100 %", left - 5, 2);
+    for (const [from, to, share] of spans) {
+      const tall = (height - 14) * Math.min(1, share);
+      pen.fillRect(left + from * wide, height - 6 - tall, Math.max(0.5, (to - from) * wide + 0.3), tall);
+    }
+    pen.strokeStyle = css("--faint"); pen.lineWidth = 1; pen.strokeRect(left, 8, wide, height - 14);
+    pen.fillStyle = css("--soft"); pen.textAlign = "right"; pen.textBaseline = "top"; pen.fillText("100 %", left - 5, 4);
     pen.textBaseline = "bottom"; pen.fillText("0 %", left - 5, height - 2);
-    const mean = data.used.reduce((a, b) => a + b, 0) / data.used.length;
-    canvas.setAttribute("aria-label", `On average ${(100 * mean).toFixed(1)} percent of the nodes' rate is used`);
+    const mean = spans.reduce((sum, [from, to, share]) => sum + (to - from) * share, 0);
+    canvas.setAttribute("aria-label", `${use.label}: ${(100 * mean).toFixed(1)} percent of the rate is used on average`);
   };
 
   // ---- tables ------------------------------------------------------------
@@ -276,9 +361,12 @@
       body.append(line);
     });
     if (timed) {
-      const line = element("tr"), share = (part) => `${us(part)} (${(100 * part / end).toFixed(0)} %)`;
-      ["all", "", ...sums.map(share), us(end)].forEach((text) => line.append(element("th", text)));
-      get("where").tFoot.append(line);
+      const share = (part) => `${(100 * part / end).toFixed(0)} %`;
+      for (const texts of [["all", "", ...sums.map(us), us(end)], ["", "", ...sums.map(share), ""]]) {
+        const line = element("tr");
+        texts.forEach((text) => line.append(element("th", text)));
+        get("where").tFoot.append(line);
+      }
     }
   };
   const way = (only) => {
@@ -340,15 +428,21 @@
   get("plane").append(element("option", "all")); get("plane").firstChild.value = "all";
   for (const plane of planes) get("plane").append(element("option", String(plane)));
   get("plane-label").hidden = planes.length < 2;
-  if (data.segments.some((segment) => segment.route)) get("colour").value = "load";
-  if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
+  for (const use of data.used) get("use").append(element("option", use.label));
+  if (data.segments.some((segment) => segment.route) || layout.tiers) get("colour").value = "load";
+  const choice = (value) => [...get("colour").options].find((option) => option.value === value);
+  if (!data.segments.some((segment) => segment.wavelengths)) { choice("count").disabled = true; if (get("colour").value === "count") get("colour").value = "bytes"; }
+  if (!(data.segments.some((segment) => segment.route) || layout.tiers || layout.shape === "circle" && data.segments.some((segment) => segment.direction))) choice("load").disabled = true;
+  if (planes.length === 1 && layout.nodes <= 256) get("rows").value = "nodes";
+  if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; if (!layout.tiers) get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
   if (!Object.keys(data.transfers).length) get("chunk-section").hidden = true;
-  else get("chunk").max = Math.max(...data.transfers.chunk_hi) - 1;
+  else { get("chunk").max = data.transfers.chunk_hi.reduce((a, b) => Math.max(a, b)) - 1; get("chunk").value = data.transfers.chunk_lo[0]; }
   get("step").addEventListener("input", (event) => { play(false); choose(Number(event.target.value)); });
   for (const [id, to] of [["first", () => 0], ["previous", () => now - 1], ["next", () => now + 1], ["last", () => steps.length - 1]]) get(id).addEventListener("click", () => { play(false); choose(to()); });
   get("play").addEventListener("click", () => play(timer === null));
   get("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
   for (const id of ["draw", "colour", "plane", "node", "rows"]) get(id).addEventListener("input", draw);
+  get("use").addEventListener("input", drawUsed);
   get("chunk").addEventListener("input", () => { fillWay(); draw(); });
   get("follow").addEventListener("click", () => { following = !following; get("follow").setAttribute("aria-pressed", String(following)); draw(); });
   get("way").addEventListener("click", (event) => { if (event.target.dataset.step) choose(Number(event.target.dataset.step)); });

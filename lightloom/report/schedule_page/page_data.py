@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.errors import LightloomError
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, format_bytes, format_ps
-from lightloom.instances.fabrics import load_fabric
+from lightloom.core.units import format_bytes, format_ps
 from lightloom.replay import replay
 from lightloom.report.bandwidth import bandwidth
 from lightloom.report.schedule_page.fabric_layout import fabric_layout
+from lightloom.report.schedule_page.use_over_time import use_over_time
 from lightloom.validate import verify
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 _MOST_ROWS = 24_000
 """Of pairs, circuits and transfers each; more are sampled by their sources."""
 _MOST_VIOLATIONS = 500
-_BINS = 240
-"""Intervals in which utilisation is averaged."""
 
 
 def page_data(schedule: Schedule, title: str) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def page_data(schedule: Schedule, title: str) -> dict[str, Any]:
         "pairs": _pairs(schedule, timeline, notes),
         "segments": _segments(schedule, timeline, notes),
         "transfers": _transfers(schedule, notes),
-        "used": _used(schedule, timeline),
+        "used": use_over_time(schedule, timeline, valid=verdict.valid),
         "violations": [
             [one.rule, one.step, one.resource, one.message]
             for one in verdict.violations[:_MOST_VIOLATIONS]
@@ -100,7 +99,10 @@ def _certificate(report: CertificateReport) -> list[str]:
     """Return what a certificate is worth, and of what kind it is."""
     if report.kind is None:
         return [report.objective, str(report.status)]
-    known = f"{report.status}: {report.kind} bound {report.bound}"
+    bound = str(report.bound)
+    if report.objective == COMPLETION_TIME and report.bound is not None:
+        bound = format_ps(int(report.bound))
+    known = f"{report.status}: {report.kind} bound {bound}"
     if report.gap is not None:
         known += f", the schedule is {100 * report.gap:.2f} % above it"
     return [report.objective, known]
@@ -231,25 +233,3 @@ def _sampled(
         )
     rows = columns["src"] % every == 0
     return {name: column[rows].tolist() for name, column in columns.items()}
-
-
-def _used(schedule: Schedule, timeline: Timeline | None) -> list[float]:
-    """Return the share of the nodes' rate that is used in each of equal intervals."""
-    if timeline is None or not timeline.completion_time_ps:
-        return []
-    pairs, end_ps = timeline.pairs, timeline.completion_time_ps
-    try:
-        fabric = load_fabric(schedule.fabric)
-    except LightloomError:
-        return []
-    edges = np.linspace(0, end_ps, _BINS + 1)
-    start, end = pairs.start_ps.astype(float), pairs.end_ps.astype(float)
-    rate = pairs.bytes * BITS_PER_BYTE / np.maximum(end - start, 1)
-    # Bits moved until each edge of an interval: ramps of all pairs, summed.
-    moved = np.array(
-        [float((rate * np.clip(edge - start, 0, end - start)).sum()) for edge in edges]
-    )
-    possible = fabric.node_bits_per_s * fabric.node_count / PS_PER_S * end_ps / _BINS
-    if not possible:
-        return []
-    return [round(float(share), 4) for share in np.diff(moved) / possible]
