@@ -122,6 +122,20 @@ class CircuitFabric(Fabric, Protocol):
 
 
 @runtime_checkable
+class NearCircuits(Protocol):
+    """What a fabric has too whose circuits join near nodes only."""
+
+    def circuits_apart(self, src: IntArray, dst: IntArray) -> IntArray:
+        """Return how many circuits data need at least, one after another.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        """
+
+
+@runtime_checkable
 class PacketFabric(Fabric, Protocol):
     """A fabric with no circuits: transfers share links."""
 

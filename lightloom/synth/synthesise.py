@@ -152,7 +152,8 @@ def _enter_candidates(
         _enter_all(
             pool, instance, plug.schedules(instance, algorithm, parameters, seed)
         )
-        return
+        if alone or algorithm != AUTO or not plug.compared(instance):
+            return
     if algorithm in DEMAND_ALGORITHMS and isinstance(instance.task, Collective):
         raise InputError(
             "this algorithm serves demands, not collectives",

@@ -14,6 +14,7 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.formats.schedule_reader import read_schedule
+from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
@@ -89,6 +90,20 @@ def test_all_reduce_in_closed_form() -> None:
     assert time_ps(schedule) == 2 * (2 * 700_000 + sum(rounds))
     assert len(schedule.segments) == 1
     assert replay(schedule).reconfigurations == ()
+
+
+@pytest.mark.parametrize("name", ["sipac-16", "sipac-64"])
+def test_a_small_all_reduce_takes_one_round_a_level(name: str) -> None:
+    """Whole buffers to all r - 1 others of a line, level by level."""
+    instance = load_instance(f"{name}/all-reduce-1KiB")
+    fabric = instance.fabric
+    assert isinstance(fabric, Sipac)
+    found = synthesise(instance)
+    a_wavelength = fabric.bits_per_second_per_wavelength * fabric.wavelengths_per_peer
+    round_ps = fabric.alpha_ps + transmission_ps(1024, a_wavelength)
+    assert found.objective == 2 * round_ps
+    assert found.bound is not None
+    assert found.bound >= 2 * fabric.alpha_ps
 
 
 def test_all_to_all_in_closed_form() -> None:

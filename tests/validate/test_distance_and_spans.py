@@ -20,10 +20,15 @@ from lightloom.synth.bounds import find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.certificates.completion_time.distance import BOUND
+from lightloom.validate.certificates.completion_time.requirements import (
+    base_ps,
+    requirements_of,
+)
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
+    from lightloom.core.fabric import CircuitFabric
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
@@ -65,6 +70,37 @@ def test_no_collective_beats_them(
         assert (bound is not None) == told
         if bound is not None:
             assert bound.bound <= made.objective
+
+
+@pytest.mark.parametrize(
+    ("fabric", "circuits"),
+    [(Sipac(radix=3, level=2), 3), (GRID, 2), (ONE_WAY, 2), (FABRICS[0], 2)],
+)
+@pytest.mark.parametrize("op", ["scatter", "gather", "all-gather", "all-reduce"])
+def test_each_circuit_of_the_longest_way_costs_alpha(
+    op: str, fabric: CircuitFabric, circuits: int
+) -> None:
+    """However small the buffer, whoever the root."""
+    count = fabric.node_count
+    root = count // 2 if op in ("scatter", "gather") else None
+    task = Collective(op, tuple(range(count)), count, None, root)
+    needs = requirements_of(task, count)
+    assert needs.way(fabric) == circuits
+    assert base_ps(fabric, needs) >= circuits * fabric.alpha_ps
+    bound = find_bound("receive", fabric, task)
+    made = synthesise(Instance(fabric, task, "a test"))
+    assert bound is not None
+    assert made.objective is not None
+    assert circuits * fabric.alpha_ps < bound.bound <= made.objective
+
+
+def test_two_ranks_of_a_line_are_near() -> None:
+    """Only ranks count, not all nodes; nor do demands, which nobody forwards."""
+    fabric = Sipac(radix=3, level=1)
+    near = Collective("all-gather", (3, 4), 1024)
+    assert requirements_of(near, 9).way(fabric) == 1
+    assert requirements_of(DEMAND, 9).way(fabric) == 0
+    assert requirements_of(near, 9).way(IdealSwitch(nodes=9)) == 0
 
 
 def test_distance_by_hand() -> None:

@@ -42,6 +42,10 @@ def _of_demands(instance: Instance, _algorithm: str) -> bool:
     return not isinstance(instance.communication, Collective)
 
 
+def _never(_instance: Instance) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class FabricPlug(Generic[FabricT]):
     """How schedules are made on one kind of fabric, and how trainings use it.
@@ -61,6 +65,9 @@ class FabricPlug(Generic[FabricT]):
     own
         ``own(instance, algorithm)`` says whether `schedules` is asked where there is a
         realiser too: by default of demands.
+    compared
+        ``compared(instance)`` says whether ``auto`` compares what `schedules` yields
+        with algorithms of the catalogue: by default it does not.
     circuits
         How circuits are kept for a training; ``None`` on fabrics without circuits,
         and where nobody sets any.
@@ -78,5 +85,6 @@ class FabricPlug(Generic[FabricT]):
         | None
     ) = None
     own: Callable[[Instance, str], bool] = _of_demands
+    compared: Callable[[Instance], bool] = _never
     circuits: TrainingCircuits[FabricT] | None = None
     layout: TrainingLayout[FabricT] = field(default_factory=TrainingLayout)

@@ -136,6 +136,12 @@ def own(instance: Instance, algorithm: str) -> bool:
     return algorithm == NAME
 
 
+def _compared(instance: Instance) -> bool:
+    """Tell whether few enough nodes communicate for a search of the catalogue."""
+    task = instance.communication
+    return isinstance(task, Collective) and task.rank_count <= _FEW_RANKS
+
+
 def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[MadeSchedule]:
@@ -187,4 +193,10 @@ def _check_size(name: str, fabric: Ramp, task: Collective) -> None:
         )
 
 
-PLUG = FabricPlug[Ramp]("ramp", realiser=RampRealiser, schedules=schedules, own=own)
+PLUG = FabricPlug[Ramp](
+    "ramp",
+    realiser=RampRealiser,
+    schedules=schedules,
+    own=own,
+    compared=_compared,
+)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InputError
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
+from lightloom.instances.catalogue import load_instance
 from lightloom.instances.instance import Instance
 from lightloom.programs.ramp_at_scale import OPERATIONS, check_operation, operation
 from lightloom.replay import replay
@@ -185,10 +186,22 @@ def test_auto_takes_the_fastest_way() -> None:
         found = synthesise(instance).incumbent
         assert found is not None
         assert found.schedule.algorithm.parameters == {"strategy": best}
-        assert len(found.compared) == 3
+        own = [one for one in found.compared if one.algorithm == "ramp"]
+        assert len(own) == 3 < len(found.compared)
         named = synthesise(instance, "ramp", {"strategy": "steps"}).incumbent
         assert named is not None
         assert named.schedule.algorithm.parameters == {"strategy": "steps"}
+
+
+def test_auto_compares_the_catalogue_too() -> None:
+    """A large reduce goes along pipelined trees, in 1,351 us by RAMP's own steps."""
+    instance = load_instance("ramp-16/reduce-64MiB")
+    found = synthesise(instance)
+    assert found.incumbent is not None
+    assert found.incumbent.schedule.algorithm.name == "disjoint-trees"
+    assert verify(found.incumbent.schedule).violations == ()
+    assert found.objective is not None
+    assert found.objective <= 784_000_000
 
 
 @pytest.mark.parametrize(

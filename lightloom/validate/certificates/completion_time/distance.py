@@ -31,13 +31,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.fabric import CircuitFabric
+from lightloom.core.fabric import CircuitFabric, NearCircuits
 from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
-from lightloom.instances.fabrics.ring import Ring
-from lightloom.instances.fabrics.ring_2d import Ring2d
-from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
@@ -71,7 +68,7 @@ def circuits_apart(fabric: AnyFabric, task: Task) -> IntArray | None:
     if not isinstance(task, Collective) or not isinstance(fabric, CircuitFabric):
         return None
     op = op_of(task)
-    if not op.rooted or op.uses_blocks or not isinstance(fabric, Ring | Ring2d | Sipac):
+    if not op.rooted or op.uses_blocks or not isinstance(fabric, NearCircuits):
         return None
     node = np.arange(fabric.node_count, dtype=np.int64)
     return fabric.circuits_apart(np.full_like(node, task.nodes[task.root_rank]), node)

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from lightloom.core.distinct import distinct
 from lightloom.core.exact_sums import exact_sums
-from lightloom.core.fabric import CircuitFabric
+from lightloom.core.fabric import CircuitFabric, NearCircuits
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.step_costs import (
     fan_ps,
     heard_reach,
     reach_ps,
+    way_ps,
 )
 from lightloom.validate.data.moves import Ranges, conditions
 
@@ -55,6 +56,15 @@ class Requirements(Protocol):
         """Return how many nodes each node's data must reach, and it must hear of.
 
         For collectives the node itself is counted; for demands it is not.
+        """
+
+    def way(self, fabric: AnyFabric) -> int:
+        """Return how many circuits some data must take, one after another.
+
+        Parameters
+        ----------
+        fabric
+            Of the task.
         """
 
     @property
@@ -102,7 +112,7 @@ def base_ps(fabric: AnyFabric, needs: Requirements) -> int:
         Of a task on it.
     """
     most = max(max(side, default=0) for side in spread_on(fabric, needs))
-    return needs.spread_ps(fabric, most)
+    return max(needs.spread_ps(fabric, most), way_ps(fabric, needs.way(fabric)))
 
 
 def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[int]]:
@@ -299,6 +309,31 @@ class CollectiveNeeds:
             by_node.append(counts)
         return by_node[0], by_node[1]
 
+    def way(self, fabric: AnyFabric) -> int:
+        """Return the circuits between two ranks of which one must hear of the other.
+
+        Of ranks that must hear of all, or that all must hear of, one is tried, and the
+        one farthest from it.
+
+        Parameters
+        ----------
+        fabric
+            Of the collective.
+        """
+        if not isinstance(fabric, NearCircuits):
+            return 0
+        ranks, longest = np.flatnonzero(self.members()), 0
+        for outwards, side in zip((True, False), self.spread(), strict=True):
+            node = next((one for one in ranks.tolist() if side[one] == len(ranks)), -1)
+            for _ in range(2):
+                if node < 0 or side[node] < len(ranks):
+                    break
+                ends = np.full_like(ranks, node), ranks
+                apart = fabric.circuits_apart(*(ends if outwards else ends[::-1]))
+                longest = max(longest, int(apart.max()))
+                node = int(ranks[apart.argmax()])
+        return longest
+
     @property
     def least_spread(self) -> int:
         """Two: the node itself, and another."""
@@ -381,6 +416,17 @@ class DemandNeeds:
         out = np.bincount(self.src, minlength=self.node_count)
         into = np.bincount(self.dst, minlength=self.node_count)
         return out.tolist(), into.tolist()
+
+    def way(self, fabric: AnyFabric) -> int:
+        """Return 0: demands go straight, which `spread` counts.
+
+        Parameters
+        ----------
+        fabric
+            Of the demand.
+        """
+        del fabric
+        return 0
 
     @property
     def least_spread(self) -> int:

@@ -28,6 +28,7 @@ __all__ = [
     "listeners",
     "reach_ps",
     "require_carrier",
+    "way_ps",
 ]
 
 
@@ -212,6 +213,25 @@ def reach_ps(
         best = cost_ps if best is None else min(best, cost_ps)
         if portions == segments:  # one portion each: more segments only cost more
             return first_ps + best
+
+
+def way_ps(fabric: CircuitFabric | PacketFabric, circuits: int) -> int:
+    """Return the least time for the portions in which data take so many circuits.
+
+    A transfer forwards only what its source held when its step began, so the circuits
+    that a byte takes one after another are in different steps, whoever else may hear
+    them: on one plane in as many portions.
+
+    Parameters
+    ----------
+    fabric
+        That carries something.
+    circuits
+        That some data take; 0 or more.
+    """
+    if not circuits or not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
+        return 0
+    return fixed_ps(fabric, circuits, 1)
 
 
 def fan_ps(fabric: CircuitFabric | PacketFabric, peers: int) -> int:
