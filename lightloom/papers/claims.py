@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 NEAR = 0.02
 """Relative difference up to which values match; the papers round as coarsely."""
+CLAIM_COLUMNS = (
+    *("claim", "paper", "ours", "best", "bound"),
+    *("band", "verdict", "why"),
+)
+"""What `Comparison.row` holds."""
 _MOST_BANDS = 60
 """Characters of different bands beyond which they are not all told."""
 
@@ -77,6 +82,12 @@ class Comparison:
         cannot be judged.
     why
         Why they differ, or what input is missing; may be empty for a match.
+    best
+        The same number where everything compared has the best algorithm that lightloom
+        knows, named; empty where `ours` is that.
+    bound
+        What no schedule can beat, with the kind of its proof; empty where there is
+        none.
     """
 
     claim: str
@@ -84,6 +95,8 @@ class Comparison:
     ours: str
     points: tuple[Point, ...]
     why: str = ""
+    best: str = ""
+    bound: str = ""
 
     @property
     def verdict(self) -> ClaimVerdict:
@@ -104,10 +117,12 @@ class Comparison:
         inside = sum(point.inside for point in self.points)
         return f"{bands}: {inside} of {len(self.points)}"
 
-    def row(self) -> tuple[str, str, str, str, str, str]:
-        """Return it as a row of a table."""
-        verdict = str(self.verdict)
-        return self.claim, self.paper, self.ours, self.band, verdict, self.why
+    def row(self) -> tuple[str, ...]:
+        """Return it as a row of a table under `CLAIM_COLUMNS`."""
+        return (
+            *(self.claim, self.paper, self.ours, self.best, self.bound),
+            *(self.band, str(self.verdict), self.why),
+        )
 
 
 def near(
@@ -118,6 +133,8 @@ def near(
     *,
     why: str = "",
     band: float = NEAR,
+    best: str = "",
+    bound: str = "",
 ) -> Comparison:
     """Return a comparison that matches if the values differ by little.
 
@@ -133,6 +150,8 @@ def near(
         Why they differ, said where they do; by default by how many per cent.
     band
         Largest difference that matches, as a part of the paper's value.
+    best, bound
+        As in `Comparison`.
     """
     ends = sorted((paper * (1 - band), paper * (1 + band)))
     point = Point("", ours, *ends)
@@ -143,11 +162,19 @@ def near(
         f"{_text(ours, 4)} {unit}",
         (point,),
         off if point.inside or not why else why,
+        *(best, bound),
     )
 
 
 def holds(
-    claim: str, paper: str, ours: str, *, points: Iterable[Point], why: str
+    claim: str,
+    paper: str,
+    ours: str,
+    *,
+    points: Iterable[Point],
+    why: str,
+    best: str = "",
+    bound: str = "",
 ) -> Comparison:
     """Return a comparison of a claim in words.
 
@@ -162,6 +189,8 @@ def holds(
         theirs. One at least.
     why
         Why it does not, said only then.
+    best, bound
+        As in `Comparison`.
 
     Raises
     ------
@@ -173,7 +202,7 @@ def holds(
         message = f"no points to judge by: {claim}"
         raise ValueError(message)
     every = all(point.inside for point in judged)
-    return Comparison(claim, paper, ours, judged, "" if every else why)
+    return Comparison(claim, paper, ours, judged, "" if every else why, best, bound)
 
 
 def between(

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import format_bytes
-from lightloom.papers.claims import ClaimVerdict
-from lightloom.papers.reproduction import CLAIM_COLUMNS, CLAIMS_FILE, DATA_FILE
+from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
+from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lightloom.papers import PAPERS
+from lightloom.papers.claims import CLAIM_COLUMNS
 from lightloom.papers.figure_data import Data
 from lightloom.report.csv_file import save_csv
 from lightloom.report.plots import save_plot
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from lightloom.papers.figure_data import Row, Tell, Value
     from lightloom.report.panel import Panel
 
-CLAIM_COLUMNS = ("claim", "paper", "ours", "band", "verdict", "why")
-"""What a row of `CLAIMS_FILE` holds."""
 DATA_FILE, CLAIMS_FILE = "data.csv", "comparison.csv"
 """Files of a computed figure; its pictures bear its name."""
 
@@ -156,10 +155,12 @@ class Reproduction:
         )
 
     def comparison_table(self) -> Table:
-        """Return the claims as a terminal table."""
+        """Return the claims as a terminal table, without columns that are empty."""
+        rows = [entry.row() for entry in self.comparisons]
+        used = [at for at in range(len(CLAIM_COLUMNS)) if any(row[at] for row in rows)]
         return terminal_table(
-            [Column(name) for name in CLAIM_COLUMNS],
-            [entry.row() for entry in self.comparisons],
+            [Column(CLAIM_COLUMNS[at]) for at in used],
+            [[row[at] for at in used] for row in rows],
             title="beside the paper",
         )
 

@@ -27,6 +27,7 @@ from lightloom.papers.ramp.baseline_networks import (
 from lightloom.papers.ramp.baseline_strategies import (
     GRID,
     HIERARCHICAL,
+    LEVELS,
     OPERATIONS,
     RING,
     plans,
@@ -103,6 +104,24 @@ def test_rings_on_a_superpod_agree_with_replay(op: str) -> None:
         found = grids[inside, 64 // inside]
         shape = [64 // inside, inside]
         assert replayed_ps(fabric, op, "torus-rings", shape=shape) == moving_ps(found)
+
+
+@pytest.mark.parametrize("op", [*RINGS, "all-to-all"])
+def test_levels_on_a_superpod_agree_with_replay(op: str) -> None:
+    """All of a level at once: servers, units and pods in turn."""
+    fabric = SuperPod(
+        nodes=64,
+        gpus_per_server=4,
+        servers_per_unit=4,
+        bits_per_second_per_node=RATE * 9 // 8,
+        intra_to_inter=8,
+    )
+    inner = Tier(4, fabric.nvlink_bits_per_s, ALPHA_PS)
+    outer = Tier(4, fabric.network_bits_per_s, ALPHA_PS)
+    net = TieredNetwork("superpod", (inner, outer, outer))
+    found = {p.rings: p for p in plans(net, op, BUFFER) if p.strategy == LEVELS}
+    took = replayed_ps(fabric, op, "levels", shape=[4, 4, 4], parts=1)
+    assert took == moving_ps(found[4, 4, 4])
 
 
 @pytest.mark.parametrize("op", RINGS)

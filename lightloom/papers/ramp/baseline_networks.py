@@ -6,7 +6,7 @@ RAMP paper, section 7.5. What it leaves open is decided here and listed in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from lightloom.core.errors import InputError
@@ -90,6 +90,27 @@ class TieredNetwork:
             raise InputError(what, where="nodes", found=nodes, allowed=allowed)
         used = tuple(tier for tier in tiers if tier.members > 1)
         return TieredNetwork(self.name, used, self.forwarding, self.apart)
+
+
+def apart(network: TieredNetwork, inner: int, nodes: int) -> TieredNetwork:
+    """Return the network of so many nodes that stand `inner` places apart.
+
+    Parameters
+    ----------
+    network
+        The network.
+    inner
+        Nodes of a block; all numbers here are powers of two.
+    nodes
+        How many blocks there are, each with one of the nodes.
+    """
+    left, tiers = inner, []
+    for tier in network.tiers:
+        taken = min(left, tier.members)
+        left //= taken
+        rest = tier.members // taken
+        tiers.append(Tier(rest, tier.bits_per_s, tier.head_to_head_ps))
+    return replace(network, tiers=tuple(tiers)).part(nodes)
 
 
 def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> TieredNetwork:

@@ -25,6 +25,9 @@ RING = "ring"
 HIERARCHICAL = "hierarchical"
 GRID = "2d-torus"
 STRATEGIES = (RING, GRID, HIERARCHICAL)
+"""Those of the paper."""
+LEVELS = "levels"
+"""Ours: all members of a ring exchange at once, where switches join them."""
 
 OPERATIONS = (
     *("all-gather", "all-reduce", "all-to-all", "barrier", "broadcast"),
@@ -63,7 +66,8 @@ def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Strategy
     ``ring`` is one ring, as slow as its slowest link. ``hierarchical`` has a ring for
     each tier. ``2d-torus`` has two: any two on switches, the two dimensions of a torus,
     where two halves of the buffer begin with one dimension each. A network of circuits
-    that cannot change has the ring alone.
+    that cannot change has the ring alone. ``levels``, on switches, is each of these
+    with one step a ring, in which everyone exchanges with all others of it.
 
     Parameters
     ----------
@@ -83,6 +87,10 @@ def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Strategy
     whole = Fraction(size_bytes)
     one = (_slowest(tiers, network.nodes),)
     yield _plan(network, RING, one, _ways(one, way, op, whole))
+    if way == "none" and network.nodes > 1:
+        halves = (_grid(tiers, at, network.nodes) for at in _divisors(network.nodes))
+        for rings in (one, tiers, *halves):
+            yield _plan(network, LEVELS, rings, _at_once(_ways(rings, way, op, whole)))
     if way == "one-way" or network.nodes < 2:
         return
     if network.apart and len(tiers) == 2:
@@ -174,6 +182,23 @@ def _ways(
     if op == "reduce-scatter":
         return [reduce]
     return [reduce + gather] if op in ("all-reduce", "reduce") else [gather]
+
+
+def _at_once(ways: Sequence[Sequence[RepeatedSteps]]) -> list[list[RepeatedSteps]]:
+    """Return the last way with one step a run: all that it moves, added up at once."""
+    return [
+        [
+            RepeatedSteps(
+                1,
+                run.wire_bytes * run.steps,
+                run.bits_per_s,
+                run.head_to_head_ps,
+                run.reduced_bytes,
+                run.steps + 1 if run.sources > 1 else 1,
+            )
+            for run in ways[-1]
+        ]
+    ]
 
 
 def _turn(ring: Tier, piece: Fraction, sources: int = 1) -> RepeatedSteps:

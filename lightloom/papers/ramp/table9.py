@@ -138,10 +138,7 @@ _SHARE = (
 )
 _NOTES = (
     "Shapes are those printed; all else is derived from the layers of the models.",
-    (
-        "Training times (Figs. 16, 17) are not reproducible: the profiles of layers on"
-        " A100 GPUs behind them are not printed."
-    ),
+    "Times of an iteration: ramp-fig16, communication computed, computation given.",
 )
 
 FIGURE = Figure(

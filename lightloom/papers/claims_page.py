@@ -1,0 +1,201 @@
+"""All claims as a page: ``python -m lightloom.papers.claims_page FOLDER`` renews it.
+
+FOLDER is what ``lightloom reproduce --all --out FOLDER`` leaves. Numbers of ours come
+from its files, or, where no figure has them, are computed anew (`text_claims`).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.papers import FIGURES, PAPERS
+from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
+from lightloom.papers.reproduction import CLAIMS_FILE
+from lightloom.papers.text_claims import text_claims
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightloom.papers.reproduction import Figure
+    from lightloom.papers.text_claims import TextClaim
+
+__all__ = ["ON_PAGE", "PAGE", "claims_page", "figure_section", "text_section"]
+
+PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
+ON_PAGE = ("lumorph", "sipml", "sipac", "ramp")
+"""The papers that lightloom is about, by folder."""
+
+_VERDICT = CLAIM_COLUMNS.index("verdict")
+_SECTIONS = {
+    "lumorph-fig3": "section 3.2",
+    "lumorph-fig5": "section 5",
+    "lumorph-fig6": "section 5",
+    "lumorph-fig7": "abstract, section 5",
+    "lumorph-fig8a": "section 5",
+    "lumorph-fig8b": "section 5",
+    "lumorph-fig10": "section 6.1",
+    "lumorph-fig11": "section 6.1",
+    "sipml-fig5": "sections 1, 4, 4.3, findings (i) to (iv)",
+    "sipml-fig6": "section 4.3",
+    "sipml-fig7": "section 4.3",
+    "sipml-fig8": "section 4.3",
+    "sipml-fig9": "section 4.3",
+    "sipml-fig10": "section 4.3",
+    "sipml-table1": "section 4.3",
+    "sipac-fig3": "section 3",
+    "sipac-fig4a": "abstract, section 4",
+    "sipac-fig4b": "section 4",
+    "ramp-fig6": "section 4.1",
+    "ramp-fig7": "section 4.2",
+    "ramp-fig8": "section 6.1",
+    "ramp-fig15": "section 7.6",
+    "ramp-fig16": "abstract, section 8.1",
+    "ramp-fig17": "abstract, section 8.1",
+    "ramp-fig18": "abstract, section 8.2",
+    "ramp-fig19": "section 8.3",
+    "ramp-fig20": "section 8.3",
+    "ramp-fig21": "section 8.4",
+    "ramp-fig22": "section 8.4.1",
+    "ramp-fig23": "section 8.4.2",
+    "ramp-table3": "abstract, section 4.3",
+    "ramp-table4": "abstract, section 4.3",
+    "ramp-table9": "section 8.1",
+    "ramp-table10": "section 8.1",
+}
+"""Where a paper says what a figure shows."""
+
+_HEAD = """# Claims
+
+Every number that the four papers print and lightloom can compute, beside ours; and
+those that it cannot, with the reason. The page is made by
+
+    lightloom reproduce --all --out FOLDER
+    python -m lightloom.papers.claims_page FOLDER
+
+and no number of ours is typed into it. *Ours* is with the algorithms that the paper
+compares. *Best* is the same number where all that is compared has the best algorithm
+known to lightloom, if that is another. *Bound* is what no schedule can beat, with the
+kind of its [certificate](spec/certificates.md). *Band* is the range that counts as a
+match, and how many of the numbers that the claim is about are in it: a claim matches if
+all are.
+
+"""
+
+
+def claims_page(folder: Path) -> str:
+    """Return the page as Markdown.
+
+    Parameters
+    ----------
+    folder
+        Has a folder of files for each figure.
+
+    Raises
+    ------
+    InputError
+        A figure was not computed there.
+    """
+    parts, counts = [], {}
+    for paper in ON_PAGE:
+        figures = sorted(
+            (one for name, one in FIGURES.items() if name.startswith(f"{paper}-")),
+            key=lambda one: _in_order(one.name),
+        )
+        saved = {one.name: _saved(folder, one.name) for one in figures}
+        texts = text_claims(paper)
+        found = [row[_VERDICT] for rows in saved.values() for row in rows]
+        found += [str(text.comparison.verdict) for text in texts]
+        counts[paper] = Counter(found)
+        parts.append(f"## {PAPERS[paper]}\n")
+        parts += [figure_section(one, saved[one.name]) for one in figures]
+        parts.append(text_section(paper, texts))
+    return _HEAD + _overview(counts) + "\n" + "\n".join(parts)
+
+
+def figure_section(figure: Figure, rows: Iterable[Sequence[str]]) -> str:
+    """Return what the page says of a figure.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    rows
+        Its claims, as `Comparison.row` has them.
+    """
+    head = f"### {figure.label}: {figure.title}\n"
+    made = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
+    return "\n".join([head, made, _table(CLAIM_COLUMNS, rows)])
+
+
+def text_section(paper: str, texts: Iterable[TextClaim]) -> str:
+    """Return what the page says of numbers that no figure computes.
+
+    Parameters
+    ----------
+    paper
+        Its folder.
+    texts
+        The claims.
+    """
+    rows = [
+        (text.where, *text.comparison.row(), text.command and f"`{text.command}`")
+        for text in texts
+    ]
+    head = f"### {PAPERS[paper]}, outside its figures\n"
+    return "\n".join([head, _table(("where", *CLAIM_COLUMNS, "command"), rows)])
+
+
+def _saved(folder: Path, name: str) -> list[list[str]]:
+    """Return the claims of a figure from its file."""
+    path = folder / name / CLAIMS_FILE
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+    except (OSError, ValueError):
+        what, fix = "no claims of a figure", f"lightloom reproduce --all --out {folder}"
+        raise InputError(what, where=str(path), fix=fix) from None
+    if tuple(head) != CLAIM_COLUMNS:
+        what, fix = "claims of another version", "reproduce into an empty folder"
+        raise InputError(what, where=str(path), found=", ".join(head), fix=fix)
+    return rows
+
+
+def _overview(counts: dict[str, Counter[str]]) -> str:
+    """Return how many claims of each paper have which verdict."""
+    rows = [
+        (PAPERS[paper], *(str(found[verdict]) for verdict in ClaimVerdict))
+        for paper, found in counts.items()
+    ]
+    return _table(("paper", *ClaimVerdict), rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table without the columns that are empty."""
+    rows = list(rows)
+    used = [at for at in range(len(heads)) if any(row[at] for row in rows)]
+    lines = [[heads[at] for at in used], ["---"] * len(used)]
+    lines += [[_cell(row[at]) for at in used] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Return a text that Markdown leaves as it is."""
+    if text.startswith("`"):
+        return text
+    return re.sub(r"([|*_<>\[\]])", r"\\\1", text)
+
+
+def _in_order(name: str) -> list[int | str]:
+    """Return a key that puts Fig. 3 before Fig. 10."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdigit() else part for part in parts]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(claims_page(Path(sys.argv[1])), encoding="utf-8")

@@ -1,0 +1,91 @@
+"""Numbers of the LUMORPH paper that no figure computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lightloom.core.task import Collective
+from lightloom.instances.catalogue import load_instance
+from lightloom.instances.instance import Instance
+from lightloom.papers.claims import fact, holds, near
+from lightloom.papers.lumorph.rack import lightpath
+from lightloom.papers.text_claims import TextClaim, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MEASURED = "measured on the chip; lightloom takes it as an input, or has no use for it"
+
+
+def claims() -> Iterator[TextClaim]:
+    """Yield numbers of the text, those that cannot be computed last."""
+    yield _eight_gpus()
+    yield _one_round()
+    yield TextClaim(
+        "section 5",
+        near("16 lasers of 150 Gb/s give a GPU", 300, _gbyte_per_s(), "GB/s"),
+        "lightloom instances lightpath-256/all-reduce-4MiB",
+    )
+    for where, claim, paper in (
+        ("abstract, section 7", "delay of a reconfiguration", "3.7 us"),
+        ("section 7", "rate of a wavelength", "112 and 224 Gb/s"),
+        ("section 7", "bit error rates at 10, 15 and 20 Gb/s", "7e-13, 7e-13, 6e-14"),
+        (
+            "section 7",
+            "losses of a reticle crossing and a waveguide",
+            "0.25 dB, 0.4 dB/cm",
+        ),
+        ("section 2.1", "waveguides that fit beside a tile", "10,000 pairs"),
+    ):
+        yield unknown(where, claim, paper, _MEASURED)
+
+
+def _eight_gpus() -> TextClaim:
+    """Return what Algorithm 1 is said to fail at."""
+    from lightloom.problems.rounds import solve
+
+    name = "lightpath-8/all-reduce-1MiB"
+    instance = load_instance(name)
+    answer = solve(instance, 0)
+    proven = "proven optimal" if answer.proved else f"at least {answer.bound} proven"
+    comparison = holds(
+        "fewest rounds of an all-reduce on 8 GPUs (Algorithm 1)",
+        "no answer after several days",
+        f"{answer.value} rounds, {proven}",
+        points=fact("no answer", so=False),
+        why="ours are constructions beside certified bounds; solvers on Algorithm 1"
+        " itself are slow here too (docs/benchmarks.md)",
+        bound=f"{answer.bound} rounds",
+    )
+    return TextClaim(
+        "sections 3.2, 5", comparison, f"lightloom solve {name} --problem rounds"
+    )
+
+
+def _one_round() -> TextClaim:
+    """Return what eight lasers do on eight GPUs."""
+    from lightloom.problems.rounds import solve
+
+    fabric = msgspec.structs.replace(lightpath(8), lasers=8)
+    task = Collective("all-to-all", tuple(range(8)), 8 * 1024)
+    instance = Instance(fabric, task, "lightpath-8, 8 lasers")
+    answer = solve(instance, 0)
+    comparison = near(
+        "all-to-all on 8 GPUs with 8 lasers",
+        1,
+        float(answer.value),
+        "rounds",
+        bound=f"{answer.bound} rounds",
+    )
+    command = (
+        "lightloom solve lightpath-8/all-to-all-1MiB --set fabric.lasers=8"
+        " --problem rounds"
+    )
+    return TextClaim("section 3", comparison, command)
+
+
+def _gbyte_per_s() -> float:
+    """Return the rate of a GPU of the catalogue's rack."""
+    return lightpath(256).node_bits_per_s / 8e9

@@ -1,0 +1,55 @@
+"""Numbers of the RAMP paper that no figure computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.papers.claims import near
+from lightloom.papers.ramp.compared_systems import NODES, ramp
+from lightloom.papers.text_claims import TextClaim, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PARTS = "a property of the components; lightloom takes it as an input"
+
+
+def claims() -> Iterator[TextClaim]:
+    """Yield numbers of the text, those that cannot be computed last."""
+    fabric = ramp()
+    yield TextClaim(
+        "abstract",
+        near("nodes", NODES, fabric.node_count, "nodes"),
+        "lightloom ramp check ramp-65536/all-reduce-1GiB --op all-gather",
+    )
+    yield TextClaim(
+        "section 4.1",
+        near("data of a transceiver in a slot of 20 ns", 950, fabric.slot_bytes, "B"),
+        "lightloom ramp nic ramp-65536/all-reduce-1GiB --node 3,4,5",
+    )
+    yield TextClaim(
+        "section 1",
+        near(
+            "capacity of all nodes",
+            0.84,
+            fabric.node_count * 32 * fabric.transceiver_bits_per_s / 1e18,
+            "Eb/s",
+        ),
+        "lightloom reproduce ramp-fig7",
+    )
+    for where, claim, paper, why in (
+        ("section 4.1", "switching times of sources and gates", "below 1 ns", _PARTS),
+        (
+            "section 7.4",
+            "the estimator against NCCL tests on 16 GPUs",
+            "validated",
+            "the measured times are not printed",
+        ),
+        (
+            "section 2, Fig. 1",
+            "network overhead of large models on 128 nodes",
+            "40 to 60 %",
+            "a figure of another paper",
+        ),
+    ):
+        yield unknown(where, claim, paper, why)
