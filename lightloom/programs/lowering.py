@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.chunk_program import (
     NOP,
+    READS_SRC,
+    WRITES_DST,
     ChunkProgram,
     Instruction,
     RankProgram,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import Place
     from lightloom.core.schedule import Schedule
     from lightloom.formats.msccl_runtimes import MscclRuntime
+    from lightloom.programs.references import Cells
 
 __all__ = ["PROTOCOLS", "ProgramLimitError", "lower", "over_limit"]
 
@@ -182,25 +185,25 @@ def _thread_blocks(
     return keys, [number[key] for key in of_row], channels
 
 
-def _cells(task: Collective, row: RankOperation) -> tuple[list[Place], list[Place]]:
+def _cells(task: Collective, row: RankOperation) -> tuple[list[Cells], list[Cells]]:
     """Return what an operation reads and writes, input and output as one memory."""
     block = task.chunk_count // task.rank_count
 
-    def memory(place: Place) -> list[Place]:
+    def memory(place: Place) -> Cells:
         buffer, first = place
-        shift = 0
         if buffer == "s" or task.op == "all-to-all":
-            return [(buffer, first + turn) for turn in range(row.count)]
+            return buffer, first, first + row.count
         if (task.op, buffer) in (("all-gather", "i"), ("reduce-scatter", "o")):
-            shift = row.rank * block
-        return [("o", first + shift + turn) for turn in range(row.count)]
+            first += row.rank * block
+        return "o", first, first + row.count
 
     source, target = memory(row.src), memory(row.dst)
-    if row.kind == "re":
-        return source + target, target
     if row.kind == "cpy" and source == target:
         return [], []
-    return source, target
+    reads = [source] if row.kind in READS_SRC else []
+    if row.kind == "re":
+        reads.append(target)
+    return reads, [target] if row.kind in WRITES_DST else []
 
 
 def _refuse_many_chunks(schedule: Schedule, runtime: MscclRuntime) -> None:
@@ -216,8 +219,11 @@ def _refuse_many_chunks(schedule: Schedule, runtime: MscclRuntime) -> None:
     for part in schedule.parts:
         transfers = part.transfers
         if isinstance(transfers, Transfers):
-            low = division.number(transfers.chunk_lo)
-            count = (division.number(transfers.chunk_hi) - low).tolist()
+            low, high = (
+                division.first(division.number(chunk))
+                for chunk in (transfers.chunk_lo, transfers.chunk_hi)
+            )
+            count = (high - low).tolist()
             pairs = zip(transfers.src.tolist(), transfers.dst.tolist(), strict=True)
             for pair, chunks in zip(pairs, count, strict=True):
                 moved[pair] += chunks

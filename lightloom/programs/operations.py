@@ -7,10 +7,9 @@ program runs in place and out of place alike.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,8 +20,6 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lightloom.core.chunk_program import Place
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
@@ -92,7 +89,7 @@ class RankOperations:
 
 @dataclass(frozen=True, eq=False)
 class ChunkDivision:
-    """Pieces of a buffer that a schedule tells apart, each one chunk of a program.
+    """Pieces of a buffer that a schedule tells apart, in chunks of a program.
 
     Attributes
     ----------
@@ -100,12 +97,15 @@ class ChunkDivision:
         Chunks of the schedule after which the pieces repeat: a block, or a buffer.
     starts
         First chunk of each piece of a period.
+    offsets
+        The same in chunks of the program, and those of a whole period at the end.
     chunks
-        Pieces of a buffer.
+        Chunks of the program in a buffer.
     """
 
     period: int
     starts: IntArray
+    offsets: IntArray
     chunks: int
 
     def number(self, chunk: IntArray) -> IntArray:
@@ -114,11 +114,17 @@ class ChunkDivision:
         found: IntArray = turn * len(self.starts) + np.searchsorted(self.starts, within)
         return found
 
+    def first(self, piece: IntArray) -> IntArray:
+        """Return the first chunk of the program of pieces."""
+        turn, within = np.divmod(piece, len(self.starts))
+        found: IntArray = turn * self.offsets[-1] + self.offsets[within]
+        return found
+
 
 def chunk_division(schedule: Schedule, task: Collective) -> ChunkDivision:
     """Return as few pieces as tell all transfers apart.
 
-    Programs have chunks of one size, so pieces that differ in size must be cut; where
+    Programs have chunks of one size, so pieces that differ in size have several; where
     the largest is no more than twice the smallest, they count as alike.
 
     Parameters
@@ -137,35 +143,53 @@ def chunk_division(schedule: Schedule, task: Collective) -> ChunkDivision:
         bounds += [np.unique(each % period) for each in ends]
     starts = np.unique(np.concatenate(bounds))
     sizes = np.diff(starts, append=period)
+    offsets = np.arange(len(starts) + 1)
     if sizes.max() > 2 * sizes.min():
-        step = int(np.gcd.reduce(np.append(starts, period)))
-        starts = np.arange(0, period, step)
-    return ChunkDivision(period, starts, len(starts) * (task.chunk_count // period))
+        all_bounds = np.append(starts, period)
+        offsets = all_bounds // np.gcd.reduce(all_bounds)
+    turns = task.chunk_count // period
+    return ChunkDivision(period, starts, offsets, int(offsets[-1]) * turns)
+
+
+class _Moved(NamedTuple):
+    """A piece on its way, or several in a row, and the places of its first chunk."""
+
+    chunks: int
+    source: Place
+    operand: Place | None
+    target: Place
+    staged: Place | None
 
 
 @dataclass(eq=False)
 class _Places:
-    """Where the chunks of every rank are, while a schedule is followed."""
+    """Where the pieces of every rank are, while a schedule is followed."""
 
     collective: Collective
+    size: list[int]
     now: list[dict[int, Place]]
     final: list[dict[int, Place]]
     scratch: list[int] = field(default_factory=list)
     _slot: dict[tuple[int, int], Place] = field(default_factory=dict)
 
-    def target(self, rank: int, chunk: int) -> Place:
-        """Return where a rank keeps a chunk that it receives or adds to."""
-        final = self.final[rank].get(chunk)
+    def target(self, rank: int, piece: int) -> Place:
+        """Return where a rank keeps a piece that it receives or adds to."""
+        final = self.final[rank].get(piece)
         if final is not None:
             return final
-        if (rank, chunk) not in self._slot:
-            self._slot[rank, chunk] = self.fresh(rank)
-        return self._slot[rank, chunk]
+        if (rank, piece) not in self._slot:
+            self._slot[rank, piece] = self.fresh(rank, piece)
+        return self._slot[rank, piece]
 
-    def fresh(self, rank: int) -> Place:
-        """Return an unused scratch chunk of a rank."""
-        self.scratch[rank] += 1
-        return "s", self.scratch[rank] - 1
+    def fresh(self, rank: int, piece: int) -> Place:
+        """Return unused scratch of a rank, as large as a piece."""
+        first = self.scratch[rank]
+        self.scratch[rank] += self.chunks(piece)
+        return "s", first
+
+    def chunks(self, piece: int) -> int:
+        """Return the chunks of a piece."""
+        return self.size[piece % len(self.size)]
 
     def cell(self, rank: int, place: Place) -> Place:
         """Return a place as it is known where input and output are one memory."""
@@ -186,35 +210,38 @@ class _Places:
         return self.collective.chunk_count // self.collective.rank_count
 
 
-def _places(collective: Collective) -> _Places:
-    """Return where chunks are in the beginning, and must be in the end."""
-    n, chunks = collective.rank_count, collective.chunk_count
-    block, op, root = chunks // n, collective.op, collective.root_rank
+def _places(collective: Collective, division: ChunkDivision) -> _Places:
+    """Return where pieces are in the beginning, and must be in the end."""
+    n, op, root = collective.rank_count, collective.op, collective.root_rank
+    size = np.diff(division.offsets).tolist()
+    pieces = len(size) * (division.chunks // int(division.offsets[-1]))
+    first = division.first(np.arange(pieces)).tolist()
+    block = pieces // n
     now: list[dict[int, Place]] = []
     final: list[dict[int, Place]] = []
-    whole = range(chunks)
+    whole = range(pieces)
     for rank in range(n):
         own = range(rank * block, (rank + 1) * block)
-        has: dict[int, Place] = {c: ("i", c) for c in whole}
-        asked: dict[int, Place] = {c: ("o", c) for c in whole}
+        has: dict[int, Place] = {p: ("i", first[p]) for p in whole}
+        asked: dict[int, Place] = {p: ("o", first[p]) for p in whole}
         if op == "all-gather":
-            has = {c: ("i", c - own.start) for c in own}
+            has = {p: ("i", first[p - own.start]) for p in own}
         elif op == "reduce-scatter":
-            asked = {c: ("o", c - own.start) for c in own}
+            asked = {p: ("o", first[p - own.start]) for p in own}
         elif op == "broadcast" and rank != root:
             has = {}
         elif op == "reduce" and rank != root:
             asked = {}
         elif op == "all-to-all":
-            has = {rank * chunks + c: ("i", c) for c in whole}
+            has = {rank * pieces + p: ("i", first[p]) for p in whole}
             asked = {
-                sender * chunks + c: ("o", sender * block + c - own.start)
+                sender * pieces + p: ("o", first[sender * block + p - own.start])
                 for sender in range(n)
-                for c in own
+                for p in own
             }
         now.append(has)
         final.append(asked)
-    return _Places(collective, now, final, [0] * n)
+    return _Places(collective, size, now, final, [0] * n)
 
 
 def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOperations:
@@ -243,7 +270,7 @@ def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOper
         )
     division = chunk_division(schedule, task)
     coarse = msgspec.structs.replace(task, chunks=division.chunks)
-    places = _places(coarse)
+    places = _places(coarse, division)
     rows: list[RankOperation] = []
     for _, parts in groupby(schedule.parts, key=lambda part: part.index):
         moves = []
@@ -261,12 +288,14 @@ def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOper
         _follow_step(places, moves, rows, direct=buffers == "direct")
     for rank, asked in enumerate(places.final):
         late = [
-            (chunk, places.now[rank][chunk], place)
-            for chunk, place in sorted(asked.items())
-            if places.now[rank][chunk] != place
+            _Moved(places.chunks(piece), places.now[rank][piece], None, place, None)
+            for piece, place in sorted(asked.items())
+            if places.now[rank][piece] != place
         ]
-        for _, source, target, count in _runs(late):
-            rows.append(RankOperation(rank, "cpy", -1, source, target, count))
+        rows += [
+            RankOperation(rank, "cpy", -1, run.source, run.target, run.chunks)
+            for run in _runs(late)
+        ]
     return RankOperations(rows, places.scratch, coarse)
 
 
@@ -283,24 +312,27 @@ def _follow_step(
     for src, _, low, high, _ in moves:
         rank = rank_of[src]
         read[rank].update(
-            places.cell(rank, places.now[rank][chunk]) for chunk in range(low, high)
+            places.cell(rank, places.now[rank][piece]) for piece in range(low, high)
         )
     after: dict[tuple[int, int], Place] = {}
     receives: list[RankOperation] = []
     local: list[RankOperation] = []
     for src, dst, low, high, op in moves:
         sender, receiver = rank_of[src], rank_of[dst]
-        pieces = []
-        for chunk in range(low, high):
-            source = places.now[sender][chunk]
-            operand = after.get((receiver, chunk), places.now[receiver].get(chunk))
-            target = places.target(receiver, chunk)
+        moved: list[_Moved] = []
+        for piece in range(low, high):
+            source = places.now[sender][piece]
+            operand = None
+            if op == Op.REDUCE:
+                before = places.now[receiver].get(piece)
+                operand = after.get((receiver, piece), before)
+            target = places.target(receiver, piece)
             busy = places.cell(receiver, target) in read[receiver]
-            staged = places.fresh(receiver) if busy and not direct else None
-            pieces.append((chunk, source, operand, target, staged))
-            after[receiver, chunk] = target
-        for piece in _pieces(pieces, reduces=op == Op.REDUCE):
-            count, source, operand, target, staged = piece
+            staged = places.fresh(receiver, piece) if busy and not direct else None
+            size = places.chunks(piece)
+            moved.append(_Moved(size, source, operand, target, staged))
+            after[receiver, piece] = target
+        for count, source, operand, target, staged in _runs(moved):
             rows.append(RankOperation(sender, "s", receiver, source, target, count))
             number = len(rows) - 1
             into = target if staged is None else staged
@@ -323,49 +355,23 @@ def _follow_step(
     rows += local
 
 
-def _pieces(
-    pieces: list[tuple[int, Place, Place | None, Place, Place | None]],
-    *,
-    reduces: bool,
-) -> Iterator[tuple[int, Place, Place | None, Place, Place | None]]:
-    """Yield (count, source, operand, target, staged) of runs of chunks in a row."""
-
-    def follows(one: Place | None, other: Place | None) -> bool:
-        if one is None or other is None:
-            return one is other
-        return one[0] == other[0] and one[1] + 1 == other[1]
-
-    first = 0
-    for last in range(1, len(pieces) + 1):
-        if last < len(pieces):
-            one, other = pieces[last - 1][1:], pieces[last][1:]
-            pairs = zip(one, other, strict=True)
-            if all(
-                follows(a, b)
-                for number, (a, b) in enumerate(pairs)
-                if reduces or number != 1
-            ):
-                continue
-        _, source, operand, target, staged = pieces[first]
-        yield last - first, source, operand, target, staged
-        first = last
+def _runs(moved: list[_Moved]) -> list[_Moved]:
+    """Return what is moved, pieces that follow one another everywhere as one."""
+    runs: list[_Moved] = []
+    for each in moved:
+        if runs and _follows(runs[-1], each):
+            last = runs[-1]
+            runs[-1] = last._replace(chunks=last.chunks + each.chunks)
+        else:
+            runs.append(each)
+    return runs
 
 
-def _runs(
-    late: list[tuple[int, Place, Place]],
-) -> Iterator[tuple[int, Place, Place, int]]:
-    """Yield (chunk, source, target, count) of local copies of chunks in a row."""
-    grouped: dict[int, int] = defaultdict(int)
-    start = None
-    for chunk, source, target in late:
-        if start is not None:
-            first, at, to = start
-            size = grouped[first]
-            if (source, target) == ((at[0], at[1] + size), (to[0], to[1] + size)):
-                grouped[first] += 1
-                continue
-            yield first, at, to, size
-        start = (chunk, source, target)
-        grouped[chunk] = 1
-    if start is not None:
-        yield *start, grouped[start[0]]
+def _follows(run: _Moved, piece: _Moved) -> bool:
+    """Return whether all places of a piece are right behind those of a run."""
+    return all(
+        one is other
+        if one is None or other is None
+        else (one[0], one[1] + run.chunks) == other
+        for one, other in zip(run[1:], piece[1:], strict=True)
+    )
