@@ -167,7 +167,12 @@ class ChunkProgram:
     attributes: frozenset[str] = frozenset()
 
     @property
+    def instructions(self) -> list[Instruction]:
+        """All instructions, thread block after thread block, GPU after GPU."""
+        blocks = (block for rank in self.ranks for block in rank.thread_blocks)
+        return [step for block in blocks for step in block.steps]
+
+    @property
     def instruction_count(self) -> int:
         """Number of instructions of all thread blocks."""
-        blocks = (block for rank in self.ranks for block in rank.thread_blocks)
-        return sum(len(block.steps) for block in blocks)
+        return len(self.instructions)

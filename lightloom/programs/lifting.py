@@ -10,7 +10,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lightloom.core.chunk_program import READS_SRC, REDUCES, SENDS, WRITES_DST
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
@@ -22,7 +21,7 @@ from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Place
     from lightloom.core.schedule import StepPart
-    from lightloom.validate.programs.execution import Flat
+    from lightloom.validate.programs.execution import Flat, Spot
 
 __all__ = ["Lifted", "lift"]
 
@@ -200,10 +199,10 @@ def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
             memory[rank.id, place] = start
     sent: dict[int, list[_Value | None]] = {}
     for step in done.order:
-        received = sent.pop(done.sender[step], None)
+        received = [sent.pop(sender) for sender in done.senders[step]]
         _follow(layout, flat, step, memory, received, sent, ledger, in_place=in_place)
     for rank in program.ranks:
-        for chunk, _ in layout.results(rank.id):
+        for chunk in range(layout.sizes(rank.id)[1]):
             place = layout.memory(rank.id, ("o", chunk), in_place=in_place)
             value = memory.get((rank.id, place))
             if value is not None:
@@ -230,43 +229,44 @@ def _follow(
     flat: Flat,
     number: int,
     memory: dict[tuple[int, Place], _Value],
-    received: list[_Value | None] | None,
+    terms: list[list[_Value | None]],
     sent: dict[int, list[_Value | None]],
     ledger: _Ledger,
     *,
     in_place: bool,
 ) -> None:
-    """Run one step on the values in memory."""
-    step = flat.steps[number]
+    """Run one step on the values in memory; `terms` are the messages that it takes."""
+    action, where = flat.actions[number], flat.where(number)
     rank = flat.rank[flat.block[number]]
 
-    def cells(place: Place) -> list[tuple[int, Place]]:
+    def cells(spot: Spot) -> list[tuple[int, Place]]:
+        owner, buffer, first = spot
         return [
-            (rank, layout.memory(rank, (place[0], place[1] + turn), in_place=in_place))
-            for turn in range(step.count)
+            (owner, layout.memory(owner, (buffer, first + turn), in_place=in_place))
+            for turn in range(action.count)
         ]
 
-    held = received or [None] * step.count
-    if step.kind in READS_SRC:
-        read = [memory.get(cell) for cell in cells(step.src)]
-        if step.kind in REDUCES:
-            others = (
-                held if received else [memory.get(cell) for cell in cells(step.dst)]
-            )
-            pairs = zip(others, read, strict=True)
-            held = [_sum(one, other, flat.where(number)) for one, other in pairs]
-        else:
-            held = read
-    if step.kind in WRITES_DST:
-        arrived = zip(cells(step.dst), held, strict=True)
-        memory |= {cell: value for cell, value in arrived if value is not None}
-    if step.kind in SENDS:
-        connection = flat.sends[number]
-        assert connection is not None
-        sent[number] = [
-            _send(ledger, rank, connection[1], value, flat.where(number))
-            for value in held
+    def moved(src: int, dst: int, values: list[_Value | None]) -> list[_Value | None]:
+        if src == dst:
+            return values
+        return [_send(ledger, src, dst, value, where) for value in values]
+
+    for spot in action.reads:
+        held = [memory.get(cell) for cell in cells(spot)]
+        terms = [*terms, moved(spot[0], rank, held)]
+    if not terms:
+        return
+    total = terms[0]
+    for added in terms[1:]:
+        total = [
+            _sum(one, other, where) for one, other in zip(total, added, strict=True)
         ]
+    for spot in action.writes:
+        arrived = zip(cells(spot), moved(rank, spot[0], total), strict=True)
+        memory |= {cell: value for cell, value in arrived if value is not None}
+    if action.message:
+        for connection in action.gives:
+            sent[number] = moved(rank, connection.key[1], total)
 
 
 def _sum(one: _Value | None, other: _Value | None, where: str) -> _Value | None:

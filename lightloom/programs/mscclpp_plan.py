@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.chunk_program import (
     NOP,
-    READS_SRC,
     RECEIVES,
     SENDS,
-    WRITES_DST,
 )
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
@@ -30,9 +28,10 @@ from lightloom.programs.mscclpp_thread_block import (
 )
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.layout import BufferLayout
+from lightloom.validate.programs.range_map import RangeMap
 
 if TYPE_CHECKING:
-    from lightloom.core.chunk_program import ChunkProgram, Place
+    from lightloom.core.chunk_program import ChunkProgram, Instruction, Place
     from lightloom.validate.programs.execution import Flat, ProgramRun
 
 __all__ = ["MOST_OPERATIONS", "mscclpp_plan", "plan_json"]
@@ -88,7 +87,8 @@ def mscclpp_plan(program: ChunkProgram) -> dict[str, object]:
     flat = flatten(program)
     done = run(flat)
     targets, scratch = _targets(program, flat, done)
-    pieces = _pieces(flat, done)
+    steps = program.instructions
+    pieces = _pieces(steps, flat, done)
     semaphores = _give_semaphores(flat, pieces)
     gpus = []
     for rank in program.ranks:
@@ -105,7 +105,7 @@ def mscclpp_plan(program: ChunkProgram) -> dict[str, object]:
                 "input_chunks": sizes[0],
                 "output_chunks": sizes[1],
                 "scratch_chunks": scratch[rank.id],
-                **_gpu(flat, done, mine, targets),
+                **_gpu(steps, done, mine, targets),
                 "semaphores": [{"init_value": 0}] * semaphores[rank.id],
             }
         )
@@ -136,36 +136,41 @@ def _targets(
     """
     layout = BufferLayout.of(program)
     ways = (True, False) if program.in_place else (False,)
-    touched: set[tuple[bool, int, Place]] = set()
+    touched: dict[tuple[bool, int, str], RangeMap[bool]] = {}
     scratch = [rank.scratch_chunks for rank in program.ranks]
     targets: dict[int, Place] = {}
+    steps = program.instructions
     for number in done.order:
-        step, rank = flat.steps[number], flat.rank[flat.block[number]]
-        places = []
-        for first, kinds in ((step.src, READS_SRC), (step.dst, WRITES_DST)):
-            if step.kind in kinds:
-                places += [(first[0], first[1] + turn) for turn in range(step.count)]
-        cells = {
-            (way, rank, layout.memory(rank, place, in_place=way))
-            for way in ways
-            for place in places
-        }
+        step, action = steps[number], flat.actions[number]
+        rank = flat.rank[flat.block[number]]
+        cells = []
+        for way in ways:
+            for _, buffer, chunk in (*action.reads, *action.writes):
+                name, first = layout.memory(rank, (buffer, chunk), in_place=way)
+                mine = touched.setdefault((way, rank, name), RangeMap(default=False))
+                cells.append((mine, first, first + step.count))
         if step.kind in RECEIVES:
-            fresh = step.kind == "r" and not cells & touched
+            used = any(
+                used
+                for mine, first, end in cells
+                for *_, used in mine.within(first, end)
+            )
+            fresh = step.kind == "r" and not used
             targets[number] = step.dst if fresh else ("s", scratch[rank])
             scratch[rank] += 0 if fresh else step.count
-        touched |= cells
+        for mine, first, end in cells:
+            mine.assign(first, end, value=True)
     return targets, scratch
 
 
-def _pieces(flat: Flat, done: ProgramRun) -> list[PlanPiece]:
+def _pieces(steps: list[Instruction], flat: Flat, done: ProgramRun) -> list[PlanPiece]:
     """Return the thread blocks of the plan; both ends of a connection are cut alike."""
-    items = _items(flat)
+    items = _items(steps, flat)
     awaited = Counter(wait for mine in items.values() for i in mine for wait in i.waits)
     receiver = _receivers(done)
     pieces: list[PlanPiece] = []
     for block, mine in items.items():
-        kind = flat.steps[mine[0].step].kind
+        kind = steps[mine[0].step].kind
         if kind in RECEIVES:
             continue  # with the block that sends
         ends = [(block, mine, False, -1)]
@@ -185,13 +190,12 @@ def _pieces(flat: Flat, done: ProgramRun) -> list[PlanPiece]:
     return sorted(pieces, key=lambda piece: (piece.rank, piece.items[0].step))
 
 
-def _items(flat: Flat) -> dict[int, list[PlanItem]]:
+def _items(steps: list[Instruction], flat: Flat) -> dict[int, list[PlanItem]]:
     """Return what each thread block does, waits of steps that only wait included."""
     items: dict[int, list[PlanItem]] = defaultdict(list)
     waits: list[int] = []
-    for number, step in enumerate(flat.steps):
-        if flat.waits_for[number] >= 0:
-            waits.append(flat.waits_for[number])
+    for number, step in enumerate(steps):
+        waits += flat.actions[number].waits_for
         if step.kind != NOP:
             items[flat.block[number]].append(PlanItem(number, waits))
             waits = []
@@ -200,7 +204,7 @@ def _items(flat: Flat) -> dict[int, list[PlanItem]]:
 
 def _receivers(done: ProgramRun) -> dict[int, int]:
     """Return the step that receives what each step sends."""
-    return {sent: number for number, sent in enumerate(done.sender) if sent >= 0}
+    return {sent: step for step, senders in enumerate(done.senders) for sent in senders}
 
 
 def _cost(item: PlanItem, awaited: Counter[int]) -> int:
@@ -239,7 +243,10 @@ def _give_semaphores(flat: Flat, pieces: list[PlanPiece]) -> dict[int, int]:
 
 
 def _gpu(
-    flat: Flat, done: ProgramRun, pieces: list[PlanPiece], targets: dict[int, Place]
+    steps: list[Instruction],
+    done: ProgramRun,
+    pieces: list[PlanPiece],
+    targets: dict[int, Place],
 ) -> dict[str, object]:
     """Return thread blocks, channels and remote buffers of one GPU."""
     with_peer = [piece for piece in pieces if piece.peer >= 0]
@@ -250,7 +257,7 @@ def _gpu(
     receiver = _receivers(done)
     blocks = []
     for number, piece in enumerate(pieces):
-        block = ThreadBlockWriter(flat, targets, receiver)
+        block = ThreadBlockWriter(steps, targets, receiver)
         operations = block.operations(piece)
         assert len(operations) <= MOST_OPERATIONS
         ids = [

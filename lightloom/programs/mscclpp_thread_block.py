@@ -11,8 +11,7 @@ from lightloom.core.chunk_program import (
 )
 
 if TYPE_CHECKING:
-    from lightloom.core.chunk_program import Place
-    from lightloom.validate.programs.execution import Flat
+    from lightloom.core.chunk_program import Instruction, Place
 
 
 __all__ = ["MOST_IDS", "PlanItem", "PlanPiece", "ThreadBlockWriter"]
@@ -77,9 +76,12 @@ class ThreadBlockWriter:
     """Writes the operations of one thread block of a plan."""
 
     def __init__(
-        self, flat: Flat, targets: dict[int, Place], receiver: dict[int, int]
+        self,
+        steps: list[Instruction],
+        targets: dict[int, Place],
+        receiver: dict[int, int],
     ) -> None:
-        self._flat, self._targets, self._receiver = flat, targets, receiver
+        self._steps, self._targets, self._receiver = steps, targets, receiver
         self._made: list[_Operation] = []
         self.buffers: list[str] = []
 
@@ -89,7 +91,7 @@ class ThreadBlockWriter:
             self._channel("wait" if piece.sends else "signal")
             self._sync()
         for item in piece.items:
-            step = self._flat.steps[item.step]
+            step = self._steps[item.step]
             receives = step.kind in RECEIVES
             if receives:
                 self._channel("wait")
@@ -116,7 +118,7 @@ class ThreadBlockWriter:
 
     def _data(self, number: int) -> None:
         """Append what moves or adds data, and a barrier of the threads."""
-        step = self._flat.steps[number]
+        step = self._steps[number]
         src, dst = (
             {"type": place[0], "index": place[1], "size": step.count}
             for place in (step.src, step.dst)

@@ -1,12 +1,12 @@
-"""A run of a program: which step sends to which, and an order in which all can run."""
+"""A run of a program: which step hears of which, and an order in which all can run."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from lightloom.core.chunk_program import RECEIVES, SENDS
+from lightloom.core.chunk_program import READS_SRC, RECEIVES, REDUCES, SENDS, WRITES_DST
 from lightloom.core.violation import Violation
 from lightloom.validate.programs.form import place_of
 
@@ -15,40 +15,101 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import ChunkProgram, Instruction
 
-__all__ = ["Connection", "Flat", "ProgramRun", "flatten", "run"]
+__all__ = ["Action", "Flat", "ProgramRun", "Spot", "Token", "flatten", "run"]
 
-Connection: TypeAlias = tuple[int, int, int]
-"""(sender, receiver, channel): messages arrive in the order they were sent."""
+Spot: TypeAlias = tuple[int, str, int]
+"""(GPU, buffer, first chunk). Buffer ``p`` is scratch as packets, which say themselves
+when they are there."""
 NONE = -1
 
 
-@dataclass(frozen=True, eq=False)
+class Token(NamedTuple):
+    """What one step gives and another takes: a message, a signal, a semaphore's unit.
+
+    Attributes
+    ----------
+    what
+        In words.
+    key
+        Numbers that tell it from others that are called the same.
+    """
+
+    what: str
+    key: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a step does, in whatever format it was written.
+
+    Attributes
+    ----------
+    kind
+        Its name in the format.
+    count
+        Chunks read from each of `reads` and written to each of `writes`.
+    reads
+        What is added up, with the message that it takes, if any.
+    writes
+        Where the sum goes.
+    takes, gives
+        What it waits for and uses up, and what it leaves for others; one message at
+        most.
+    waits_for
+        Steps that must have ended.
+    message
+        Whether what it takes and gives are data.
+    fence
+        Whether all threads of its thread block have ended the steps before when it
+        ends, and not begun those behind. What is between two fences has no order.
+    relaxed
+        Whether what it gives or takes says only that the other GPU has begun.
+    claims
+        (GPU, buffer, chunks) that nobody else may use meanwhile.
+    """
+
+    kind: str
+    count: int = 0
+    reads: tuple[Spot, ...] = ()
+    writes: tuple[Spot, ...] = ()
+    takes: tuple[Token, ...] = ()
+    gives: tuple[Token, ...] = ()
+    waits_for: tuple[int, ...] = ()
+    message: bool = False
+    fence: bool = True
+    relaxed: bool = False
+    claims: tuple[tuple[int, str, int], ...] = ()
+
+
+@dataclass(eq=False)
 class Flat:
     """A program as lists over all steps; thread block b has ``first[b]:first[b + 1]``.
 
     Attributes
     ----------
-    steps
-        Every step, thread block after thread block, GPU after GPU.
+    actions
+        What each step does, thread block after thread block, GPU after GPU.
     block
         Thread block of each step, counted over all GPUs.
     rank
         GPU of each thread block.
     first
         First step of each thread block, and the number of steps at the end.
-    waits_for
-        Step that each step waits for, or -1.
-    sends, receives
-        Connection that each step sends to, and receives from, if any.
+    numbers
+        Number of each step in its thread block, as the file has it.
+    there
+        What can be taken before any step has given it.
+    titles
+        Steps that no file has, in words.
     """
 
-    steps: list[Instruction]
-    block: list[int]
-    rank: list[int]
-    first: list[int]
-    waits_for: list[int]
-    sends: list[Connection | None]
-    receives: list[Connection | None]
+    actions: list[Action] = field(default_factory=list)
+    block: list[int] = field(default_factory=list)
+    rank: list[int] = field(default_factory=list)
+    first: list[int] = field(default_factory=lambda: [0])
+    numbers: list[int] = field(default_factory=list)
+    there: dict[Token, int] = field(default_factory=dict)
+    titles: dict[int, str] = field(default_factory=dict)
 
     def where(self, step: int) -> str:
         """Return the place of a step in words.
@@ -58,20 +119,32 @@ class Flat:
         step
             Its number among all.
         """
+        if step in self.titles:
+            return self.titles[step]
         block = self.block[step]
         rank = self.rank[block]
         first_block = self.rank.index(rank)
-        return place_of(rank, block - first_block, step - self.first[block])
+        return place_of(rank, block - first_block, self.numbers[step])
 
-    def number(self, step: int) -> int:
-        """Return the number of a step in its thread block.
+    def add_block(
+        self, rank: int, actions: list[Action], numbers: list[int] | None = None
+    ) -> None:
+        """Add a thread block behind all others.
 
         Parameters
         ----------
-        step
-            Its number among all.
+        rank
+            Its GPU.
+        actions
+            What it does.
+        numbers
+            Of its steps in the file; ``None`` for 0, 1, 2, ...
         """
-        return step - self.first[self.block[step]]
+        self.numbers += range(len(actions)) if numbers is None else numbers
+        self.block += [len(self.rank)] * len(actions)
+        self.rank.append(rank)
+        self.actions += actions
+        self.first.append(len(self.actions))
 
 
 def flatten(program: ChunkProgram) -> Flat:
@@ -82,27 +155,42 @@ def flatten(program: ChunkProgram) -> Flat:
     program
         Without violations of `lightloom.validate.programs.form`.
     """
-    flat = Flat([], [], [], [0], [], [], [])
+    flat = Flat()
     for rank in program.ranks:
-        starts = [len(flat.steps)]
+        starts = [len(flat.actions)]
         for block in rank.thread_blocks:
             starts.append(starts[-1] + len(block.steps))
         for block in rank.thread_blocks:
-            number = len(flat.rank)
-            flat.rank.append(rank.id)
             out = (rank.id, block.send_peer, block.channel)
             into = (block.receive_peer, rank.id, block.channel)
+            gives = (Token(f"a message from gpu {rank.id}", out),)
+            takes = (Token(f"a message from gpu {block.receive_peer}", into),)
+            made = []
             for step in block.steps:
-                flat.steps.append(step)
-                flat.block.append(number)
                 waits = step.waits_for
-                flat.waits_for.append(
-                    NONE if waits is None else starts[waits[0]] + waits[1]
+                made.append(
+                    Action(
+                        step.kind,
+                        step.count,
+                        _reads(rank.id, step),
+                        ((rank.id, *step.dst),) if step.kind in WRITES_DST else (),
+                        takes if step.kind in RECEIVES else (),
+                        gives if step.kind in SENDS else (),
+                        () if waits is None else (starts[waits[0]] + waits[1],),
+                        message=True,
+                    )
                 )
-                flat.sends.append(out if step.kind in SENDS else None)
-                flat.receives.append(into if step.kind in RECEIVES else None)
-            flat.first.append(len(flat.steps))
+            flat.add_block(rank.id, made)
     return flat
+
+
+def _reads(rank: int, step: Instruction) -> tuple[Spot, ...]:
+    """Return what a step of a GPU reads there."""
+    if step.kind not in READS_SRC:
+        return ()
+    source = (rank, *step.src)
+    adds_to_itself = step.kind in REDUCES and step.kind not in RECEIVES
+    return ((rank, *step.dst), source) if adds_to_itself else (source,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,17 +201,20 @@ class ProgramRun:
     ----------
     order
         Steps in an order in which they ran.
-    sender
-        Step that sent what each step received, or -1.
+    senders
+        Steps that certainly gave before each step took.
     stuck
         The step at which each thread block stopped, where it did not end.
+    lacking
+        What each of these steps waits for.
     unread
-        Steps whose message nobody received.
+        Steps that gave what nobody took.
     """
 
     order: list[int]
-    sender: list[int]
+    senders: list[tuple[int, ...]]
     stuck: list[int]
+    lacking: list[str]
     unread: list[int]
 
     def violations(self, flat: Flat) -> Iterator[Violation]:
@@ -134,26 +225,24 @@ class ProgramRun:
         flat
             The program that ran.
         """
-        for step in self.stuck:
-            waits = flat.waits_for[step]
-            what = f"waits for {flat.where(waits)}" if waits != NONE else "waits"
-            if flat.receives[step] is not None:
-                what = f"waits for a message from gpu {flat.receives[step][0]}"  # type: ignore[index]
-            message = f"{flat.steps[step].kind} {what}, which never comes"
-            where = flat.where(step)
-            yield Violation("program-deadlock", flat.number(step), where, message)
+        for step, lacking in zip(self.stuck, self.lacking, strict=True):
+            kind, where = flat.actions[step].kind, flat.where(step)
+            message = f"{kind} waits for {lacking}, which never comes"
+            yield Violation("program-deadlock", flat.numbers[step], where, message)
         for step in self.unread:
-            where, kind = flat.where(step), flat.steps[step].kind
-            message = f"the message of {kind} is never received"
-            yield Violation("program-unread", flat.number(step), where, message)
-        for step, sent in enumerate(self.sender):
-            if sent == NONE:
+            where, kind = flat.where(step), flat.actions[step].kind
+            what = "message" if flat.actions[step].message else "signal"
+            message = f"the {what} of {kind} is never received"
+            yield Violation("program-unread", flat.numbers[step], where, message)
+        for step, senders in enumerate(self.senders):
+            if not senders or not flat.actions[step].message:
                 continue
-            given, taken = flat.steps[sent].count, flat.steps[step].count
+            given, taken = flat.actions[senders[0]].count, flat.actions[step].count
             if given != taken:
-                message = f"receives {taken} chunks, {flat.where(sent)} sends {given}"
+                sender = flat.where(senders[0])
+                message = f"receives {taken} chunks, {sender} sends {given}"
                 where = flat.where(step)
-                yield Violation("program-message", flat.number(step), where, message)
+                yield Violation("program-message", flat.numbers[step], where, message)
 
 
 def run(flat: Flat) -> ProgramRun:
@@ -162,45 +251,93 @@ def run(flat: Flat) -> ProgramRun:
     Parameters
     ----------
     flat
-        The program.
+        The program; what one step takes is taken by one thread block alone.
 
     Notes
     -----
-    Which steps run, and who receives what, does not depend on the order: a thread
-    block has one order, and so has a connection with one sender and one receiver.
+    Which steps run does not depend on the order: a thread block has one order, and what
+    a step waits for never goes away. Who gave what is taken is certain if one thread
+    block gives it, and of the last that is taken, where it is all that was given.
     Linear in the number of steps.
     """
-    ended = [False] * len(flat.steps)
-    sender = [NONE] * len(flat.steps)
+    pool = _Pool(flat)
     order: list[int] = []
-    sent: dict[Connection, deque[int]] = defaultdict(deque)
-    waiting: dict[int | Connection, list[int]] = defaultdict(list)
+    waiting: dict[int | Token, list[int]] = defaultdict(list)
     at = list(flat.first[:-1])
+    missing: dict[int, int | Token] = {}
     ready = deque(range(len(at)))
     while ready:
         block = ready.popleft()
         while at[block] < flat.first[block + 1]:
             step = at[block]
-            waits, out, into = (
-                flat.waits_for[step],
-                flat.sends[step],
-                flat.receives[step],
-            )
-            if waits != NONE and not ended[waits]:
-                waiting[waits].append(block)
+            action = flat.actions[step]
+            lacking = pool.lacking(action)
+            if lacking is not None:
+                waiting[lacking].append(block)
+                missing[step] = lacking
                 break
-            if into is not None:
-                if not sent[into]:
-                    waiting[into].append(block)
-                    break
-                sender[step] = sent[into].popleft()
-            if out is not None:
-                sent[out].append(step)
-                ready.extend(waiting.pop(out, ()))
-            ended[step] = True
+            pool.pass_on(step)
+            for given in action.gives:
+                ready.extend(waiting.pop(given, ()))
             order.append(step)
             ready.extend(waiting.pop(step, ()))
             at[block] += 1
     stuck = [at[b] for b in range(len(at)) if at[b] < flat.first[b + 1]]
-    unread = sorted(step for queue in sent.values() for step in queue)
-    return ProgramRun(order, sender, stuck, unread)
+    lacks = [
+        one.what if isinstance(one, Token) else flat.where(one)
+        for one in (missing[step] for step in stuck)
+    ]
+    return ProgramRun(order, pool.senders(), stuck, lacks, pool.unread())
+
+
+class _Pool:
+    """What was given and not yet taken."""
+
+    def __init__(self, flat: Flat) -> None:
+        self._flat = flat
+        self._ended = [False] * len(flat.actions)
+        self._left = defaultdict(int, flat.there)
+        self._given: dict[Token, list[int]] = defaultdict(list)
+        self._taken: dict[Token, list[int]] = defaultdict(list)
+
+    def lacking(self, action: Action) -> int | Token | None:
+        """Return what a step waits for and is not there yet."""
+        for step in action.waits_for:
+            if not self._ended[step]:
+                return step
+        return next((token for token in action.takes if not self._left[token]), None)
+
+    def pass_on(self, step: int) -> None:
+        """End a step: take what it takes, and keep what it gives."""
+        self._ended[step] = True
+        action = self._flat.actions[step]
+        for token in action.takes:
+            self._left[token] -= 1
+            self._taken[token].append(step)
+        for token in action.gives:
+            self._left[token] += 1
+            self._given[token].append(step)
+
+    def senders(self) -> list[tuple[int, ...]]:
+        """Return the steps that certainly gave before each step took."""
+        found: list[tuple[int, ...]] = [()] * len(self._flat.actions)
+        for token, takers in self._taken.items():
+            givers, before = self._given[token], self._flat.there.get(token, 0)
+            one_block = len({self._flat.block[giver] for giver in givers}) == 1
+            for turn, taker in enumerate(takers, start=1 - before):
+                if turn < 1:
+                    continue
+                if one_block:
+                    found[taker] += (givers[turn - 1],)
+                elif turn == len(givers):
+                    found[taker] += tuple(givers)
+        return found
+
+    def unread(self) -> list[int]:
+        """Return the steps that gave what nobody took, the last of each kind."""
+        return sorted(
+            step
+            for token, left in self._left.items()
+            if left > self._flat.there.get(token, 0)
+            for step in self._given[token][self._flat.there.get(token, 0) - left :]
+        )

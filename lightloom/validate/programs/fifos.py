@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import KIB, MIB
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.execution import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.chunk_program import ChunkProgram
     from lightloom.formats.msccl_runtimes import MscclRuntime
-    from lightloom.validate.programs.execution import Connection, Flat
+    from lightloom.validate.programs.execution import Flat, Token
 
 __all__ = ["SLOTS", "FifoSlots", "check_fifos", "hangs_from_bytes"]
 
@@ -96,7 +95,7 @@ def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
     -------
     Bytes, 0 if it hangs at any size; ``None`` if it never does.
     """
-    longest = max((step.count for step in flat.steps), default=0)
+    longest = max((step.count for step in flat.actions), default=0)
     if longest == 0 or _ends(flat, 1, slots.count):
         return None
     if not _ends(flat, longest, slots.count):
@@ -114,7 +113,7 @@ def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
 def _ends(flat: Flat, per_slot: int, slots: int) -> bool:
     """Return whether every step ends if a slot holds so many chunks."""
     filling = _FifoLevels(
-        flat, [-(-step.count // per_slot) for step in flat.steps], slots
+        flat, [-(-step.count // per_slot) for step in flat.actions], slots
     )
     ready = deque(range(len(flat.rank)))
     while ready:
@@ -135,35 +134,37 @@ class _FifoLevels:
         self.flat, self.left, self.slots = flat, parts, slots
         self.at = list(flat.first[:-1])
         self.waiting: dict[object, list[int]] = defaultdict(list)
-        self._filled: dict[Connection, int] = defaultdict(int)
+        self._filled: dict[Token, int] = defaultdict(int)
 
     def missing(self, step: int) -> object | None:
         """Return what a step has to wait for, ``None`` if it can go on."""
-        flat = self.flat
-        waits, out, into = flat.waits_for[step], flat.sends[step], flat.receives[step]
-        if waits != NONE and self.at[flat.block[waits]] <= waits:
-            return waits
-        if into is not None and not self._filled[into]:
-            return "data", into
-        if out is not None and self._filled[out] == self.slots:
-            return "room", out
+        action = self.flat.actions[step]
+        for waits in action.waits_for:
+            if self.at[self.flat.block[waits]] <= waits:
+                return waits
+        for into in action.takes:
+            if not self._filled[into]:
+                return "data", into
+        for out in action.gives:
+            if self._filled[out] == self.slots:
+                return "room", out
         return None
 
     def move(self, block: int) -> list[int]:
         """Move as many parts as can be; return the thread blocks that this wakes."""
-        flat, step = self.flat, self.at[block]
-        out, into = flat.sends[step], flat.receives[step]
+        step = self.at[block]
+        action = self.flat.actions[step]
         moved = self.left[step]
-        if into is not None:
+        for into in action.takes:
             moved = min(moved, self._filled[into])
-        if out is not None:
+        for out in action.gives:
             moved = min(moved, self.slots - self._filled[out])
         self.left[step] -= moved
         woken: list[int] = []
-        if into is not None:
+        for into in action.takes:
             self._filled[into] -= moved
             woken += self.waiting.pop(("room", into), ())
-        if out is not None:
+        for out in action.gives:
             self._filled[out] += moved
             woken += self.waiting.pop(("data", out), ())
         if not self.left[step]:

@@ -85,8 +85,8 @@ class BufferLayout:
             "reduce": (self.chunks, self.chunks * at_root),
         }.get(self.operation, whole)
 
-    def results(self, rank: int) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
-        """Yield (output chunk, contributions) that a rank must hold in the end.
+    def results(self, rank: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield what the chunks of an output must be in the end, range by range.
 
         Parameters
         ----------
@@ -95,22 +95,22 @@ class BufferLayout:
 
         Notes
         -----
-        A contribution is (rank, input chunk).
+        A range is (first, end, input chunk of the first, ranks that contribute, one bit
+        each).
         """
-        everyone = range(self.ranks)
-        for chunk in range(self.sizes(rank)[1]):
-            owner, within = divmod(chunk, max(self.block, 1))
-            if self.operation in ("all-reduce", "reduce"):
-                yield chunk, tuple((other, chunk) for other in everyone)
-            elif self.operation == "reduce-scatter":
-                summed = rank * self.block + chunk
-                yield chunk, tuple((other, summed) for other in everyone)
-            elif self.operation == "all-gather":
-                yield chunk, ((owner, within),)
-            elif self.operation == "broadcast":
-                yield chunk, ((self.root, chunk),)
-            else:
-                yield chunk, ((owner, rank * self.block + within),)
+        end = self.sizes(rank)[1]
+        everyone = (1 << self.ranks) - 1
+        if self.operation in ("all-reduce", "reduce"):
+            yield 0, end, 0, everyone
+        elif self.operation == "reduce-scatter":
+            yield 0, end, rank * self.block, everyone
+        elif self.operation == "broadcast":
+            yield 0, end, 0, 1 << self.root
+        else:
+            sent = rank * self.block if self.operation == "all-to-all" else 0
+            for owner in range(self.ranks):
+                first = owner * self.block
+                yield first, first + self.block, sent, 1 << owner
 
     def memory(self, rank: int, place: Place, *, in_place: bool) -> Place:
         """Return the place under the name by which its memory is known.

@@ -1,31 +1,33 @@
 """Races: accesses to one chunk of which neither happens before the other.
 
-A step happens before another if the order of a thread block, a reference, or a message
-says so, or several of these one after another. Full connections also make steps wait,
+A step happens before another if the order of a thread block (with a barrier of its
+threads between), a reference, or a message says so, or several of these one after
+another. Full connections also make steps wait,
 but for how long depends on sizes, so they count for nothing here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from lightloom.core.chunk_program import COPY, READS_SRC, WRITES_DST
+from lightloom.core.chunk_program import COPY
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.execution import NONE
+from lightloom.validate.programs.range_map import RangeMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from lightloom.core.chunk_program import Place
     from lightloom.validate.programs.execution import Flat, ProgramRun
     from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["check_races"]
 
+_Use: TypeAlias = "tuple[int | None, tuple[int, ...]]"
+"""The step that wrote a chunk last, and those that have read it since."""
 _MOST_CELLS = 2**28
 """Entries of the table of clocks at a time; larger programs take several turns."""
 
@@ -49,17 +51,15 @@ def check_races(
     Notes
     -----
     Vector clocks: entry b of a step's clock is how many steps of thread block b
-    happened before it or are it. O(steps x thread blocks). Of the pairs of a chunk
-    only those are looked at from which the others follow: an access and the last
-    write, a write and the reads since.
+    happened before it or are it; without a barrier it says nothing of itself.
+    O(steps x thread blocks). Of the pairs of a chunk only those are looked at from
+    which the others follow: an access and the last write, a write and the reads since.
     """
     blocks = len(flat.rank)
-    turn = max(1, _MOST_CELLS // max(len(flat.steps), 1))
+    turn = max(1, _MOST_CELLS // max(len(flat.actions), 1))
     first = 0
     while first < blocks:
         last = min(blocks, first + turn)
-        while last < blocks and flat.rank[last] == flat.rank[last - 1]:
-            last += 1
         clocks = _clocks(flat, run, first, last)
         yield from _races(layout, flat, run, clocks, first, last, in_place)
         first = last
@@ -67,17 +67,28 @@ def check_races(
 
 def _clocks(flat: Flat, run: ProgramRun, first: int, last: int) -> NDArray[np.int32]:
     """Return the clocks of all steps, as far as they count blocks first to last - 1."""
-    clocks = np.zeros((len(flat.steps), last - first), dtype=np.int32)
+    clocks = np.zeros((len(flat.actions), last - first), dtype=np.int32)
+    fence = [-1] * len(flat.rank)
+    launch = [0] * len(flat.rank)
     for step in run.order:
-        block = flat.block[step]
+        block, action = flat.block[step], flat.actions[step]
         clock = clocks[step]
-        if step > flat.first[block]:
-            clock[:] = clocks[step - 1]
-        for before in (flat.waits_for[step], run.sender[step]):
-            if before != NONE:
-                np.maximum(clock, clocks[before], out=clock)
-        if first <= block < last:
-            clock[block - first] = step - flat.first[block] + 1
+        if fence[block] >= 0:
+            clock[:] = clocks[fence[block]]
+        before = set(action.waits_for)
+        if action.fence:
+            before.update(range(max(fence[block] + 1, flat.first[block]), step))
+        for sender in run.senders[step]:
+            weak = action.relaxed or flat.actions[sender].relaxed
+            before.add(launch[flat.block[sender]] if weak else sender)
+        for other in before:
+            np.maximum(clock, clocks[other], out=clock)
+        if action.fence:
+            fence[block] = step
+            if first <= block < last:
+                clock[block - first] = step - flat.first[block] + 1
+        if step == flat.first[block]:
+            launch[block] = step
     return clocks
 
 
@@ -90,27 +101,23 @@ def _races(
     last: int,
     in_place: bool,  # noqa: FBT001  (private)
 ) -> Iterator[Violation]:
-    """Yield the races of the GPUs whose thread blocks the clocks count."""
-    written: dict[tuple[int, Place], int] = {}
-    read: dict[tuple[int, Place], list[int]] = {}
+    """Yield the races with steps of the thread blocks that the clocks count."""
+    uses: dict[tuple[int, str], RangeMap[_Use]] = {}
     seen: set[tuple[int, int]] = set()
     for step in run.order:
-        block = flat.block[step]
-        if not first <= block < last:
-            continue
-        for cell, writes in _accesses(layout, flat, step, in_place):
-            before = [written[cell]] if cell in written else []
-            if writes:
-                before += read.pop(cell, [])
-                written[cell] = step
-            else:
-                read.setdefault(cell, []).append(step)
-            for other in before:
-                theirs = flat.block[other]
-                ordered = clocks[step, theirs - first] > other - flat.first[theirs]
-                if theirs != block and not ordered and (other, step) not in seen:
-                    seen.add((other, step))
-                    yield _race(flat, other, step, cell[1], in_place=in_place)
+        for place, low, high, writes in _accesses(layout, flat, step, in_place):
+            known = uses.setdefault(place, RangeMap((None, ())))
+            for start, end, (written, read) in known.within(low, high):
+                now: _Use = (step, ()) if writes else (written, (*read, step))
+                known.assign(start, end, now)
+                for other in (written, *read) if writes else (written,):
+                    if other is None or not first <= flat.block[other] < last:
+                        continue
+                    theirs = flat.block[other]
+                    after = clocks[step, theirs - first] > other - flat.first[theirs]
+                    if other != step and not after and (other, step) not in seen:
+                        seen.add((other, step))
+                        yield _race(flat, other, step, (place[1], start), in_place)
 
 
 def _accesses(
@@ -118,31 +125,38 @@ def _accesses(
     flat: Flat,
     number: int,
     in_place: bool,  # noqa: FBT001  (private)
-) -> Iterator[tuple[tuple[int, Place], bool]]:
-    """Yield what a step reads, then what it writes: (cell, whether it writes)."""
-    step = flat.steps[number]
-    rank = flat.rank[flat.block[number]]
-    for turn in range(step.count):
-        source, target = (
-            layout.memory(rank, (buffer, offset + turn), in_place=in_place)
-            for buffer, offset in (step.src, step.dst)
-        )
-        if step.kind == COPY and source == target:
-            continue  # a copy of a chunk onto itself
-        if step.kind in READS_SRC:
-            yield (rank, source), False
-        if step.kind in WRITES_DST:
-            yield (rank, target), True
+) -> Iterator[tuple[tuple[int, str], int, int, bool]]:
+    """Yield what a step reads, then what it writes: (buffer, first, end, whether)."""
+    action = flat.actions[number]
+    reads, writes = (
+        [
+            (rank, *layout.memory(rank, (buffer, chunk), in_place=in_place))
+            for rank, buffer, chunk in spots
+            if buffer != "p"
+        ]
+        for spots in (action.reads, action.writes)
+    )
+    if action.kind != COPY or reads != writes:  # a chunk copied onto itself
+        for spots, writing in ((reads, False), (writes, True)):
+            for rank, buffer, chunk in spots:
+                yield (rank, buffer), chunk, chunk + action.count, writing
+    for rank, buffer, chunks in action.claims:
+        if not (in_place and buffer == "i"):
+            yield (rank, buffer), 0, chunks, True
 
 
 def _race(
-    flat: Flat, one: int, other: int, place: Place, *, in_place: bool
+    flat: Flat,
+    one: int,
+    other: int,
+    place: tuple[str, int],
+    in_place: bool,  # noqa: FBT001  (private)
 ) -> Violation:
     way = "in place" if in_place else "out of place"
     message = (
-        f"{way}: {flat.steps[one].kind} of {flat.where(one)} and"
-        f" {flat.steps[other].kind} both use {place[0]}[{place[1]}], one writes, and"
+        f"{way}: {flat.actions[one].kind} of {flat.where(one)} and"
+        f" {flat.actions[other].kind} both use {place[0]}[{place[1]}], one writes, and"
         " nothing orders them"
     )
     where = flat.where(other)
-    return Violation("program-race", flat.number(other), where, message)
+    return Violation("program-race", flat.numbers[other], where, message)

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from lightloom.core.chunk_program import READS_SRC, REDUCES, SENDS, WRITES_DST
 from lightloom.core.violation import Violation
 from lightloom.validate.programs.form import place_of
+from lightloom.validate.programs.range_map import RangeMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.chunk_program import ChunkProgram, Place
-    from lightloom.validate.programs.execution import Flat, ProgramRun
+    from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
     from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["check_values"]
 
-_Value: TypeAlias = "tuple[int, int] | None"
-"""(Input chunk, ranks added, one bit each), ``None`` where nothing was written."""
 _MOST_SHOWN = 3
 
 
+class _Value(NamedTuple):
+    """What a range holds, or a part of a message: chunk c has input chunk c + shift.
+
+    `ranks` are those whose chunk was added, one bit each; 0 where nothing is.
+    """
+
+    shift: int
+    ranks: int
+
+
+_Part: TypeAlias = tuple[int, int, _Value]
+"""First chunk, last chunk + 1, and the value."""
+_NOTHING = _Value(0, 0)
+
+
 def check_values(
-    program: ChunkProgram,
-    layout: BufferLayout,
-    flat: Flat,
-    run: ProgramRun,
-    *,
-    in_place: bool,
+    layout: BufferLayout, flat: Flat, run: ProgramRun, *, in_place: bool
 ) -> Iterator[Violation]:
     """Yield reads of nothing, sums that count twice, and results that are wrong.
 
@@ -36,124 +43,139 @@ def check_values(
 
     Parameters
     ----------
-    program
-        Of sound form.
     layout
-        What its operation asks.
+        What the operation of the program asks.
     flat
-        The program as lists.
+        The program as lists, of sound form.
     run
         A run that came to its end.
     in_place
         Whether input and output are the same memory.
     """
-    memory = _Memory(program, layout, flat, in_place=in_place)
+    memory = _Memory(layout, flat, in_place=in_place)
     for step in run.order:
-        yield from memory.execute(step, run.sender[step])
+        yield from memory.execute(step, run.senders[step])
     way = "in place" if in_place else "out of place"
-    for rank in program.ranks:
+    for rank in range(layout.ranks):
         wrong = []
-        for chunk, contributions in layout.results(rank.id):
-            first = contributions[0][1]
-            asked = (first, sum(1 << other for other, _ in contributions))
-            held = memory.at(rank.id, ("o", chunk))
-            if held != asked:
-                wrong.append((chunk, held, asked))
-        for chunk, held, asked in wrong[:_MOST_SHOWN]:
-            message = _difference(held, asked)
-            where = f"{place_of(rank.id)} o[{chunk}]"
-            more = f" ({len(wrong)} chunks of this GPU)" if len(wrong) > 1 else ""
+        for first, end, chunk, ranks in layout.results(rank):
+            asked = _Value(chunk - first, ranks)
+            for low, high, held in memory.at((rank, "o", first), end - first):
+                held_there = held._replace(shift=held.shift - first)
+                if held_there != asked:
+                    wrong.append((first + low, high - low, held_there, asked))
+        count = sum(chunks for _, chunks, *_ in wrong)
+        for chunk, _, held, asked in wrong[:_MOST_SHOWN]:
+            message = _difference(
+                (chunk + held.shift, held.ranks), (chunk + asked.shift, asked.ranks)
+            )
+            where = f"{place_of(rank)} o[{chunk}]"
+            more = f" ({count} chunks of this GPU)" if count > 1 else ""
             yield Violation("program-result", None, where, f"{way}: {message}{more}")
 
 
 class _Memory:
     """What every place of every GPU holds while a program runs."""
 
-    def __init__(
-        self, program: ChunkProgram, layout: BufferLayout, flat: Flat, *, in_place: bool
-    ) -> None:
+    def __init__(self, layout: BufferLayout, flat: Flat, *, in_place: bool) -> None:
         self._layout, self._flat, self._in_place = layout, flat, in_place
-        self._held: dict[tuple[int, Place], tuple[int, int]] = {}
-        self._sent: dict[int, list[_Value]] = {}
-        for rank in program.ranks:
-            for chunk in range(layout.sizes(rank.id)[0]):
-                self._held[self._cell(rank.id, ("i", chunk))] = (chunk, 1 << rank.id)
+        self._held: dict[tuple[int, str], RangeMap[_Value]] = {}
+        self._sent: dict[int, list[_Part]] = {}
+        for rank in range(layout.ranks):
+            chunks = layout.sizes(rank)[0]
+            if chunks:
+                held, first = self._buffer((rank, "i", 0))
+                held.assign(first, first + chunks, _Value(-first, 1 << rank))
 
-    def _cell(self, rank: int, place: Place) -> tuple[int, Place]:
-        return rank, self._layout.memory(rank, place, in_place=self._in_place)
+    def _buffer(self, spot: Spot) -> tuple[RangeMap[_Value], int]:
+        """Return what holds a place, and its chunk there."""
+        rank, *_ = spot
+        buffer, first = self._layout.memory(rank, spot[1:], in_place=self._in_place)
+        return self._held.setdefault((rank, buffer), RangeMap(_NOTHING)), first
 
-    def at(self, rank: int, place: Place) -> _Value:
-        """Return what a place holds."""
-        return self._held.get(self._cell(rank, place))
+    def at(self, spot: Spot, count: int) -> list[_Part]:
+        """Return what some chunks hold, counted from the first."""
+        held, first = self._buffer(spot)
+        return [
+            (low - first, high - first, value._replace(shift=value.shift + first))
+            for low, high, value in held.within(first, first + count)
+        ]
 
-    def execute(self, number: int, sender: int) -> Iterator[Violation]:
+    def execute(self, number: int, senders: tuple[int, ...]) -> Iterator[Violation]:
         """Run a step; yield reads of nothing, and sums that are wrong."""
-        flat, step = self._flat, self._flat.steps[number]
-        rank = flat.rank[flat.block[number]]
-        source, target = (
-            [(buffer, first + turn) for turn in range(step.count)]
-            for buffer, first in (step.src, step.dst)
-        )
-        held = self._sent.pop(sender, None)
-        if step.kind in READS_SRC:
-            read = [self.at(rank, place) for place in source]
-            if None in read:
-                buffer, chunk = source[read.index(None)]
-                message = f"{step.kind} reads {buffer}[{chunk}], which holds nothing"
-                where = flat.where(number)
-                yield Violation("program-value", flat.number(number), where, message)
-            if step.kind in REDUCES:
-                if held is None:  # of its own memory: re and ra
-                    held = [self.at(rank, place) for place in target]
-                yield from _twice(flat, number, held, read)
-                held = [_sum(*pair) for pair in zip(held, read, strict=True)]
-            else:
-                held = read
-        if step.kind in WRITES_DST:
-            assert held is not None
-            for place, value in zip(target, held, strict=True):
-                self._write(rank, place, value)
-        if step.kind in SENDS:
-            assert held is not None
-            self._sent[number] = held
+        action = self._flat.actions[number]
+        terms = [self.at(spot, action.count) for spot in action.reads]
+        for spot, held in zip(action.reads, terms, strict=True):
+            nothing = [low for low, _, value in held if not value.ranks]
+            if nothing:
+                place = f"{spot[1]}[{spot[2] + nothing[0]}]"
+                what = f"{action.kind} reads {place}, which holds nothing"
+                yield self._violation(number, what)
+        if action.message and senders:
+            terms.append(self._sent.pop(senders[0]))
+        if not terms:
+            return
+        total = terms[0]
+        for added in terms[1:]:
+            wrong = _wrong_sum(total, added)
+            if wrong:
+                yield self._violation(number, f"{action.kind} {wrong}")
+            total = _sum(total, added)
+        for spot in action.writes:
+            buffer, first = self._buffer(spot)
+            for low, high, value in total:
+                moved = value._replace(shift=value.shift - first)
+                buffer.assign(first + low, first + high, moved)
+        if action.message and action.gives:
+            self._sent[number] = total
 
-    def _write(self, rank: int, place: Place, value: _Value) -> None:
-        cell = self._cell(rank, place)
-        if value is None:
-            self._held.pop(cell, None)
-        else:
-            self._held[cell] = value
-
-
-def _sum(one: _Value, other: _Value) -> _Value:
-    """Return the sum of two values of one input chunk."""
-    return None if one is None or other is None else (one[0], one[1] | other[1])
-
-
-def _twice(
-    flat: Flat, number: int, one: list[_Value], other: list[_Value]
-) -> Iterator[Violation]:
-    """Yield the first sum that counts twice, mixes chunks, or lacks a value."""
-    for place, (held, added) in enumerate(zip(one, other, strict=True)):
-        if held is None:
-            message = f"{flat.steps[number].kind} adds to a chunk that holds nothing"
-        elif added is None:
-            continue
-        elif held[0] != added[0]:
-            message = f"adds chunk {added[0]} of inputs to chunk {held[0]}"
-        elif held[1] & added[1]:
-            count = (held[1] & added[1]).bit_count()
-            message = f"chunk {place} of the step counts {count} ranks twice"
-        else:
-            continue
+    def _violation(self, number: int, message: str) -> Violation:
+        flat = self._flat
         where = flat.where(number)
-        yield Violation("program-value", flat.number(number), where, message)
-        return
+        return Violation("program-value", flat.numbers[number], where, message)
 
 
-def _difference(held: _Value, asked: tuple[int, int]) -> str:
+def _common(
+    one: list[_Part], other: list[_Part]
+) -> Iterator[tuple[int, int, _Value, _Value]]:
+    """Yield the ranges in which both have one value each."""
+    left, right = iter(one), iter(other)
+    a, b = next(left, None), next(right, None)
+    low = 0
+    while a is not None and b is not None:
+        high = min(a[1], b[1])
+        yield low, high, a[2], b[2]
+        low = high
+        if a[1] == high:
+            a = next(left, None)
+        if b[1] == high:
+            b = next(right, None)
+
+
+def _sum(one: list[_Part], other: list[_Part]) -> list[_Part]:
+    """Return the sums of two lists of values, nothing where either is."""
+    return [
+        (low, high, _Value(a.shift, (a.ranks | b.ranks) if a.ranks and b.ranks else 0))
+        for low, high, a, b in _common(one, other)
+    ]
+
+
+def _wrong_sum(one: list[_Part], other: list[_Part]) -> str:
+    """Return how a sum counts twice, or mixes chunks; empty if it does neither."""
+    for low, _, a, b in _common(one, other):
+        if not (a.ranks and b.ranks):
+            continue  # named where it is read
+        if a.shift != b.shift:
+            return f"adds chunk {low + b.shift} of inputs to chunk {low + a.shift}"
+        if a.ranks & b.ranks:
+            count = (a.ranks & b.ranks).bit_count()
+            return f"counts {count} ranks twice in chunk {low} of the step"
+    return ""
+
+
+def _difference(held: tuple[int, int], asked: tuple[int, int]) -> str:
     """Return in words how a value differs from the one that is asked."""
-    if held is None:
+    if not held[1]:
         return "holds nothing"
     if held[0] != asked[0]:
         return f"holds chunk {held[0]} of an input, not chunk {asked[0]}"

@@ -129,7 +129,7 @@ def verify_program(
         for in_place in (True, False):
             if program.in_place if in_place else program.out_of_place:
                 way = {"in_place": in_place}
-                wrong += check_values(program, layout, flat, done, **way)
+                wrong += check_values(layout, flat, done, **way)
                 wrong += sorted(
                     check_races(layout, flat, done, **way),
                     key=lambda race: race.resource,
