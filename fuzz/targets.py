@@ -16,6 +16,7 @@ from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.flexflow_tasks import read_flexflow_tasks
 from lightloom.formats.msccl_xml import read_msccl
+from lightloom.formats.mscclpp_plan import read_plan
 from lightloom.formats.multicommodity_flows import read_flows
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.formats.operation_graph import read_op_graph
@@ -30,10 +31,13 @@ from lightloom.instances.instance_file import read_instance
 from lightloom.programs.import_schedule import lifted_program
 from lightloom.programs.overlap_schedule import overlap_schedule
 from lightloom.validate import verify
-from lightloom.validate.programs import verify_program
+from lightloom.validate.programs import verify_plan, verify_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from lightloom.core.chunk_program import ChunkProgram
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
 
 CORPUS = Path(__file__).parents[1] / "tests" / "formats" / "corpus"
 
@@ -68,6 +72,16 @@ def _verified(path: Path) -> object:
 def _judged(path: Path) -> object:
     program = read_msccl(path)
     verify_program(program)
+    return _lifted(program, path)
+
+
+def _judged_plan(path: Path) -> object:
+    plan = read_plan(path)
+    verify_plan(plan)
+    return _lifted(plan, path)
+
+
+def _lifted(program: ChunkProgram | ExecutionPlan, path: Path) -> object:
     try:
         return lifted_program(program, str(path))
     except FormatError:
@@ -96,6 +110,7 @@ _TARGETS = (
     Target("suite", ".toml", lambda path: load_suite(str(path))),
     Target("results", ".jsonl", read_results),
     Target("msccl", ".xml", _judged),
+    Target("mscclpp-plan", ".json", _judged_plan),
     Target("chakra", ".et", read_chakra),
     Target("transfers", ".csv", read_transfers),
     Target("flows", ".json", read_flows),

@@ -147,18 +147,15 @@ def _msccl(
 
 def _mscclpp(schedule: Schedule, tell: Callable[[str], None]) -> tuple[str, str]:
     """Return the execution plan, and what to say of it."""
-    from lightloom.formats.msccl_runtimes import MSCCLPP
-    from lightloom.programs.export_program import export_program
-    from lightloom.programs.mscclpp_plan import plan_json
+    from lightloom.programs.export_program import export_plan
 
-    # Messages have memory of their own, so what is received direct never waits.
-    program = export_program(schedule, MSCCLPP, buffers="direct", progress=tell)
+    program, text = export_plan(schedule, tell)
     told = (
-        f"{counted(len(program.ranks), 'rank')}, verified as a program of"
-        f" {counted(program.instruction_count, 'step')}; circuits and times are left"
-        " out"
+        f"{counted(len(program.ranks), 'rank')},"
+        f" {counted(program.instruction_count, 'step')}, verified for mscclpp;"
+        " circuits and times are left out"
     )
-    return plan_json(program), told
+    return text, told
 
 
 def _transfers(schedule: Schedule) -> tuple[str, str]:

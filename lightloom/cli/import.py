@@ -20,9 +20,11 @@ from lightloom.core.units import format_ps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.chunk_program import ChunkProgram
     from lightloom.core.schedule import Schedule, StepPart
     from lightloom.core.task import Collective
     from lightloom.formats.json_file import JsonFile
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
 
 _SUFFIXES = (".xml", ".csv", ".json")
 
@@ -30,13 +32,14 @@ _SUFFIXES = (".xml", ".csv", ".json")
 @click.command(
     "import",
     help=SUMMARIES["import"]
-    + "\n\nFILE is MSCCL XML (.xml), a table of transfers (.csv with the columns"
-    " step,src,dst,chunk_lo,chunk_hi,op), flows of TE-CCL (.json) or a solution of"
-    " overlap4ocs (.json, with --config). Channels, thread blocks and scratch are left"
-    " out, and so are times. Then `lightloom verify`, `replay` and `bound` say whether"
-    " it is right, how long it takes and how good it is. Exit code 1 if the planes of a"
-    " solution do not hold what they are used for: it is written all the same, for"
-    " `lightloom verify` to list what is wrong.",
+    + "\n\nFILE is MSCCL XML (.xml), an execution plan of MSCCL++ (.json), a table of"
+    " transfers (.csv with the columns step,src,dst,chunk_lo,chunk_hi,op), flows of"
+    " TE-CCL (.json) or a solution of overlap4ocs (.json, with --config). Channels,"
+    " thread blocks and scratch are left out, and so are times. Then `lightloom"
+    " verify`, `replay` and `bound` say whether it is right, how long it takes and how"
+    " good it is. Exit code 1 if the planes of a solution do not hold what they are"
+    " used for: it is written all the same, for `lightloom verify` to list what is"
+    " wrong.",
 )
 @click.argument("file", metavar="FILE")
 @click.option("-o", "--output", metavar="FILE", required=True, help="Schedule file.")
@@ -191,12 +194,11 @@ def _read(
     earliest: bool,
 ) -> tuple[Collective, tuple[StepPart, ...], str]:
     """Return the collective, its transfers, and what is to be said beside."""
-    from lightloom.programs.import_schedule import (
-        lifted_program,
-        table_collective,
-        whole_chunks,
-    )
+    from lightloom.formats.mscclpp_plan import is_plan, plan_of
+    from lightloom.programs.import_schedule import table_collective, whole_chunks
 
+    if table is not None and is_plan(table):
+        return _lifted(plan_of(table), file, buffer_bytes)
     if table is not None:
         from lightloom.formats.multicommodity_flows import flows_of
 
@@ -214,10 +216,7 @@ def _read(
     if name.endswith(".xml"):
         from lightloom.formats.msccl_xml import read_msccl
 
-        lifted = lifted_program(read_msccl(file), file, buffer_bytes)
-        unused = counted(lifted.unused, "chunk") if lifted.unused else ""
-        told = f"; {unused} sent that nobody uses" if unused else ""
-        return lifted.collective, lifted.parts, told
+        return _lifted(read_msccl(file), file, buffer_bytes)
     if name.endswith(".csv"):
         from lightloom.formats.transfers_csv import read_transfers
 
@@ -232,3 +231,15 @@ def _read(
         return replace(task, buffer_bytes=size), parts, ""
     allowed = ", ".join(f"*{suffix}" for suffix in _SUFFIXES)
     raise InputError("unknown kind of file", where=file, allowed=allowed)
+
+
+def _lifted(
+    program: ChunkProgram | ExecutionPlan, file: str, buffer_bytes: int | None
+) -> tuple[Collective, tuple[StepPart, ...], str]:
+    """Return the collective of a program of GPUs, its transfers, and what is said."""
+    from lightloom.programs.import_schedule import lifted_program
+
+    lifted = lifted_program(program, file, buffer_bytes)
+    unused = counted(lifted.unused, "chunk") if lifted.unused else ""
+    told = f"; {unused} sent that nobody uses" if unused else ""
+    return lifted.collective, lifted.parts, told

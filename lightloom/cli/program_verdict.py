@@ -1,4 +1,4 @@
-"""``lightloom verify FILE.xml``: what is wrong with a program of GPUs."""
+"""``lightloom verify FILE.xml`` and of plans: what is wrong with a program of GPUs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from lightloom.cli.formatting import counted
 from lightloom.cli.json_records import violation_lines, violation_records
 
 if TYPE_CHECKING:
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate.programs import ProgramVerdict
 
-__all__ = ["say_program_verdict"]
+__all__ = ["say_plan_verdict", "say_program_verdict"]
 
 
 def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> bool:
@@ -38,14 +39,42 @@ def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> boo
     program = read_msccl(file)
     loader = None if runtime is None else runtime_of(runtime)
     verdict = verify_program(program, loader)
+    size = (len(program.ranks), "rank"), (program.instruction_count, "step")
+    return _say(file, program.collective, size, verdict, as_json=as_json)
+
+
+def say_plan_verdict(file: str, plan: ExecutionPlan, *, as_json: bool) -> bool:
+    """Check an execution plan, print the verdict, and return whether it is valid.
+
+    Parameters
+    ----------
+    file
+        Its name.
+    plan
+        What it holds.
+    as_json
+        Whether to print one JSON object.
+    """
+    from lightloom.validate.programs import verify_plan
+
+    size = (len(plan.gpus), "rank"), (plan.operation_count, "operation")
+    verdict = verify_plan(plan)
+    return _say(file, plan.collective, size, verdict, as_json=as_json)
+
+
+def _say(
+    file: str,
+    collective: str,
+    size: tuple[tuple[int, str], ...],
+    verdict: ProgramVerdict,
+    *,
+    as_json: bool,
+) -> bool:
     if as_json:
         write_json(_record(file, verdict))
     else:
-        ranks, steps = len(program.ranks), program.instruction_count
-        size = (
-            f"{program.collective}, {counted(ranks, 'rank')}, {counted(steps, 'step')}"
-        )
-        write_text(_text(file, size, verdict))
+        counts = (counted(number, what) for number, what in size)
+        write_text(_text(file, ", ".join((collective, *counts)), verdict))
     return verdict.valid
 
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     "verify",
     help=SUMMARIES["verify"]
     + "\n\nExit code 0 if every rule holds, 1 with the violations listed"
-    " otherwise, 2 if FILE is damaged. FILE may be - for stdin, and MSCCL XML (.xml):"
-    " then form, values, deadlock, races and bounded connections are checked.",
+    " otherwise, 2 if FILE is damaged. FILE may be - for stdin, and a program of GPUs:"
+    " MSCCL XML (.xml) or an execution plan of MSCCL++ (.json). Then form, values,"
+    " deadlock, races and bounded connections are checked.",
 )
 @click.argument("file", metavar="FILE")
 @click.option(
@@ -50,6 +51,12 @@ def command(
         ctx.exit(0 if valid else INVALID)
     if runtime is not None:
         raise click.UsageError("--runtime is about MSCCL XML (.xml)")
+    if plain_name(file).endswith(".json"):
+        from lightloom.cli.program_verdict import say_plan_verdict
+        from lightloom.formats.mscclpp_plan import read_plan
+
+        valid = say_plan_verdict(file, read_plan(file), as_json=as_json)
+        ctx.exit(0 if valid else INVALID)
     from lightloom.validate import verify
 
     with progress("verify") as tell:

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 __all__ = [
     "BUFFERS",
-    "COPY",
     "LOCAL",
     "NOP",
     "READS_SRC",
@@ -28,7 +27,6 @@ Place: TypeAlias = tuple[str, int]
 BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
 """Buffers of a GPU by the letter that programs give them."""
 
-COPY = "cpy"
 NOP = "nop"
 SENDS = frozenset({"s", "rcs", "rrs", "rrcs"})
 """Instructions that send `count` chunks to the thread block's send peer."""

@@ -49,7 +49,7 @@ KNOWN_FORMATS = (
         "MSCCL++ execution plan",
         ".json",
         "microsoft/mscclpp 2025",
-        "",
+        "verify, import",
         "export --to mscclpp",
     ),
     KnownFormat("transfers as CSV", ".csv", "1", "import", "export --to transfers"),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.task import Collective
+from lightloom.formats.json_file import JsonFile
+from lightloom.formats.msccl_runtimes import MSCCLPP
+from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.programs.lowering import PROTOCOLS, ProgramLimitError, lower
+from lightloom.programs.mscclpp_plan import plan_json
 from lightloom.programs.operations import BUFFER_USES
 from lightloom.validate import verify
-from lightloom.validate.programs import verify_program
+from lightloom.validate.programs import verify_plan, verify_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["UnverifiedProgramError", "export_program"]
+__all__ = ["UnverifiedProgramError", "export_plan", "export_program"]
 
 _MOST_RANKS_TRIED = 128
 
@@ -101,6 +106,37 @@ def export_program(
         what = f"the program breaks {first.rule} at {first.resource}"
         raise UnverifiedProgramError(what, found=first.message)
     return program
+
+
+def export_plan(
+    schedule: Schedule, progress: Callable[[str], None] | None = None
+) -> tuple[ChunkProgram, str]:
+    """Return a schedule as a program, and the text of its plan for MSCCL++.
+
+    Parameters
+    ----------
+    schedule
+        Of a collective, on any fabric.
+    progress
+        Told in words what is being done.
+
+    Raises
+    ------
+    InputError
+        As `export_program`.
+    UnverifiedProgramError
+        `verify_plan` does not accept the plan, which is a bug of lightloom.
+    """
+    # Messages have memory of their own, so what is received direct never waits.
+    program = export_program(schedule, MSCCLPP, buffers="direct", progress=progress)
+    text = plan_json(program)
+    if progress is not None:
+        progress("verifying the plan")
+    verdict = verify_plan(plan_of(JsonFile("plan", text, json.loads(text))))
+    for first in verdict.violations[:1]:
+        what = f"the plan breaks {first.rule} at {first.resource}"
+        raise UnverifiedProgramError(what, found=first.message)
+    return program, text
 
 
 def _fitting(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
+from lightloom.core.chunk_program import ChunkProgram
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, FluidTransfers, Schedule
 from lightloom.core.task import Collective
@@ -18,11 +22,11 @@ from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
-from lightloom.validate.programs import verify_program
+from lightloom.validate.programs import verify_plan, verify_program
 
 if TYPE_CHECKING:
-    from lightloom.core.chunk_program import ChunkProgram
     from lightloom.core.schedule import StepPart
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.instances.instance import AnyFabric
     from lightloom.programs.lifting import Lifted
 
@@ -43,7 +47,9 @@ _RUNTIME_RULES = {
 
 
 def lifted_program(
-    program: ChunkProgram, source: str, buffer_bytes: int | None = None
+    program: ChunkProgram | ExecutionPlan,
+    source: str,
+    buffer_bytes: int | None = None,
 ) -> Lifted:
     """Return a program of GPUs as rounds of transfers, after it was checked.
 
@@ -62,18 +68,24 @@ def lifted_program(
         The program breaks a rule, other than the limits of a runtime; its operation
         is unknown; it cannot be represented; chunks do not divide the buffer.
     """
-    size = whole_chunks(buffer_bytes, program.chunks_per_loop, source)
-    for first in verify_program(program).violations:
-        if first.rule not in _RUNTIME_RULES:
+    if isinstance(program, ChunkProgram):
+        verdict, allowed = verify_program(program), _RUNTIME_RULES
+    else:
+        verdict, allowed = verify_plan(program), {"program-limit"}
+    for first in verdict.violations:
+        if first.rule not in allowed:
             what = f"the program breaks {first.rule}: {first.message}"
             where, fix = f"{source}: {first.resource}", "`lightloom verify` lists all"
             raise InputError(what, where=where, fix=fix)
     try:
-        return lift(program, size)
+        lifted = lift(program, 1)
     except InputError as problem:
         problem.where = f"{source}: {problem.where}"
         problem.args = (problem.line(),)
         raise
+    task = lifted.collective
+    size = whole_chunks(buffer_bytes, task.chunk_count, source)
+    return replace(lifted, collective=structs.replace(task, buffer_bytes=size))
 
 
 def whole_chunks(buffer_bytes: int | None, chunks: int, source: str) -> int:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lightloom.core.chunk_program import ChunkProgram
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
@@ -17,13 +18,18 @@ from lightloom.core.transfer_parts import transfer_parts
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.form import place_of
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.plan_actions import flatten_plan, plan_layout
+from lightloom.validate.programs.plan_form import unfollowed
 
 if TYPE_CHECKING:
-    from lightloom.core.chunk_program import ChunkProgram, Place
+    from lightloom.core.chunk_program import Place
     from lightloom.core.schedule import StepPart
-    from lightloom.validate.programs.execution import Flat, Spot
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
+    from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
 
 __all__ = ["Lifted", "lift"]
+
+_MOST_CHUNKS = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +160,13 @@ class _Ledger:
         return _Value(value.chunk, base, added)
 
 
-def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
+def lift(program: ChunkProgram | ExecutionPlan, buffer_bytes: int) -> Lifted:
     """Return the transfers of a program, each in the earliest step that it can have.
 
     Parameters
     ----------
     program
-        One that `verify_program` accepts, of a known operation.
+        One that `verify_program` or `verify_plan` accepts, of a known operation.
     buffer_bytes
         Size of the whole buffer; its chunks must divide it.
 
@@ -178,43 +184,66 @@ def lift(program: ChunkProgram, buffer_bytes: int) -> Lifted:
     if program.collective not in OPERATIONS:
         raise InputError(
             "the result of this operation is not known",
-            where="algo coll",
+            where="collective",
             found=program.collective,
             allowed=", ".join(OPERATIONS),
         )
-    layout = BufferLayout.of(program)
-    flat = flatten(program)
+    if isinstance(program, ChunkProgram):
+        flat = flatten(program)
+        layout = BufferLayout.of(program)
+        in_place = program.in_place and not program.out_of_place
+    else:
+        if other := unfollowed(program):
+            raise InputError("not representable", where="gpus", found=other)
+        flat, _ = flatten_plan(program)
+        layout = plan_layout(program, flat)
+        in_place = program.inplace
+    if layout.chunks * layout.ranks > _MOST_CHUNKS:
+        found, allowed = f"{layout.chunks} each", f"{_MOST_CHUNKS} of all GPUs"
+        raise InputError("too many chunks", where="gpus", found=found, allowed=allowed)
     done = run(flat)
     if done.stuck:
         what = "the program does not end"
         fix = "`lightloom verify` says why"
         raise InputError(what, where=flat.where(done.stuck[0]), fix=fix)
     ledger = _Ledger()
-    memory: dict[tuple[int, Place], _Value] = {}
-    in_place = program.in_place and not program.out_of_place
-    for rank in program.ranks:
-        for chunk in range(layout.sizes(rank.id)[0]):
-            place = layout.memory(rank.id, ("i", chunk), in_place=in_place)
-            start = ledger.start(rank.id, _chunk_of(layout, rank.id, chunk))
-            memory[rank.id, place] = start
-    sent: dict[int, list[_Value | None]] = {}
-    for step in done.order:
-        received = [sent.pop(sender) for sender in done.senders[step]]
-        _follow(layout, flat, step, memory, received, sent, ledger, in_place=in_place)
-    for rank in program.ranks:
-        for chunk in range(layout.sizes(rank.id)[1]):
-            place = layout.memory(rank.id, ("o", chunk), in_place=in_place)
-            value = memory.get((rank.id, place))
-            if value is not None:
-                ledger.state(rank.id, value, f"{place_of(rank.id)} o[{chunk}]")
+    _fill(ledger, layout, flat, done, in_place=in_place)
     _number_steps(ledger)
     nodes = tuple(range(layout.ranks))
     root = layout.root if layout.operation in ("broadcast", "reduce") else None
-    collective = Collective(
-        layout.operation, nodes, buffer_bytes, program.chunks_per_loop, root
-    )
+    collective = Collective(layout.operation, nodes, buffer_bytes, layout.chunks, root)
     used = [message for message in ledger.messages if message.taken is not None]
     return Lifted(collective, _parts(used), len(ledger.messages) - len(used))
+
+
+def _fill(
+    ledger: _Ledger,
+    layout: BufferLayout,
+    flat: Flat,
+    done: ProgramRun,
+    *,
+    in_place: bool,
+) -> None:
+    """Follow a program from its inputs to its outputs."""
+    memory: dict[tuple[int, Place], _Value] = {}
+    ranks = range(layout.ranks)
+    for rank in ranks:
+        for chunk in range(layout.sizes(rank)[0]):
+            place = layout.memory(rank, ("i", chunk), in_place=in_place)
+            start = ledger.start(rank, _chunk_of(layout, rank, chunk))
+            memory[rank, place] = start
+    sent: dict[int, list[_Value | None]] = {}
+    for step in done.order:
+        action = flat.actions[step]
+        heard = done.senders[step] if action.message else ()
+        received = [sent.pop(sender) for sender in heard]
+        _follow(layout, flat, step, memory, received, sent, ledger, in_place=in_place)
+    for rank in ranks:
+        for chunk in range(layout.sizes(rank)[1]):
+            place = layout.memory(rank, ("o", chunk), in_place=in_place)
+            value = memory.get((rank, place))
+            if value is not None:
+                ledger.state(rank, value, f"{place_of(rank)} o[{chunk}]")
 
 
 def _chunk_of(layout: BufferLayout, rank: int, chunk: int) -> int:

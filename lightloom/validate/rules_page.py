@@ -24,7 +24,8 @@ its own words, or why none does.
 _PROGRAMS = """
 ## Programs of GPUs
 
-What `lightloom verify FILE.xml` reports of MSCCL XML. *Checked by* names the module of
+What `lightloom verify` reports of MSCCL XML and of execution plans of MSCCL++, whose
+form is checked by `plan_form`. *Checked by* names the module of
 `lightloom.validate.programs`.
 
 | rule | what a program must obey | checked by |

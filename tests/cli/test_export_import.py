@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lightloom.formats.schedule_reader import read_schedule
 from tests.cli.program import run, run_json
 
 if TYPE_CHECKING:
@@ -63,6 +64,53 @@ def test_there_and_back(runtime: str, op: str) -> None:
     before = run_json("replay", "made.jsonl")["completion_time_ps"]
     after = run_json("replay", "x.jsonl")["completion_time_ps"]
     assert after <= before * 2
+
+
+@pytest.mark.parametrize("op", ["all-reduce", "all-to-all", "broadcast"])
+def test_plans_there_and_back(op: str) -> None:
+    """A plan of MSCCL++ is verified and imported; it takes no more steps."""
+    name = made(f"lightpath-8/{op}-1MiB")
+    result = run("export", name, "--to", "mscclpp", "-o", "x.json")
+    assert result.exit_code == 0, result.stderr
+    record = run_json("verify", "x.json")
+    assert record["valid"]
+    assert not record["unchecked"]
+    result = run("import", "x.json", "-o", "x.jsonl")
+    assert result.exit_code == 0, result.stderr
+    assert run("verify", "x.jsonl").exit_code == 0
+    made_again = read_schedule("x.jsonl")
+    assert made_again.step_count <= read_schedule("made.jsonl").step_count
+
+
+@pytest.mark.parametrize(
+    ("change", "exit_code", "says"),
+    [
+        (
+            ('"index": 1', '"index": -1'),
+            2,
+            "src_buff[0].index: value not allowed; found -1",
+        ),
+        (('"index": 1', '"index": 999'), 1, "program-offset"),
+        (('"name": "put"', '"name": "pot"'), 1, "program-operation"),
+        (('"id": 3', '"id": 4'), 1, "program-ranks"),
+        (("\n]}\n", ""), 2, "not JSON"),
+        (('"gpus"', '"cpus"'), 2, "not an execution plan"),
+        (('"inplace": true', '"inplace": 1'), 2, "inplace"),
+        (('"channel_ids": [0]', '"channel_ids": [7]'), 1, "program-reference"),
+    ],
+)
+def test_a_bad_plan(change: tuple[str, str], exit_code: int, says: str) -> None:
+    """What is wrong is listed; what is damaged is refused; neither is imported."""
+    run(
+        "export", made("lightpath-4/all-reduce-1MiB"), "--to", "mscclpp", "-o", "x.json"
+    )
+    text = Path("x.json").read_text(encoding="utf-8")
+    Path("bad.json").write_text(text.replace(*change, 1), encoding="utf-8")
+    result = run("verify", "bad.json")
+    assert result.exit_code == exit_code
+    assert says in result.stdout + result.stderr
+    if "cpus" not in change[1]:  # then it may be another format
+        assert says in one_line(run("import", "bad.json", "-o", "x.jsonl"))
 
 
 def test_traces_in_a_folder() -> None:

@@ -6,6 +6,10 @@ Nothing here knows how a program was made. The rules are `PROGRAM_RULES`.
 from __future__ import annotations
 
 from lightloom.validate.programs.rules import PROGRAM_RULES
-from lightloom.validate.programs.verdict import ProgramVerdict, verify_program
+from lightloom.validate.programs.verdict import (
+    ProgramVerdict,
+    verify_plan,
+    verify_program,
+)
 
-__all__ = ["PROGRAM_RULES", "ProgramVerdict", "verify_program"]
+__all__ = ["PROGRAM_RULES", "ProgramVerdict", "verify_plan", "verify_program"]

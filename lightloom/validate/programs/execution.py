@@ -227,9 +227,13 @@ class ProgramRun:
         """
         for step, lacking in zip(self.stuck, self.lacking, strict=True):
             kind, where = flat.actions[step].kind, flat.where(step)
+            if flat.actions[step].claims or lacking.endswith(where):
+                continue  # another thread block of the GPU, or a part of the step
             message = f"{kind} waits for {lacking}, which never comes"
             yield Violation("program-deadlock", flat.numbers[step], where, message)
         for step in self.unread:
+            if self.stuck and not flat.actions[step].message:
+                continue
             where, kind = flat.where(step), flat.actions[step].kind
             what = "message" if flat.actions[step].message else "signal"
             message = f"the {what} of {kind} is never received"

@@ -15,12 +15,12 @@ from lightloom.core.violation import Violation
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.chunk_program import ChunkProgram, RankProgram, ThreadBlock
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["check_form", "place_of"]
+__all__ = ["check_form", "check_sizes", "place_of"]
 
 
 def place_of(rank: int, block: int | None = None, step: int | None = None) -> str:
@@ -48,7 +48,8 @@ def check_form(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violati
     """
     yield from _check_header(program, runtime)
     if program.collective in OPERATIONS:
-        yield from _check_chunks(program)
+        sizes = [(rank.input_chunks, rank.output_chunks) for rank in program.ranks]
+        yield from check_sizes(BufferLayout.of(program), sizes)
     for number, rank in enumerate(program.ranks):
         if rank.id != number:
             message = f"GPU {number} of the file has the id {rank.id}"
@@ -76,24 +77,32 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
         yield Violation("program-vacuous", None, "algo", "there is no step at all")
 
 
-def _check_chunks(program: ChunkProgram) -> Iterator[Violation]:
-    """Yield buffers that are not of the size of the operation; no chunks is allowed."""
-    layout = BufferLayout.of(program)
+def check_sizes(
+    layout: BufferLayout, sizes: Sequence[tuple[int, int]]
+) -> Iterator[Violation]:
+    """Yield buffers that are not of the size of the operation; no chunks is allowed.
+
+    Parameters
+    ----------
+    layout
+        What the operation asks.
+    sizes
+        Chunks of the input and of the output of each rank.
+    """
     blocks = layout.operation in ("all-gather", "reduce-scatter", "all-to-all")
-    if blocks and program.chunks_per_loop % max(layout.ranks, 1):
+    if blocks and layout.chunks % max(layout.ranks, 1):
         message = (
-            f"nchunksperloop {program.chunks_per_loop} is not a multiple of"
+            f"the {layout.chunks} chunks of the buffer are not a multiple of"
             f" {layout.ranks} GPUs, so {layout.operation} leaves data where they are"
         )
-        yield Violation("program-vacuous", None, "algo nchunksperloop", message)
+        yield Violation("program-vacuous", None, "chunks", message)
         return
-    for number, rank in enumerate(program.ranks):
-        given = (rank.input_chunks, rank.output_chunks)
-        sides = zip(("i", "o"), given, layout.sizes(number), strict=True)
-        for letter, has, asked in sides:
+    for rank, given in enumerate(sizes):
+        sides = zip(("input", "output"), given, layout.sizes(rank), strict=True)
+        for side, has, asked in sides:
             if has not in (0, asked) and not (asked == 0 and has == layout.chunks):
-                message = f"{letter}_chunks is {has}, {program.collective} asks {asked}"
-                yield Violation("program-chunks", None, place_of(rank.id), message)
+                message = f"{side} has {has} chunks, {layout.operation} asks {asked}"
+                yield Violation("program-chunks", None, place_of(rank), message)
 
 
 def _check_blocks(program: ChunkProgram, rank: RankProgram) -> Iterator[Violation]:

@@ -125,7 +125,7 @@ class BufferLayout:
             Whether input and output are the same memory.
         """
         buffer, offset = place
-        if not in_place or buffer == "s":
+        if not in_place or buffer in ("s", "p"):
             return place
         if self.operation == "all-gather" and buffer == "i":
             return "o", rank * self.block + offset

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from lightloom.core.chunk_program import COPY
 from lightloom.core.violation import Violation
 from lightloom.validate.programs.range_map import RangeMap
 
@@ -136,7 +135,8 @@ def _accesses(
         ]
         for spots in (action.reads, action.writes)
     )
-    if action.kind != COPY or reads != writes:  # a chunk copied onto itself
+    onto_itself = reads == writes and len(reads) == 1 and not action.takes
+    if not onto_itself:
         for spots, writing in ((reads, False), (writes, True)):
             for rank, buffer, chunk in spots:
                 yield (rank, buffer), chunk, chunk + action.count, writing

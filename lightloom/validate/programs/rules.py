@@ -14,7 +14,7 @@ PROGRAM_RULES: dict[str, tuple[str, str]] = {
         "form",
     ),
     "program-connection": (
-        "One thread block of a GPU sends to a peer on a channel, and one receives.",
+        "One thread block of a GPU sends on a channel, and one receives, or takes.",
         "form",
     ),
     "program-offset": ("No step reads or writes beyond its buffer.", "form"),

@@ -5,21 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.formats.msccl_runtimes import RUNTIMES
+from lightloom.formats.msccl_runtimes import MSCCLPP, RUNTIMES
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.fifos import SLOTS, check_fifos, hangs_from_bytes
 from lightloom.validate.programs.form import check_form
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 from lightloom.validate.programs.limits import check_limits
+from lightloom.validate.programs.plan_actions import (
+    check_plan_sizes,
+    flatten_plan,
+    plan_layout,
+)
+from lightloom.validate.programs.plan_form import check_plan_form, unfollowed
 from lightloom.validate.programs.races import check_races
 from lightloom.validate.programs.values import check_values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.chunk_program import ChunkProgram
     from lightloom.core.violation import Violation
     from lightloom.formats.msccl_runtimes import MscclRuntime
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
+    from lightloom.validate.programs.execution import Flat, ProgramRun
 
-__all__ = ["ProgramVerdict", "fitting_runtime", "verify_program"]
+__all__ = ["ProgramVerdict", "fitting_runtime", "verify_plan", "verify_program"]
 
 _BEFORE_RUNNING = {
     "program-ranks",
@@ -110,28 +120,70 @@ def verify_program(
         return ProgramVerdict(tuple(wrong), loader.name, "the form is invalid", None)
     flat = flatten(program)
     done = run(flat)
-    faults = list(done.violations(flat))
-    wrong += faults
-    if done.stuck:
-        return ProgramVerdict(tuple(wrong), loader.name, "it does not end", None)
-    slots = SLOTS.get(program.protocol, SLOTS["Simple"])
     hangs = None
-    if loader.bounded:
+    if not done.stuck and loader.bounded:
+        slots = SLOTS.get(program.protocol, SLOTS["Simple"])
         hangs = hangs_from_bytes(flat, program.chunks_per_loop, slots)
-    wrong += check_fifos(program, hangs, loader)
-    unchecked = ""
-    if program.collective not in OPERATIONS:
-        unchecked = f"the result of {program.collective} is not known"
-    elif faults:
-        unchecked = "messages do not match"
-    else:
-        layout = BufferLayout.of(program)
-        for in_place in (True, False):
-            if program.in_place if in_place else program.out_of_place:
-                way = {"in_place": in_place}
-                wrong += check_values(layout, flat, done, **way)
-                wrong += sorted(
-                    check_races(layout, flat, done, **way),
-                    key=lambda race: race.resource,
-                )
-    return ProgramVerdict(tuple(wrong), loader.name, unchecked, hangs)
+        wrong += check_fifos(program, hangs, loader)
+    known = program.collective in OPERATIONS
+    layout = BufferLayout.of(program) if known else None
+    claimed = {True: program.in_place, False: program.out_of_place}
+    ways = [in_place for in_place, said in claimed.items() if said]
+    found, unchecked = _judge(program.collective, flat, done, layout, ways)
+    return ProgramVerdict((*wrong, *found), loader.name, unchecked, hangs)
+
+
+def verify_plan(plan: ExecutionPlan) -> ProgramVerdict:
+    """Check an execution plan of MSCCL++: form, limits, values, deadlock, races.
+
+    Parameters
+    ----------
+    plan
+        What to check, as it claims to run: in place or out of place.
+
+    Notes
+    -----
+    A GPU's buffers are its own before it begins and after it ends. Deterministic;
+    O(operations x thread blocks).
+    """
+    name, invalid = MSCCLPP.name, "the form is invalid"
+    wrong = list(check_plan_form(plan))
+    if any(violation.rule != "program-limit" for violation in wrong):
+        return ProgramVerdict(tuple(wrong), name, invalid, None)
+    unchecked = unfollowed(plan)
+    if unchecked:
+        return ProgramVerdict(tuple(wrong), name, unchecked, None)
+    flat, faults = flatten_plan(plan)
+    layout = plan_layout(plan, flat) if plan.collective in OPERATIONS else None
+    if layout is not None:
+        faults += check_plan_sizes(plan, layout)
+    if faults:
+        return ProgramVerdict((*wrong, *faults), name, invalid, None)
+    ways = [plan.inplace]
+    found, unchecked = _judge(plan.collective, flat, run(flat), layout, ways)
+    return ProgramVerdict((*wrong, *found), name, unchecked, None)
+
+
+def _judge(
+    operation: str,
+    flat: Flat,
+    done: ProgramRun,
+    layout: BufferLayout | None,
+    ways: Sequence[bool],
+) -> tuple[list[Violation], str]:
+    """Return what a run does wrong, and why values were not checked, if they were not.
+
+    Values and races are checked in place and out of place, as `ways` says.
+    """
+    faults = list(done.violations(flat))
+    if done.stuck:
+        return faults, "it does not end"
+    if layout is None:
+        return faults, f"the result of {operation} is not known"
+    if faults:
+        return faults, "messages do not match"
+    for in_place in ways:
+        faults += check_values(layout, flat, done, in_place=in_place)
+        races = check_races(layout, flat, done, in_place=in_place)
+        faults += sorted(races, key=lambda race: race.resource)
+    return faults, ""

@@ -1,0 +1,339 @@
+"""Execution plans of MSCCL++ as they are read: what every thread block of a GPU does.
+
+Keys that are not of the format are skipped, as the executor's loader does. What a plan
+does wrong is for `lightloom.validate.programs` to say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from lightloom.core.errors import FormatError
+from lightloom.formats.json_file import JsonFile, read_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "ExecutionPlan",
+    "PlanBuffer",
+    "PlanGpu",
+    "PlanOperation",
+    "PlanThreadBlock",
+    "is_plan",
+    "plan_of",
+    "read_plan",
+]
+
+_Number = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+_Bytes = Annotated[int, Meta(ge=0)]
+_Buffer = Literal["i", "o", "s"]
+_Channel = Literal["memory", "port", "switch", "none"]
+
+
+class PlanBuffer(msgspec.Struct, frozen=True):
+    """Chunks of a buffer.
+
+    Parameters
+    ----------
+    index, size
+        First chunk, and how many.
+    type
+        Buffer of the own GPU: ``i``, ``o`` or ``s``.
+    buffer_id
+        Of another GPU: place in the thread block's list of remote buffers.
+    """
+
+    index: _Number
+    size: _Number
+    type: _Buffer | None = None
+    buffer_id: _Number | None = None
+
+
+class PlanShare(msgspec.Struct, frozen=True):
+    """Which equal part of its chunks an operation is about.
+
+    Parameters
+    ----------
+    tb_id, tbg_size
+        Part, from 0, and number of parts.
+    """
+
+    tb_id: _Number
+    tbg_size: Annotated[int, Meta(ge=1, le=1024)]
+
+
+class PlanOperation(msgspec.Struct, frozen=True):
+    """One operation of a thread block.
+
+    Parameters
+    ----------
+    name
+        ``put``, ``signal``, ``wait``, ``copy``, ``re``, ``nop``, ...
+    channel_type, channel_ids
+        Places in the thread block's list of channels of a type.
+    src_buff, dst_buff
+        What is read, and written.
+    semaphore_ids
+        Semaphores of the GPU.
+    barrier_id, num_threadblocks
+        Of ``barrier``: its number, and how many thread blocks meet there.
+    tbg_info
+        The part of the chunks, where several thread blocks share an operation.
+    """
+
+    name: str
+    channel_type: _Channel = "none"
+    channel_ids: tuple[_Number, ...] = ()
+    src_buff: tuple[PlanBuffer, ...] = ()
+    dst_buff: tuple[PlanBuffer, ...] = ()
+    semaphore_ids: tuple[_Number, ...] = ()
+    barrier_id: _Number = 0
+    num_threadblocks: _Number = 1
+    tbg_info: PlanShare | None = None
+
+
+class PlanChannels(msgspec.Struct, frozen=True):
+    """Channels of a thread block.
+
+    Parameters
+    ----------
+    channel_type
+        Of all of them.
+    channel_ids
+        Places among the GPU's channels of the type.
+    """
+
+    channel_type: _Channel
+    channel_ids: tuple[_Number, ...] = ()
+
+
+class PlanReferences(msgspec.Struct, frozen=True):
+    """Remote buffers of a thread block.
+
+    Parameters
+    ----------
+    access_channel_type
+        Type of the channels through which they are reached.
+    remote_buffer_ids
+        Places in the GPU's list of remote buffers.
+    """
+
+    access_channel_type: _Channel
+    remote_buffer_ids: tuple[_Number, ...] = ()
+
+
+class PlanThreadBlock(msgspec.Struct, frozen=True):
+    """Operations that one thread block runs one after another.
+
+    Parameters
+    ----------
+    id
+        Number among those of its GPU.
+    ops
+        What it does.
+    channels, remote_buffer_refs
+        What the operations name by their place here.
+    """
+
+    id: int
+    ops: tuple[PlanOperation, ...]
+    channels: tuple[PlanChannels, ...] = ()
+    remote_buffer_refs: tuple[PlanReferences, ...] = ()
+
+    def channel_ids(self, kind: str) -> list[int]:
+        """Return the thread block's channels of a type, as the GPU numbers them.
+
+        Parameters
+        ----------
+        kind
+            ``memory`` or ``port``.
+        """
+        mine = (each for each in self.channels if each.channel_type == kind)
+        return [number for each in mine for number in each.channel_ids]
+
+    def remote_buffer_ids(self, kind: str) -> list[int]:
+        """Return the remote buffers that it reaches through channels of a type.
+
+        Parameters
+        ----------
+        kind
+            ``memory`` or ``port``.
+        """
+        refs = self.remote_buffer_refs
+        mine = (each for each in refs if each.access_channel_type == kind)
+        return [number for each in mine for number in each.remote_buffer_ids]
+
+
+class PlanConnections(msgspec.Struct, frozen=True):
+    """Channels of a GPU.
+
+    Parameters
+    ----------
+    channel_type
+        Of all of them.
+    connected_to
+        The GPU at the other end of each.
+    """
+
+    channel_type: _Channel
+    connected_to: tuple[_Number, ...] = ()
+
+
+class PlanRemoteBuffer(msgspec.Struct, frozen=True):
+    """A buffer of another GPU.
+
+    Parameters
+    ----------
+    rank
+        Whose.
+    type
+        ``i``, ``o`` or ``s``.
+    """
+
+    rank: _Number
+    type: _Buffer
+
+
+class PlanSemaphore(msgspec.Struct, frozen=True):
+    """A semaphore of a GPU.
+
+    Parameters
+    ----------
+    init_value
+        What can be acquired before anything is released.
+    """
+
+    init_value: _Number = 0
+
+
+class PlanGpu(msgspec.Struct, frozen=True):
+    """What one GPU does.
+
+    Parameters
+    ----------
+    id
+        Its rank.
+    input_chunks, output_chunks, scratch_chunks
+        Sizes of its buffers.
+    threadblocks
+        Run at the same time.
+    channels, remote_buffers, semaphores
+        What thread blocks name by their place here.
+    """
+
+    id: int
+    input_chunks: _Number
+    output_chunks: _Number
+    scratch_chunks: _Number
+    threadblocks: tuple[PlanThreadBlock, ...]
+    channels: tuple[PlanConnections, ...] = ()
+    remote_buffers: tuple[PlanRemoteBuffer, ...] = ()
+    semaphores: tuple[PlanSemaphore, ...] = ()
+
+    def peers(self, kind: str) -> list[int]:
+        """Return the GPU at the other end of each channel of a type.
+
+        Parameters
+        ----------
+        kind
+            ``memory`` or ``port``.
+        """
+        mine = (each for each in self.channels if each.channel_type == kind)
+        return [peer for each in mine for peer in each.connected_to]
+
+    def chunks(self, buffer: str) -> int:
+        """Return the size of a buffer.
+
+        Parameters
+        ----------
+        buffer
+            ``i``, ``o`` or ``s``.
+        """
+        sizes = {"i": self.input_chunks, "o": self.output_chunks}
+        return sizes.get(buffer, self.scratch_chunks)
+
+
+class ExecutionPlan(msgspec.Struct, frozen=True):
+    """A collective as the executor of MSCCL++ runs it.
+
+    Parameters
+    ----------
+    name, collective
+        Names of the plan and of the operation.
+    inplace
+        Whether input and output are the same memory.
+    gpus
+        One for each rank.
+    protocol
+        ``Simple``, or ``LL`` with packets.
+    min_message_size, max_message_size
+        Sizes for which it may be chosen.
+    """
+
+    name: str
+    collective: str
+    inplace: bool
+    gpus: tuple[PlanGpu, ...]
+    protocol: str = "Simple"
+    min_message_size: _Bytes = 0
+    max_message_size: _Bytes = 2**64 - 1
+
+    @property
+    def operation_count(self) -> int:
+        """Number of operations of all thread blocks."""
+        blocks = (block for gpu in self.gpus for block in gpu.threadblocks)
+        return sum(len(block.ops) for block in blocks)
+
+
+def read_plan(path: str | Path) -> ExecutionPlan:
+    """Return the execution plan in a file.
+
+    Parameters
+    ----------
+    path
+        Of the file, decompressed by its suffix.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        As `plan_of`, or it is not JSON.
+    """
+    return plan_of(read_json(path))
+
+
+def is_plan(file: JsonFile) -> bool:
+    """Return whether a decoded file is an execution plan, right or wrong.
+
+    Parameters
+    ----------
+    file
+        The file.
+    """
+    return isinstance(file.table, dict) and "gpus" in file.table
+
+
+def plan_of(file: JsonFile) -> ExecutionPlan:
+    """Return the execution plan that a decoded file holds.
+
+    Parameters
+    ----------
+    file
+        The file.
+
+    Raises
+    ------
+    FormatError
+        A key is missing or has an invalid value; file, line and key are named.
+    """
+    if not isinstance(file.table, dict) or not is_plan(file):
+        what = "not an execution plan of MSCCL++"
+        raise FormatError(what, where=file.path, allowed="an object with the key gpus")
+    fields = {info.encode_name for info in msgspec.structs.fields(ExecutionPlan)}
+    known = {key: value for key, value in file.table.items() if key in fields}
+    return JsonFile(file.path, file.text, known).convert(ExecutionPlan)

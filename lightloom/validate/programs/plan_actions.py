@@ -1,0 +1,396 @@
+"""An execution plan of MSCCL++ as actions of thread blocks.
+
+Between two barriers of its threads (``nop``) the operations of a thread block have no
+order. A GPU uses its buffers before it begins and after it ends, so whoever reads or
+writes them from elsewhere must hear of its beginning and be heard of before its end.
+A proxy runs the operations of a port channel, one after another. Packets say themselves
+that they are there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from lightloom.core.violation import Violation
+from lightloom.validate.programs.execution import Action, Flat, Token
+from lightloom.validate.programs.form import check_sizes, place_of
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.plan_form import FOLLOWED, PROXIED
+from lightloom.validate.programs.range_map import RangeMap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.formats.mscclpp_plan import (
+        ExecutionPlan,
+        PlanBuffer,
+        PlanGpu,
+        PlanOperation,
+        PlanThreadBlock,
+    )
+    from lightloom.validate.programs.execution import Spot
+
+__all__ = ["check_plan_sizes", "flatten_plan", "plan_layout"]
+
+_SIGNALS = {"signal", "rlxsignal", "pws", "pwsf"}
+_WAITS = {"wait", "rlxwait"}
+_FLUSHES = {"flush", "pwsf"}
+
+
+def plan_layout(plan: ExecutionPlan, flat: Flat) -> BufferLayout:
+    """Return what the operation of a plan asks of buffers.
+
+    Parameters
+    ----------
+    plan
+        Of a known operation.
+    flat
+        Its actions. The root of a broadcast is the only GPU that receives nothing, of a
+        reduce the only one that sends nothing; GPU 0 where several do.
+    """
+    operation = OPERATIONS[plan.collective]
+    gpu = plan.gpus[0]
+    sizes = [(each.input_chunks, each.output_chunks) for each in plan.gpus]
+    chunks = {"all-gather": gpu.output_chunks, "broadcast": max(map(max, sizes))}.get(
+        operation, max(own for own, _ in sizes)
+    )
+    receive, send = set(), set()
+    for number, action in enumerate(flat.actions):
+        rank = flat.rank[flat.block[number]]
+        for owner, *_ in action.writes:
+            if owner != rank:
+                receive.add(owner)
+                send.add(rank)
+        for owner, *_ in action.reads:
+            if owner != rank:
+                receive.add(rank)
+                send.add(owner)
+    moving = receive if operation == "broadcast" else send
+    still = [rank for rank in range(len(plan.gpus)) if rank not in moving]
+    root = still[0] if len(still) == 1 else 0
+    return BufferLayout(operation, len(plan.gpus), chunks * _finer(plan), root)
+
+
+def check_plan_sizes(plan: ExecutionPlan, layout: BufferLayout) -> Iterator[Violation]:
+    """Yield buffers of a plan that are not of the size of its operation.
+
+    Parameters
+    ----------
+    plan
+        Of a known operation.
+    layout
+        What `plan_layout` says of it.
+    """
+    finer = _finer(plan)
+    sizes = [(gpu.input_chunks * finer, gpu.output_chunks * finer) for gpu in plan.gpus]
+    yield from check_sizes(layout, sizes)
+
+
+def flatten_plan(plan: ExecutionPlan) -> tuple[Flat, list[Violation]]:
+    """Return a plan of sound form as lists over all its actions.
+
+    Parameters
+    ----------
+    plan
+        Without violations of `lightloom.validate.programs.plan_form`, of operations
+        that are followed.
+
+    Returns
+    -------
+    The actions, and packets that several operations write.
+
+    Notes
+    -----
+    Where thread blocks share operations, chunks are cut into as many as they are.
+    """
+    flat, finer = Flat(), _finer(plan)
+    for gpu in plan.gpus:
+        for number, semaphore in enumerate(gpu.semaphores):
+            if semaphore.init_value:
+                flat.there[_semaphore(gpu, number)] = semaphore.init_value
+        _GpuActions(plan, gpu, finer).add_to(flat)
+    return flat, _join_packets(flat)
+
+
+def _finer(plan: ExecutionPlan) -> int:
+    """Return into how many parts chunks are cut."""
+    shares = {
+        op.tbg_info.tbg_size
+        for gpu in plan.gpus
+        for block in gpu.threadblocks
+        for op in block.ops
+        if op.tbg_info is not None
+    }
+    return math.lcm(*shares)
+
+
+def _semaphore(gpu: PlanGpu, number: int) -> Token:
+    return Token(f"semaphore {number}", (gpu.id, number))
+
+
+@dataclass
+class _Listed:
+    """Actions that run one after another, where in the file, and what they wait for."""
+
+    actions: list[Action] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    joins: list[Token] = field(default_factory=list)
+
+    def add(self, action: Action, number: int, title: str) -> None:
+        """Append an action."""
+        self.actions.append(action)
+        self.numbers.append(number)
+        self.titles.append(title)
+
+
+class _GpuActions:
+    """The actions of one GPU."""
+
+    def __init__(self, plan: ExecutionPlan, gpu: PlanGpu, finer: int) -> None:
+        self._plan, self._gpu, self._finer = plan, gpu, finer
+        self._proxies: dict[int, _Listed] = defaultdict(_Listed)
+        self._aside: list[_Listed] = []
+        self._meetings: dict[int, list[int]] = defaultdict(list)
+        self._at = (0, "")
+        for block in gpu.threadblocks:
+            for number in {op.barrier_id for op in block.ops if op.name == "barrier"}:
+                self._meetings[number].append(block.id)
+
+    def add_to(self, flat: Flat) -> None:
+        """Add thread blocks, what runs beside them, and the beginning and the end."""
+        gpu, rank = self._gpu, self._gpu.id
+        lists = [self._block(block) for block in gpu.threadblocks]
+        lists += [*self._proxies.values(), *self._aside]
+        starts, ends = [], []
+        for number, listed in enumerate(lists):
+            starts.append(Token(f"the start of gpu {rank}", (rank, number)))
+            ends.append(Token(f"an end on gpu {rank}", (rank, number)))
+            first = Action("start", takes=(starts[-1],))
+            last = Action("end", takes=tuple(listed.joins), gives=(ends[-1],))
+            at = len(flat.actions) + 1
+            steps = [0, *listed.numbers, max(listed.numbers, default=0)]
+            flat.add_block(rank, [first, *listed.actions, last], steps)
+            flat.titles |= dict(enumerate(listed.titles, start=at))
+        whole = max(gpu.input_chunks, gpu.output_chunks)
+        sizes = (("i", whole), ("o", whole), ("s", gpu.scratch_chunks))
+        claims = tuple((rank, name, size * self._finer) for name, size in sizes if size)
+        at = len(flat.actions)
+        flat.titles |= {at: place_of(rank), at + 1: place_of(rank)}
+        start = Action("the start", gives=tuple(starts), claims=claims)
+        end = Action("the end", takes=tuple(ends), claims=claims)
+        flat.add_block(rank, [start, end])
+
+    def _block(self, block: PlanThreadBlock) -> _Listed:
+        """Return the actions of a thread block.
+
+        What reads or writes packets has a list of its own: whoever has the packets has
+        them from it, barrier or not.
+        """
+        listed = _Listed()
+        for number, op in enumerate(block.ops):
+            title = place_of(self._gpu.id, block.id, number)
+            self._at = number, title
+            for action in self._actions(block, op):
+                if any(name == "p" for _, name, _ in (*action.reads, *action.writes)):
+                    key = (self._gpu.id, len(self._aside))
+                    ask, done, join = (
+                        Token(f"{what} of {title}", key)
+                        for what in ("the beginning", "the end", "all threads")
+                    )
+                    aside = replace(
+                        action, takes=(ask,), gives=(done, join), fence=True
+                    )
+                    self._aside.append(_Listed([aside], [number], [title]))
+                    begin = Action(action.kind, gives=(ask,), fence=False)
+                    ended = replace(begin, gives=(), takes=(done,), relaxed=True)
+                    listed.add(begin, number, title)
+                    listed.add(ended, number, title)
+                    listed.joins.append(join)
+                elif action.fence:
+                    fence = replace(action, takes=(*action.takes, *listed.joins))
+                    listed.add(fence, number, title)
+                    listed.joins = []
+                else:
+                    listed.add(action, number, title)
+        return listed
+
+    def _actions(self, block: PlanThreadBlock, op: PlanOperation) -> list[Action]:
+        """Return what an operation does in its thread block."""
+        if op.name == "nop":
+            return [Action("nop")]
+        if op.name == "barrier":
+            return self._barrier(block, op.barrier_id)
+        some = tuple(_semaphore(self._gpu, each) for each in op.semaphore_ids)
+        if op.name == "sem_acquire":
+            return [Action(op.name, takes=some, fence=False)]
+        if op.name == "sem_release":
+            return [Action(op.name, gives=some, fence=False)]
+        return self._messages(block, op)
+
+    def _barrier(self, block: PlanThreadBlock, number: int) -> list[Action]:
+        """Return how a thread block tells others of itself, and hears of them."""
+        others = [each for each in self._meetings[number] if each != block.id]
+        what, rank = f"barrier {number}", self._gpu.id
+        tell = [Token(what, (rank, block.id, other)) for other in others]
+        hear = [Token(what, (rank, other, block.id)) for other in others]
+        kind = "barrier"
+        return [Action(kind, gives=tuple(tell)), Action(kind, takes=tuple(hear))]
+
+    def _messages(self, block: PlanThreadBlock, op: PlanOperation) -> list[Action]:
+        """Return what an operation moves, signals or waits for."""
+        channels = self._channels(block, op)
+        relaxed = op.name in ("rlxsignal", "rlxwait")
+        if op.name in _WAITS:
+            heard = tuple(self._heard(op.channel_type, each) for each in channels)
+            return [Action(op.name, takes=heard, fence=False, relaxed=relaxed)]
+        moves = self._moves(block, op)
+        signals = tuple(
+            self._told(op.channel_type, each)
+            for each in (channels if op.name in _SIGNALS else ())
+        )
+        if op.channel_type == PROXIED:
+            return self._proxied(block, op, channels, moves, signals)
+        made = [replace(move, kind=op.name, fence=False) for move in moves]
+        if signals:
+            made.append(Action(op.name, gives=signals, fence=False, relaxed=relaxed))
+        return made
+
+    def _channels(self, block: PlanThreadBlock, op: PlanOperation) -> list[int]:
+        """Return the GPU's channels that an operation names."""
+        mine = block.channel_ids(op.channel_type)
+        return [mine[each] for each in op.channel_ids]
+
+    def _told(self, kind: str, channel: int) -> Token:
+        return Token(
+            f"a signal from gpu {self._gpu.id}",
+            (kind == PROXIED, self._gpu.id, channel),
+        )
+
+    def _heard(self, kind: str, channel: int) -> Token:
+        """Return the signal of the other end: the k-th channels both ways are one."""
+        peers = self._gpu.peers(kind)
+        peer = peers[channel]
+        turn = peers[:channel].count(peer)
+        theirs = self._plan.gpus[peer].peers(kind)
+        ends = [place for place, other in enumerate(theirs) if other == self._gpu.id]
+        return Token(f"a signal from gpu {peer}", (kind == PROXIED, peer, ends[turn]))
+
+    def _moves(self, block: PlanThreadBlock, op: PlanOperation) -> list[Action]:
+        """Return the data that an operation moves, as actions without kind."""
+        if not FOLLOWED[op.name]:
+            return []
+        packets = op.name.endswith("pkt")
+        sources, targets = [], []
+        for place, buffer in enumerate(op.src_buff):
+            packed = packets and op.name not in ("ppkt", "cpkt")
+            packed &= FOLLOWED[op.name] == 1 or place > 0
+            sources.append(self._spot(block, op, buffer, packed=packed))
+        for place, buffer in enumerate(op.dst_buff):
+            packed = packets and op.name != "upkt"
+            packed &= FOLLOWED[op.name] == 1 or place > 0
+            targets.append(self._spot(block, op, buffer, packed=packed))
+        counts = [self._count(op, each) for each in op.dst_buff]
+        if FOLLOWED[op.name] == 2:
+            return [Action("", counts[0], tuple(sources), tuple(targets))]
+        sources *= len(targets) if len(sources) == 1 else 1
+        return [
+            Action("", count, (source,), (target,))
+            for source, target, count in zip(sources, targets, counts, strict=True)
+        ]
+
+    def _count(self, op: PlanOperation, buffer: PlanBuffer) -> int:
+        parts = 1 if op.tbg_info is None else op.tbg_info.tbg_size
+        return buffer.size * self._finer // parts
+
+    def _spot(
+        self,
+        block: PlanThreadBlock,
+        op: PlanOperation,
+        buffer: PlanBuffer,
+        *,
+        packed: bool,
+    ) -> Spot:
+        """Return the first chunk of a buffer, at this GPU or another."""
+        part = 0 if op.tbg_info is None else op.tbg_info.tb_id
+        first = buffer.index * self._finer + part * self._count(op, buffer)
+        rank, name = self._gpu.id, str(buffer.type)
+        if buffer.buffer_id is not None:
+            known = block.remote_buffer_ids(op.channel_type)[buffer.buffer_id]
+            remote = self._gpu.remote_buffers[known]
+            rank, name = remote.rank, remote.type
+        return rank, "p" if packed and name == "s" else name, first
+
+    def _proxied(
+        self,
+        block: PlanThreadBlock,
+        op: PlanOperation,
+        channels: list[int],
+        moves: list[Action],
+        signals: tuple[Token, ...],
+    ) -> list[Action]:
+        """Return what a thread block does of an operation that a proxy runs."""
+        peers = self._gpu.peers(PROXIED)
+        mine = channels or block.channel_ids(PROXIED)
+        asked, done = [], []
+        todo: list[tuple[int, Action]] = []
+        for move in moves:
+            others = {owner for owner, *_ in (*move.reads, *move.writes)}
+            to = [each for each in mine if peers[each] in others]
+            todo.append((to[0] if to else mine[0], replace(move, kind=op.name)))
+        todo += [
+            (each, Action(op.name, gives=(signal,)))
+            for each, signal in zip(channels, signals, strict=False)
+        ]
+        for channel, action in todo:
+            proxy = self._proxies[channel]
+            key = (self._gpu.id, channel, len(proxy.actions))
+            asked.append(Token(f"a request for the proxy of gpu {self._gpu.id}", key))
+            proxy.add(replace(action, takes=(asked[-1],)), *self._at)
+        for channel in channels if op.name in _FLUSHES else ():
+            proxy = self._proxies[channel]
+            if proxy.actions:
+                key = (self._gpu.id, channel, -len(proxy.actions))
+                done.append(Token(f"the proxy of gpu {self._gpu.id}", key))
+                last = proxy.actions[-1]
+                proxy.actions[-1] = replace(last, gives=(*last.gives, done[-1]))
+        made = [Action(op.name, gives=tuple(asked), fence=False)] if asked else []
+        return made + (
+            [Action(op.name, takes=tuple(done), fence=False)] if done else []
+        )
+
+
+def _join_packets(flat: Flat) -> list[Violation]:
+    """Let readers of packets wait for who writes them; return where several do."""
+    writers: dict[int, RangeMap[tuple[int, ...]]] = defaultdict(lambda: RangeMap(()))
+    found = []
+    for step, action in enumerate(flat.actions):
+        for rank, _, first in (spot for spot in action.writes if spot[1] == "p"):
+            known = writers[rank]
+            for low, high, before in known.within(first, first + action.count):
+                known.assign(low, high, (*before, step))
+                if before:
+                    message = (
+                        f"the packets s[{low}] of gpu {rank} are also written by"
+                        f" {flat.where(before[0])}, and readers find either"
+                    )
+                    where = flat.where(step)
+                    number = flat.numbers[step]
+                    found.append(Violation("program-race", number, where, message))
+    for step, action in enumerate(flat.actions):
+        waits: set[int] = set()
+        never: list[Token] = []
+        for rank, _, first in (spot for spot in action.reads if spot[1] == "p"):
+            for low, _, before in writers[rank].within(first, first + action.count):
+                waits.update(before)
+                if not before:
+                    never.append(Token(f"the packets s[{low}]", (rank, low)))
+        if waits or never:
+            takes = (*action.takes, *never)
+            flat.actions[step] = replace(
+                action, waits_for=tuple(sorted(waits)), takes=takes
+            )
+    return found
