@@ -61,7 +61,8 @@ class Panel:
     """One pair of axes.
 
     Panels of a figure that are of one kind, with the same label and the same scale of
-    an axis, are there to be compared: that axis is the same in all of them.
+    an axis, are there to be compared: that axis is the same in all of them. So are the
+    colours of matrices whose rows are labelled alike.
 
     Attributes
     ----------

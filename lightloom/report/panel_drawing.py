@@ -41,6 +41,10 @@ _MIDDLE = 0.5
 _FEW_DECADES = 10**2.5
 
 
+_ROOM_ABOVE = 1.07
+"""Where the axis ends that begins at zero, over the largest value."""
+
+
 _DENSE = 16
 """More points than this are drawn without markers."""
 
@@ -202,12 +206,14 @@ def _draw_matrix(axes: Axes, panel: Panel) -> None:
 
 def _plain_numbers(axes: Axes) -> None:
     """Write 200 for 2 x 10^2, and label 2 and 5 too where decades are few."""
-    low, high = axes.get_ylim()
-    few = high < _FEW_DECADES * low
+
+    def minor(value: float, _: object) -> str:
+        low, high = axes.get_ylim()  # by then shared with other panels
+        few = high < _FEW_DECADES * low
+        return f"{value:g}" if few and f"{value:e}"[0] in "25" else ""
+
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(
-        lambda value, _: f"{value:g}" if few and f"{value:e}"[0] in "25" else ""
-    )
+    axes.yaxis.set_minor_formatter(minor)
 
 
 def _dress(axes: Axes, panel: Panel) -> None:
@@ -225,7 +231,8 @@ def _dress(axes: Axes, panel: Panel) -> None:
     elif panel.kind == "spans":
         axes.set_xlim(left=0)
     elif panel.series and min(min(series.y) for series in panel.series) >= 0:
-        axes.set_ylim(bottom=0)
+        most = max(max(series.y) for series in panel.series)
+        axes.set_ylim(0, max(axes.get_ylim()[1], _ROOM_ABOVE * most))
     if panel.x_ticks is not None:
         places = [place for place, _ in panel.x_ticks]
         axes.set_xticks(places, [text for _, text in panel.x_ticks])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
     from lightloom.report.panel import Panel
 
@@ -138,9 +139,12 @@ def save_panels(
 
 
 def _share_scales(panels: Sequence[Panel], axes: Sequence[Axes]) -> None:
-    """Give panels that are to be compared the same axes."""
+    """Give panels that are to be compared the same axes, matrices the same colours."""
     ends: dict[tuple[object, ...], list[tuple[Axes, float, float]]] = {}
+    matrices: dict[str, list[AxesImage]] = {}
     for panel, pair in zip(panels, axes, strict=True):
+        if panel.kind == "matrix":
+            matrices.setdefault(panel.y_label, []).append(pair.images[0])
         if panel.kind in ("matrix", "spans"):
             continue
         key = (panel.kind, panel.y_label, panel.y_log)
@@ -148,6 +152,10 @@ def _share_scales(panels: Sequence[Panel], axes: Sequence[Axes]) -> None:
         if panel.kind == "lines":
             key = (panel.kind, panel.x_label, panel.x_log)
             ends.setdefault(("x", *key), []).append((pair, *pair.get_xlim()))
+    for images in matrices.values():
+        most = max(float(image.get_clim()[1] or 0) for image in images)
+        for image in images:
+            image.set_clim(0, most)
     for (axis, *_), alike in ends.items():
         if len(alike) > 1:
             low = min(low for _, low, _ in alike)

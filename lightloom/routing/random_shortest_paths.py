@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,9 +76,7 @@ def random_shortest(
     check_reachable(fabric, src, dst, by_id)
     if not len(src):
         return Ragged.from_lists([])
-    from scipy.sparse.csgraph import yen
-
-    graph = _open_graph(fabric, by_id)
+    closed = tuple(np.flatnonzero(by_id == 0).tolist())
     rng = np.random.default_rng(seed)
     pair = src * fabric.node_count + dst
     pairs, first, counts = np.unique(pair, return_inverse=True, return_counts=True)
@@ -85,19 +84,35 @@ def random_shortest(
     routes: list[list[int]] = [[]] * len(src)
     for number, rows in zip(pairs.tolist(), members, strict=True):
         source, sink = divmod(number, fabric.node_count)
-        lengths, before = yen(graph, source, sink, candidates, return_predecessors=True)
-        picks = rng.integers(len(lengths), size=len(rows)).tolist()
+        paths = _shortest_paths(fabric, closed, source, sink, candidates)
+        picks = rng.integers(len(paths), size=len(rows)).tolist()
         for row, pick in zip(rows.tolist(), picks, strict=True):
-            routes[row] = _walk(before[pick], source, sink)
+            routes[row] = paths[pick]
     return Ragged.from_lists(routes)
 
 
-def _open_graph(fabric: Lightpath, by_id: IntArray) -> csr_array:
-    """Return the edges that have capacity, each of length 1."""
+@functools.lru_cache(maxsize=2**17)
+def _shortest_paths(
+    fabric: Lightpath, closed: tuple[int, ...], source: int, sink: int, candidates: int
+) -> list[list[int]]:
+    """Return the tiles of the shortest simple paths of a pair, the shortest first.
+
+    Remembered: rounds ask for the same pairs again and again.
+    """
+    from scipy.sparse.csgraph import yen
+
+    graph = _open_graph(fabric, closed)
+    _, before = yen(graph, source, sink, candidates, return_predecessors=True)
+    return [_walk(each, source, sink) for each in before]
+
+
+@functools.lru_cache(maxsize=4)
+def _open_graph(fabric: Lightpath, closed: tuple[int, ...]) -> csr_array:
+    """Return the edges but those of the closed ids, each of length 1."""
     from scipy.sparse import csr_array
 
     tail, head = fabric.edges()
-    open_ = by_id[fabric.edge_ids(tail, head)] > 0
+    open_ = ~np.isin(fabric.edge_ids(tail, head), closed)
     # Yen's algorithm accepts 32-bit indices only.
     ends = (tail[open_].astype(np.int32), head[open_].astype(np.int32))
     nodes = fabric.node_count

@@ -108,6 +108,7 @@ _PLOT = Plot(
     y="time_us",
     series="mebibytes",
     title="64 ranks",
+    names=lambda mebibytes: f"{mebibytes} MiB",
     x_label="reconfigurations",
     y_label="completion time (us)",
     y_log=10,

@@ -119,7 +119,8 @@ _PLOT = Plot(
     series="switches",
     panel="matrix",
     x_label="delay, in times of the busiest line",
-    y_label="makespan",
+    y_label="makespan, in times of the busiest line",
+    names=lambda switches: f"{switches} switches",
 )
 
 FIGURE = Figure(

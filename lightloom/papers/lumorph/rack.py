@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -32,19 +34,36 @@ class MeasuredAllReduce:
         Name, with parameters where `auto` chose.
     completion_time_ps
         What replay says: only what the plane does not hold yet is paid for.
-    every_round_ps
-        The paper's rule: a schedule in which every round has all lasers to itself,
-        each round charged a reconfiguration. Equal to `completion_time_ps` on
-        fabrics without circuits.
     steps, reconfigurations
         Counts of the replayed schedule.
+    fabric, question, schedule
+        What was asked, and what was found.
     """
 
     algorithm: str
     completion_time_ps: int
-    every_round_ps: int
     steps: int
     reconfigurations: int
+    fabric: AnyFabric
+    question: AllReduce
+    schedule: Schedule
+
+    @cached_property
+    def every_round_ps(self) -> int:
+        """Time under the paper's rule; equal to replay on fabrics without circuits.
+
+        Every round has all lasers to itself and is charged a reconfiguration. Where
+        reconfigurations cost nothing, no two rounds share lasers: that is the
+        schedule of the paper. It is then replayed on the true fabric. `auto` is no
+        algorithm of the paper: its own schedule is charged.
+        """
+        schedule = self.schedule
+        if isinstance(self.fabric, Lightpath) and self.question.algorithm != "auto":
+            free = msgspec.structs.replace(self.fabric, reconfiguration_ps=0)
+            schedule = replace(
+                _free_schedule(self.question, free), fabric=self.fabric.table()
+            )
+        return replay(schedule).every_round_charged_ps
 
     @property
     def completion_time_us(self) -> float:
@@ -119,15 +138,18 @@ def measure(
     NoAnswerError
         If nothing was found, or what was found breaks a rule.
     """
-    question = _AllReduce(buffer_bytes, algorithm, dict(parameters or {}), router)
+    told = json.dumps(dict(parameters or {}), sort_keys=True)
+    question = AllReduce(buffer_bytes, algorithm, told, router)
     schedule = question.schedule(fabric)
     timeline = replay(schedule)
     return MeasuredAllReduce(
         _label(schedule),
         timeline.completion_time_ps,
-        _every_round_ps(fabric, question, schedule),
         len(timeline.steps),
         len(timeline.reconfigurations),
+        fabric,
+        question,
+        schedule,
     )
 
 
@@ -147,37 +169,44 @@ def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
 
 
 @dataclass(frozen=True)
-class _AllReduce:
-    """An all-reduce by some algorithm, the fabric left open."""
+class AllReduce:
+    """An all-reduce by some algorithm, the fabric left open.
+
+    Attributes
+    ----------
+    buffer_bytes, algorithm, router
+        As in `measure`.
+    parameters
+        Those of the algorithm, as JSON.
+    """
 
     buffer_bytes: int
     algorithm: str
-    parameters: dict[str, object]
+    parameters: str
     router: str
 
     def schedule(self, fabric: AnyFabric) -> Schedule:
-        """Return a verified schedule."""
+        """Return a verified schedule.
+
+        Parameters
+        ----------
+        fabric
+            The network.
+        """
         return verified_schedule(
             fabric,
             "all-reduce",
             self.buffer_bytes,
             self.algorithm,
-            self.parameters,
+            json.loads(self.parameters),
             router=self.router,
         )
 
 
-def _every_round_ps(fabric: AnyFabric, question: _AllReduce, schedule: Schedule) -> int:
-    """Return the time under the paper's rule.
-
-    Where reconfigurations cost nothing, no two rounds share lasers: that is the
-    schedule of the paper. It is then replayed on the true fabric. `auto` is no
-    algorithm of the paper: its own schedule is charged.
-    """
-    if isinstance(fabric, Lightpath) and question.algorithm != "auto":
-        free = msgspec.structs.replace(fabric, reconfiguration_ps=0)
-        schedule = replace(question.schedule(free), fabric=fabric.table())
-    return replay(schedule).every_round_charged_ps
+@lru_cache(maxsize=4)
+def _free_schedule(question: AllReduce, fabric: Lightpath) -> Schedule:
+    """Return the schedule for a rack without delays, which serves for every delay."""
+    return question.schedule(fabric)
 
 
 def _label(schedule: Schedule) -> str:

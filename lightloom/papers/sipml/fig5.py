@@ -198,7 +198,9 @@ def _panels(data: Data) -> Iterator[Panel]:
     # Elect-Flat also has halves of the rates, for claims: not drawn.
     place, rates = data.columns.index("gbit_per_s"), data.given["rates"]
     drawn = tuple(row for row in data.rows if row[place] in rates)
-    return curve_panels(Data(data.columns, drawn), "gbit_per_s", "rate of a GPU (Gb/s)")
+    return curve_panels(
+        Data(data.columns, drawn), "gbit_per_s", "rate of a GPU (Gb/s)", y_log=10
+    )
 
 
 def _as_slow(flat: dict[float, float], time: float) -> str:

@@ -135,7 +135,7 @@ def _panels(data: Data) -> Iterator[Panel]:
         yield Panel(
             f"Elect-Flat, over {base} at {latencies[0]} us",
             "fabric latency (us)",
-            "speed-up",
+            f"speed-up over {base}",
             series,
             x_log=10,
             x_ticks=[(us, str(us)) for us in latencies],
