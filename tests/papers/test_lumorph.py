@@ -40,7 +40,7 @@ from lightloom.papers.lumorph.round_requests import (
     pieces,
     rounds,
 )
-from tests.papers.judged import check_verdicts
+from tests.papers.judged import BEST_ROWS, check_best_rows, check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,8 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     for row in reproduction.data.rows:
         assert len(row) == len(reproduction.data.columns)
     check_verdicts(reproduction.comparisons)
+    if small.name in BEST_ROWS:
+        check_best_rows(reproduction)
     paths = reproduction.save(tmp_path / "out")
     assert [path.name for path in paths] == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),

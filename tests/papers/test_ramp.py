@@ -12,7 +12,7 @@ from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.ramp.baseline_networks import apart, fat_tree
 from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, size_text
 from lightloom.papers.ramp.fig7 import is_served
-from tests.papers.judged import check_verdicts
+from tests.papers.judged import BEST_ROWS, check_best_rows, check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,8 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     for row in found.data.rows:
         assert len(row) == len(found.data.columns)
     check_verdicts(found.comparisons)
+    if small.name in BEST_ROWS:
+        check_best_rows(found)
     paths = found.save(tmp_path / "out")
     assert [path.name for path in paths] == [
         *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),

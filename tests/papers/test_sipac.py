@@ -12,7 +12,7 @@ from lightloom.instances.sipac_clusters import clusters
 from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.sipac.clusters import (
-    BEST,
+    AUTO,
     CLUSTERS,
     USUAL,
     measure,
@@ -22,7 +22,7 @@ from lightloom.papers.sipac.clusters import (
 from lightloom.papers.sipac.fig4a import OPS
 from lightloom.papers.sipac.fig4b import FIXED_PORT
 from lightloom.validate import verify
-from tests.papers.judged import check_verdicts
+from tests.papers.judged import check_best_rows, check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +60,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     for row in found.data.rows:
         assert len(row) == len(found.data.columns)
     check_verdicts(found.comparisons)
+    check_best_rows(found)
     assert any(
         "DCTCP" in note and "not modelled" in note for note in found.figure.notes
     )
@@ -81,7 +82,7 @@ def test_orderings_of_fig4a_at_sixteen_units() -> None:
     ordered = next(claim for claim in said if claim.startswith("SuperPod is slowest"))
     assert said[ordered] == ClaimVerdict.MATCHES
     for pattern in OPS:
-        best = found.data.where(pattern=pattern, choice=BEST)
+        best = found.data.where(pattern=pattern, choice=AUTO)
         given = found.data.where(pattern=pattern, choice=USUAL)
         for cluster in CLUSTERS:
             mine = best.number("time_us", cluster=cluster)
@@ -97,7 +98,7 @@ def test_forwarding_is_for_every_cluster() -> None:
     """With exchange level by level a BCube takes as long as SiPAC at incast."""
     found = figure("sipac-fig4a").at(nodes=16).run(silent).data.where(pattern="incast")
     assert found.number("times_sipac", cluster="bcube", choice=USUAL) > 1.5
-    assert found.number("times_sipac", cluster="bcube", choice=BEST) == pytest.approx(
+    assert found.number("times_sipac", cluster="bcube", choice=AUTO) == pytest.approx(
         1.0, abs=1e-6
     )
 

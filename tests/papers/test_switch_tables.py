@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.papers import figure
+from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
-from tests.papers.judged import check_verdicts
+from tests.papers.judged import (
+    BEST_ROWS,
+    BY_AUTO,
+    ONE_NETWORK,
+    PLANNED,
+    check_best_rows,
+    check_verdicts,
+)
 
 if TYPE_CHECKING:
     from lightloom.papers.reproduction import Figure
@@ -26,10 +33,19 @@ def test_tables_match_what_is_known(small: Figure) -> None:
     found = small.run(lambda _: None)
     assert found.comparisons
     check_verdicts(found.comparisons)
+    if small.name in BEST_ROWS:
+        check_best_rows(found)
     for comparison in found.comparisons:
         assert comparison.verdict == ClaimVerdict.MATCHES, comparison
     assert found.panels
     assert all(len(row) == len(found.data.columns) for row in found.data.rows)
+
+
+def test_every_figure_says_which_rows_are_the_best_known() -> None:
+    """A comparison of networks has them, checked wherever it is computed."""
+    known = {*BEST_ROWS, *BY_AUTO, *PLANNED, *ONE_NETWORK}
+    figures = {name for name in FIGURES if not name.endswith("-text")}
+    assert figures <= known
 
 
 @pytest.mark.slow

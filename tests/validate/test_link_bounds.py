@@ -24,7 +24,12 @@ from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.synth.bounds import all_bounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.proofs.link_costs import gossip_cost, tree_costs
+from lightloom.validate.certificates.proofs.link_costs import (
+    distances,
+    distances_to,
+    gossip_cost,
+    tree_costs,
+)
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
@@ -51,6 +56,18 @@ def _bound_us(name: str, kind: str) -> float:
     return int(found.bound) / 10**6
 
 
+def _costs(ranks: int) -> st.SearchStrategy[IntArray]:
+    """Return costs of messages between so many ranks, 0 on the diagonal."""
+
+    def matrix(values: list[int]) -> IntArray:
+        cost = np.array(values, dtype=np.int64).reshape(ranks, ranks)
+        np.fill_diagonal(cost, 0)
+        return cost
+
+    costs = st.integers(0, 9)
+    return st.lists(costs, min_size=ranks**2, max_size=ranks**2).map(matrix)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "bound_us"),
     [
@@ -66,6 +83,13 @@ def _bound_us(name: str, kind: str) -> float:
 def test_known_bounds(name: str, kind: str, bound_us: float) -> None:
     """Cuts of servers, hops by class and streams out of a root."""
     assert _bound_us(name, kind) == bound_us
+
+
+@given(st.integers(1, 7).flatmap(_costs))
+def test_ways_to_one_rank_are_a_column_of_all_ways(cost: IntArray) -> None:
+    """Also where messages are free, and ways of many messages are the cheapest."""
+    for rank in range(len(cost)):
+        assert (distances_to(cost, rank) == distances(cost)[:, rank]).all()
 
 
 @pytest.mark.parametrize("op", ["all-to-all", "gather", "reduce-scatter", "scatter"])

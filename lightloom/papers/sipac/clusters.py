@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.papers.verified_schedules import verified_schedule
 from lightloom.replay import replay
-from lightloom.synth.fabrics import realiser_of
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
@@ -29,10 +27,8 @@ TITLES = {
 }
 """Names of clusters in pictures."""
 
-MOST_SEARCHED = 64
-"""Units up to which `auto` is asked for the best algorithm of every cluster."""
-USUAL, BEST = "usual", "best"
-"""Which algorithm a row has: the one that a cluster is usually given, or ours."""
+USUAL, AUTO = "usual", "auto"
+"""Which algorithm a row has: the one that a cluster is usually given, or the best."""
 
 NOT_MODELLED = (
     "Times are fluid: links are shared without loss. The paper's packet simulator has"
@@ -143,43 +139,3 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
     if isinstance(fabric, Torus):
         ways = {"parts": sum(size > 1 for size in fabric.sizes), "both_ways": True}
     return measure(fabric, op, buffer_bytes, "torus-rings", **ways)
-
-
-def best(
-    fabric: AnyFabric, op: str, buffer_bytes: int, known: MeasuredCollective
-) -> MeasuredCollective:
-    """Return a collective by the fastest algorithm that lightloom knows.
-
-    Up to `MOST_SEARCHED` units that is what `auto` finds. On more, where that takes
-    minutes, it is the fastest of what is known and of exchange level by
-    level, dimension by dimension or server by server (`levels`), with one part of the
-    buffer or as many as levels. Of a broadcast `usual` is that of `auto`.
-
-    Parameters
-    ----------
-    fabric
-        The cluster; all nodes take part.
-    op, buffer_bytes
-        The collective.
-    known
-        What `usual` says of it.
-    """
-    if op == "broadcast":
-        return known
-    found = [known]
-    if fabric.node_count <= MOST_SEARCHED:
-        found.append(measure(fabric, op, buffer_bytes, "auto"))
-    else:
-        shape = [size for size in _shape(fabric) if size > 1]
-        found += [
-            measure(fabric, op, buffer_bytes, "levels", shape=shape, parts=parts)
-            for parts in sorted({1, len(shape)})
-        ]
-    return min(found, key=lambda one: one.completion_time_ps)
-
-
-def _shape(fabric: AnyFabric) -> tuple[int, ...]:
-    """Return the box that all nodes of a cluster form."""
-    nodes = tuple(range(fabric.node_count))
-    task = Collective("all-to-all", nodes, fabric.node_count)
-    return realiser_of(fabric).arrange(task).shape

@@ -130,7 +130,18 @@ class LinkQuestion:
         length
             Of each class, shape (classes,).
         """
-        return self.routes.costs(length[self.number][self.place])
+        rows = np.concatenate(
+            [self.class_rows[kind] for kind in np.flatnonzero(length)]
+        )
+        some = replace(self.routes, pair=self.routes.pair[rows])
+        return some.costs(length[self.number[self.place[rows]]])
+
+    @cached_property
+    def class_rows(self) -> list[IntArray]:
+        """The rows of the routes that are on links of each class."""
+        number = self.number[self.place]
+        ends = np.cumsum(np.bincount(number, minlength=len(self.rates)))
+        return np.split(np.argsort(number, kind="stable"), ends[:-1])
 
     def worth(self, length: IntArray) -> float:
         """Return the least cost over what a second carries.

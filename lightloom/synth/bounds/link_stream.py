@@ -64,18 +64,22 @@ def _needed(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None:
     Classes of links are left out while that holds, in two orders: the least used for
     their rate first, or the largest. ``None`` where even all the links are too few.
     """
-    if not question.crossed(some)[pairs].all():
+    crossed, wanted = question.crossed(some).reshape(-1), pairs.reshape(-1)
+    if not crossed[wanted].all():
         return None
-    used = pairs.reshape(-1)[question.routes.pair].astype(np.int64)
+    used = wanted[question.routes.pair].astype(np.int64)
     load = np.bincount(question.place, used, len(question.links))
     worth = np.bincount(question.number, load * some) / question.rates
     found: list[tuple[float, Mask]] = []
     for order in (worth, -question.rates):
-        kept = some
+        kept, left = some, crossed.copy()
         for number in np.argsort(order, kind="stable").tolist():
-            fewer = kept & (question.number != number)
-            if question.crossed(fewer)[pairs].all():
-                kept = fewer
+            rows = question.class_rows[number]
+            rows = rows[some[question.place[rows]]]
+            pair, times = np.unique(question.routes.pair[rows], return_counts=True)
+            if (left[pair] > times)[wanted[pair]].all():
+                left[pair] -= times
+                kept = kept & (question.number != number)
         rate = float(question.rates[np.unique(question.number[kept])].sum())
         found.append((rate, kept))
     return min(found, key=lambda one: one[0])[1]

@@ -41,6 +41,7 @@ from lightloom.validate.certificates.proofs.link_costs import (
     LinkLengths,
     PairRoutes,
     distances,
+    distances_to,
     gossip_cost,
     one_step_ps,
     tree_costs,
@@ -101,9 +102,18 @@ def least_cost(needs: CollectiveNeeds, cost: IntArray) -> int:
     if to_all.any():
         total += _trees(cost, needs.origin[to_all], needs.chunks[to_all])
     if to_one.any():
-        each = distances(cost)[needs.origin[to_one], needs.owner[to_one]]
+        each = _ways(cost, needs.origin[to_one], needs.owner[to_one])
         total += _sum_products(each, needs.chunks[to_one])
     return total
+
+
+def _ways(cost: IntArray, src: IntArray, dst: IntArray) -> IntArray:
+    """Return the least costs of ways, at once where all end or begin at one rank."""
+    if (dst == dst[0]).all():
+        return distances_to(cost, int(dst[0]))[src]
+    if (src == src[0]).all():
+        return distances_to(np.ascontiguousarray(cost.T), int(src[0]))[dst]
+    return distances(cost)[src, dst]
 
 
 def _trees(cost: IntArray, source: IntArray, chunks: IntArray) -> int:

@@ -192,6 +192,27 @@ def distances(cost: IntArray) -> IntArray:
     return least
 
 
+def distances_to(cost: IntArray, rank: int) -> IntArray:
+    """Return the column of `distances` of one rank, shape (n,).
+
+    By the ways of one message, of up to two, of up to three, until longer ones are no
+    cheaper (Bellman and Ford).
+
+    Parameters
+    ----------
+    cost
+        Of one message, shape (n, n), 0 on the diagonal.
+    rank
+        Where all ways end.
+    """
+    least = cost[:, rank].copy()
+    while True:
+        nearer: IntArray = (cost + least).min(axis=1)
+        if (nearer == least).all():
+            return least
+        least = nearer
+
+
 def tree_costs(cost: IntArray, root: int | None = None) -> IntArray:
     """Return what messages at least cost that bring data of each rank to all ranks.
 
