@@ -337,7 +337,8 @@ def train(
     instance
         Fabric, and the model to train.
     request
-        What is wanted; by default every way to share the model is tried.
+        What is wanted; by default all strategies that fit are estimated, and
+        those of the best estimates are replayed.
     seed
         Seed of placements.
 

@@ -54,7 +54,9 @@ def reproduce_all(
     path = folder / RESULTS_FILE
     with ResultsFile(path) as file:
         todo = pending(jobs, rows_with_files(jobs, file.rows))
-        say(f"{folder}: {len(jobs)} figures, {len(todo)} to be computed")
+        takes_s = sum(figures.get(job.name).takes_s for job in todo)
+        told = f"{folder}: {len(jobs)} figures, {len(todo)} to be computed"
+        say(f"{told}, about {takes_s} s of a processor" if todo else told)
         try:
             if todo:
                 cores = len(os.sched_getaffinity(0))

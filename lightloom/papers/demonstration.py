@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lightloom.validate import Verdict
 
 ON_RACK = ("ring", "lumorph-2", "lumorph-4", "multiport", "auto")
-ON_SWITCH = ("ring", "double-binary-tree")
+ON_SWITCH = ("ring", "double-binary-tree", "auto")
 
 _COLUMNS = (
     Column("fabric"),

@@ -190,8 +190,8 @@ def _claims(data: Data) -> Iterator[Comparison]:
         )
         if "BERT" in best
         else fact("BERT is among the models", so=False),
-        why="gains depend on samples a GPU and on the strategies, which are not"
-        " given: see below",
+        why="gains depend on samples a GPU, which are not given, and on the strategies"
+        " of the published logs (`--logs DIR`); here all is data parallel",
     )
     yield holds(
         "LUMORPH's advantage grows with the number of GPUs",

@@ -45,7 +45,7 @@ MODELS = (
 )
 
 STRATEGIES = (
-    "The paper's strategies come from FlexFlow's search and are not given: here every"
-    " model is data parallel, one all-reduce for each layer with parameters, and there"
-    " are no LAYERTOLAYER transfers."
+    "the strategies of the logs are those of FlexFlow's search; every model here is"
+    " data parallel, one all-reduce for each layer with parameters, and there are no"
+    " LAYERTOLAYER transfers."
 )
