@@ -9,8 +9,10 @@ import numpy as np
 
 from lightloom.core.certificate import Certificate
 from lightloom.synth.bounds.cut_search import best_rectangle
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
 from lightloom.validate.certificates.proofs.round_counts import KINDS, prove_rounds

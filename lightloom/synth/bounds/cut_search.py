@@ -11,7 +11,6 @@ from lightloom.core.distinct import distinct
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
-    CollectiveNeeds,
     DemandNeeds,
     Mask,
     requirements_of,
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
+    from lightloom.validate.certificates.completion_time.collective_needs import (
+        CollectiveNeeds,
+    )
 
 _MOST_NODES = 4096
 _MOST_TOTAL = 2**62

@@ -20,9 +20,11 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 from lightloom.synth.bounds.link_classes import link_classes
 from lightloom.synth.bounds.witness_search import WitnessSearch
+from lightloom.validate.certificates.completion_time.collective_needs import (
+    CollectiveNeeds,
+)
 from lightloom.validate.certificates.completion_time.link_lengths import least_cost
 from lightloom.validate.certificates.completion_time.requirements import (
-    CollectiveNeeds,
     Mask,
     requirements_of,
 )

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.witness_search import WitnessSearch
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
 from lightloom.validate.certificates.completion_time.sipac_level import (

@@ -32,8 +32,10 @@ import numpy as np
 from lightloom.core.exact_sums import exact_sums
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import require_carrier

@@ -37,8 +37,10 @@ from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import require_carrier

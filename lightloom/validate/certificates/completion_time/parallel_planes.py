@@ -77,9 +77,11 @@ from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
 )
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.completion_time.collective_needs import (
+    CollectiveNeeds,
+)
 from lightloom.validate.certificates.completion_time.pipelining import Stream
 from lightloom.validate.certificates.completion_time.requirements import (
-    CollectiveNeeds,
     requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (

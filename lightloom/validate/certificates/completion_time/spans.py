@@ -26,8 +26,10 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
     requirements_of,
 )

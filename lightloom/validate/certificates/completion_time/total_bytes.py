@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
     requirements_of,
 )

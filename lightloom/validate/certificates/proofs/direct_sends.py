@@ -12,8 +12,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.validate.certificates.completion_time.requirements import (
+    from lightloom.validate.certificates.completion_time.collective_needs import (
         CollectiveNeeds,
+    )
+    from lightloom.validate.certificates.completion_time.requirements import (
         Mask,
     )
 

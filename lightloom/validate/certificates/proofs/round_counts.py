@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.distinct import distinct
 from lightloom.instances.collectives import op_of
-from lightloom.validate.certificates.completion_time.requirements import (
+from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
 from lightloom.validate.certificates.proofs.direct_sends import direct_sends
