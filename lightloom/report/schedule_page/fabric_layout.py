@@ -86,7 +86,12 @@ def _boxes(kind: str, fabric: FabricTable, nodes: int) -> dict[str, Any] | None:
 
 def _circle(kind: str, fabric: FabricTable, nodes: int) -> dict[str, Any]:
     """Return the nodes of a ring, or of rings through all of them, or of a switch."""
-    circle = {"shape": "circle", "nodes": nodes, "label": f"{kind}: {nodes} nodes"}
+    circle: dict[str, Any] = {
+        "shape": "circle",
+        "nodes": nodes,
+        "label": f"{kind}: {nodes} nodes",
+    }
+    circle["ring"] = kind == "ring"
     with contextlib.suppress(LightloomError):
         known = load_fabric(fabric)
         if isinstance(known, TopoOpt):

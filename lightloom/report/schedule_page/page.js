@@ -129,7 +129,7 @@
     hits = [];
     let said = words;
     if (tiered()) said = drawTiers(pen, width, height, drawn);
-    else if (layout.shape === "planes" && !following) said = drawPlanes(pen, width, height, drawn, colour, words);
+    else if (layout.shape === "planes" && !following || drawn.length > 3000 && !layout.rows && !layout.ring) said = drawPlanes(pen, width, height, drawn, colour, words);
     else if (get("colour").value === "load" && layout.shape !== "planes") said = drawNetwork(pen, width, height, drawn, colour, true, words);
     else drawNetwork(pen, width, height, drawn, colour, false, words);
     get("legend").textContent = `${layout.label}. ${said}. ${drawn.length.toLocaleString("en")} drawn.`;
@@ -232,7 +232,7 @@
     pen.textAlign = "center"; pen.textBaseline = "middle";
     // Names where there is room for them, else numbers, else every so many of them.
     const boxes = (tier, at) => {
-      const shown = at.length > 1 ? tier.name + " " + (at.length - 1) : tier.name, apart = (width - 44) / at.length, room = apart > 8 * shown.length + 4;
+      const shown = at.length > 1 ? tier.name + " " + (at.length - 1) : tier.name, apart = at.length > 1 ? at[1][0] - at[0][0] : width, room = apart > 8 * shown.length + 4;
       const every = Math.max(1, Math.ceil(26 / apart));
       at.forEach((spot, number) => { if (number % every === 0) box(spot, room ? (at.length > 1 ? tier.name + " " + number : tier.name) : String(number)); });
       if (!room) { pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.fillText(tier.name, 4, at[0][1] - 16); pen.textAlign = "center"; }
@@ -269,21 +269,23 @@
     return load;
   };
   const drawPlanes = (pen, width, height, drawn, colour, words) => {
-    const shown = get("plane").value === "all" ? planes : planes.filter((plane) => String(plane) === get("plane").value);
+    // Of a fabric without planes: who sends to whom.
+    const alone = layout.shape !== "planes", chosen = get("plane").value;
+    const shown = alone ? [null] : chosen === "all" ? planes : planes.filter((plane) => String(plane) === chosen);
     const across = Math.ceil(Math.sqrt(shown.length)) || 1, down = Math.ceil(shown.length / across) || 1;
     const side = Math.min(width / across, height / down) - 22, nodes = Math.max(1, layout.nodes);
     const cell = side / nodes;
     shown.forEach((plane, i) => {
       const x = 11 + (i % across) * (side + 22), y = 18 + Math.floor(i / across) * (side + 22);
       pen.strokeStyle = css("--faint"); pen.lineWidth = 1; pen.strokeRect(x, y, side, side);
-      pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.textBaseline = "bottom"; pen.fillText("switch " + plane, x, y - 2);
-      for (const row of drawn) if (row[6] === plane) {
-        pen.fillStyle = get("colour").value === "bytes" ? colour(row) : row[5] ? css("--blue") : css("--yellow");
+      pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.textBaseline = "bottom"; pen.fillText(alone ? "rows send, columns receive" : "switch " + plane, x, y - 2);
+      for (const row of drawn) if (alone || row[6] === plane) {
+        pen.fillStyle = alone || get("colour").value === "bytes" ? colour(row) : row[5] ? css("--blue") : css("--yellow");
         const dot = Math.max(2, cell);
         pen.fillRect(x + row[1] * cell, y + row[0] * cell, dot, dot);
       }
     });
-    return get("colour").value === "bytes" ? words : "Blue circuits carry data in this step, yellow ones stand by";
+    return alone || get("colour").value === "bytes" ? words : "Blue circuits carry data in this step, yellow ones stand by";
   };
 
   // ---- time --------------------------------------------------------------
@@ -431,7 +433,8 @@
   for (const use of data.used) get("use").append(element("option", use.label));
   if (data.segments.some((segment) => segment.route) || layout.tiers) get("colour").value = "load";
   const choice = (value) => [...get("colour").options].find((option) => option.value === value);
-  if (!data.segments.some((segment) => segment.wavelengths)) { choice("count").disabled = true; if (get("colour").value === "count") get("colour").value = "bytes"; }
+  if (layout.shape === "planes") choice("count").textContent = "used or standing by";
+  else if (!data.segments.some((segment) => segment.wavelengths)) { choice("count").disabled = true; if (get("colour").value === "count") get("colour").value = "bytes"; }
   if (!(data.segments.some((segment) => segment.route) || layout.tiers || layout.shape === "circle" && data.segments.some((segment) => segment.direction))) choice("load").disabled = true;
   if (planes.length === 1 && layout.nodes <= 256) get("rows").value = "nodes";
   if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; if (!layout.tiers) get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
