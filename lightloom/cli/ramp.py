@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lightloom.cli.completion import instance_names
 from lightloom.cli.console import write_json, write_table, write_text
 from lightloom.cli.error_locations import as_given
+from lightloom.cli.instance_argument import (
+    INSTANCE_HELP,
+    asked_instance,
+    instance_argument,
+)
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.cli.seed_option import seed_option
@@ -53,9 +57,9 @@ def command() -> None:
     help="Print the program of one node's network interface: for each step and"
     " transceiver the wavelength, the path (the group whose gate opens), the bytes and"
     " the time slots. Takes closed forms for that node alone, at any size."
-    "\n\nINSTANCE is a name of `lightloom instances` or a TOML file.",
+    f"\n\n{INSTANCE_HELP}",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option("--node", required=True, metavar="G,J,L", help="Group, rack, number.")
 @click.option("--op", "name", help=_OPERATION)
 @click.option("--strategy", help=_STRATEGY)
@@ -82,11 +86,11 @@ def nic(
     help="Check all steps of an operation as `lightloom verify` would, streaming: every"
     " circuit and resource at any size; the data of every chunk up to 4096 nodes, of"
     " sampled chunks above."
-    "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; its size of"
+    f"\n\n{INSTANCE_HELP} Its size of"
     " buffer matters for an all-to-all alone, of which the time is told. Ranks are"
     " numbered by the information map.",
 )
-@click.argument("instance", shell_complete=instance_names)
+@instance_argument
 @click.option("--op", "name", help=_OPERATION)
 @click.option("--strategy", help=_STRATEGY)
 @click.option(
@@ -152,10 +156,9 @@ def _buffer_bytes(task: Task) -> int | None:
 
 
 def _ramp(name: str) -> tuple[Ramp, Instance]:
-    from lightloom.instances.catalogue import load_instance
     from lightloom.instances.fabrics.ramp import Ramp
 
-    question = load_instance(name)
+    question = asked_instance(name)
     if not isinstance(question.fabric, Ramp):
         what = "the fabric is not a RAMP network"
         found = question.fabric.kind
@@ -222,7 +225,7 @@ def _print_program(found: Program) -> None:
         Column("wavelength", number=True),
         Column("path"),
         Column("peer"),
-        Column("bytes", number=True),
+        Column("data", number=True),
         Column("slots", number=True),
     )
     rows = [
@@ -233,7 +236,7 @@ def _print_program(found: Program) -> None:
             line.wavelength,
             ",".join(map(str, line.path)),
             _peers(line),
-            line.bytes,
+            format_bytes(line.bytes),
             line.slots,
         )
         for line in found.instructions

@@ -147,7 +147,11 @@ _TIME = click.IntRange(0, _MOST_US)
     " set for each call; .gz and .zst compress.",
 )
 @click.option("--trace", metavar="FILE", help="Write a trace that Perfetto opens.")
-@click.option("--traffic", metavar="FILE", help="Write src,dst,bytes of an iteration.")
+@click.option(
+    "--traffic",
+    metavar="FILE",
+    help="Write src,dst,bytes of an iteration, of every replica.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     instance: str,
@@ -201,7 +205,7 @@ def command(
         controller_ps=controller * PS_PER_US,
         synchronisation_ps=synchronisation * PS_PER_US,
         period_ps=None if period is None else period * PS_PER_US,
-        whole=whole,
+        whole=whole or traffic is not None,
         replayed=replayed,
     )
     recorded = {"--log": log, "--graph": graph, "--chakra": chakra}

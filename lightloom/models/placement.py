@@ -17,6 +17,7 @@ from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.placement import Placement
 from lightloom.core.task import Workload
+from lightloom.core.units import format_bytes
 from lightloom.models import ModelSize
 from lightloom.models.linear_expression import difference, total, weighted
 
@@ -312,15 +313,19 @@ def _refuse_size(workload: Workload, name: str) -> None:
     most = workload.device_memory_bytes
     if most is None:
         return
-    where, allowed = f"{name}: workload", f"{most} bytes a device"
+    where, allowed = f"{name}: workload", f"{format_bytes(most)} a device"
     for op, needed in zip(workload.op, workload.memory_bytes, strict=True):
         if needed > most:
             what = f"operation {op!r} fits no device"
-            raise InfeasibleError(what, where=where, found=needed, allowed=allowed)
+            raise InfeasibleError(
+                what, where=where, found=format_bytes(needed), allowed=allowed
+            )
     needed = sum(workload.memory_bytes)
     if needed > most * workload.devices:
         what = f"the operations fit {workload.devices} devices in no way"
-        raise InfeasibleError(what, where=where, found=needed, allowed=allowed)
+        raise InfeasibleError(
+            what, where=where, found=format_bytes(needed), allowed=allowed
+        )
     if workload.distance == 0:
         for ops in _together(workload):
             needed = sum(workload.memory_bytes[op] for op in ops)
@@ -328,7 +333,9 @@ def _refuse_size(workload: Workload, name: str) -> None:
                 names = ", ".join(repr(workload.op[op]) for op in ops[:4])
                 more = ", ..." if len(ops) > 4 else ""
                 what = f"operations that must share a device do not fit: {names}{more}"
-                raise InfeasibleError(what, where=where, found=needed, allowed=allowed)
+                raise InfeasibleError(
+                    what, where=where, found=format_bytes(needed), allowed=allowed
+                )
 
 
 def _together(workload: Workload) -> list[list[int]]:

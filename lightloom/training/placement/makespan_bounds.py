@@ -9,6 +9,7 @@ import numpy as np
 
 from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError
+from lightloom.core.units import format_bytes
 from lightloom.validate.certificates.proofs.makespan import (
     CriticalPath,
     CrowdedOps,
@@ -78,11 +79,13 @@ def refuse_unplaceable(graph: WorkloadGraph) -> None:
     most = workload.device_memory_bytes
     if most is None:
         return
-    where, allowed = "workload", f"{most} bytes a device"
+    where, allowed = "workload", f"{format_bytes(most)} a device"
     for op, needed in zip(workload.op, workload.memory_bytes, strict=True):
         if needed > most:
             what = f"operation {op!r} fits no device"
-            raise InfeasibleError(what, where=where, found=needed, allowed=allowed)
+            raise InfeasibleError(
+                what, where=where, found=format_bytes(needed), allowed=allowed
+            )
     if sum(workload.memory_bytes) <= most:
         return
     for found in _crowds(graph):
@@ -95,7 +98,10 @@ def refuse_unplaceable(graph: WorkloadGraph) -> None:
             holders = "one device" if devices == 1 else f"{devices} devices"
             what = f"operations that {holders} must hold do not fit: "
             raise InfeasibleError(
-                what + names + more, where=where, found=needed, allowed=allowed
+                what + names + more,
+                where=where,
+                found=format_bytes(needed),
+                allowed=allowed,
             )
 
 
