@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from pygments.lexers.special import TextLexer
 
 import lightloom
 
@@ -118,5 +119,6 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer(
         "mathml", (inline_formula, None), (display_formula, None)
     )
+    app.add_lexer("csv", TextLexer)
     app.connect("source-read", add_navigation)
     app.connect("build-finished", add_index)

@@ -88,7 +88,7 @@ class Reader:
         words = shlex.split(command, comments=True)
         if words[:1] == ["lightloom"] and not _SHELL.search(command.partition("#")[0]):
             result = run(*words[1:])
-            code, output = result.exit_code, result.output
+            code, output, talk = result.exit_code, result.stdout, result.stderr
         else:
             programs = str(Path(sys.executable).parent)
             path = {"PATH": os.pathsep.join([programs, os.environ["PATH"]])}
@@ -105,9 +105,9 @@ class Reader:
                 check=False,
                 timeout=HUNG_S,
             )
-            code, output = done.returncode, done.stdout
+            code, output, talk = done.returncode, done.stdout, ""
         assert code == exit_code, (
-            f"{block.where}: {command}\nexit code {code}\n{output}"
+            f"{block.where}: {command}\nexit code {code}\n{output}{talk}"
         )
         return output
 
