@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB, transmission_ps
 from lightloom.instances.catalogue import load_instance
@@ -54,6 +55,51 @@ def _bound_us(name: str, kind: str) -> float:
     found = find_bound(kind, instance.fabric, instance.communication)
     assert found is not None
     return int(found.bound) / 10**6
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(FABRICS), st.data())
+def test_a_demand_takes_as_long_as_its_busiest_link(
+    fabric: AnyFabric, data: st.DataObject
+) -> None:
+    """One step suffices, so the bound is met to the rounding of shared rates."""
+    assert isinstance(fabric, PacketFabric)
+    node = st.integers(0, fabric.node_count - 1)
+    pairs = data.draw(
+        st.sets(
+            st.tuples(node, node).filter(lambda ends: ends[0] != ends[1]), min_size=1
+        )
+    )
+    sizes = st.integers(1, 10**9)
+    rows = [(src, dst, data.draw(sizes)) for src, dst in sorted(pairs)]
+    demand = Demand.from_rows(rows)
+    bound = find_bound("busiest-link", fabric, demand)
+    assert bound is not None
+    load: dict[int, int] = {}
+    for src, dst, size_bytes in rows:
+        for link in fabric.link_usage(
+            np.array([src]), np.array([dst])
+        ).resource.tolist():
+            load[link] = load.get(link, 0) + size_bytes
+    longest_ps = max(
+        transmission_ps(size_bytes, int(fabric.link_bits_per_s(np.array([link]))[0]))
+        for link, size_bytes in load.items()
+    )
+    assert bound.bound == step_ps(fabric) + longest_ps
+    made = synthesise(Instance(fabric, demand, "a test"))
+    assert made.objective is not None
+    assert bound.bound <= made.objective <= bound.bound + 2
+    assert made.bound == bound.bound
+
+
+@pytest.mark.parametrize("witness", [{}, {"link": -1}, {"link": 10**9}, {"link": 2}])
+def test_a_link_that_no_pair_crosses_proves_nothing(witness: Witness) -> None:
+    """Nor does a collective, whose data may take other ways."""
+    demand = Demand.from_rows([(0, 1, 5)])
+    with pytest.raises(WitnessError):
+        BOUND_KINDS["busiest-link"].prove(SWITCH, demand, witness)
+    with pytest.raises(WitnessError):
+        BOUND_KINDS["busiest-link"].prove(SWITCH, GATHER, {"link": 0})
 
 
 def _costs(ranks: int) -> st.SearchStrategy[IntArray]:

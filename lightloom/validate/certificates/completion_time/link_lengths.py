@@ -20,7 +20,7 @@ A schedule of one step takes what `one_step_ps` says; any other pays for two ste
 
 Lengths 1 on the links into a set of nodes are the bound of that cut, lengths on the
 links into several sets count the messages between sets, and lengths in all places
-count hops. A demand is not forwarded: its bits cost their routes, beside one step.
+count hops.
 """
 
 from __future__ import annotations
