@@ -162,7 +162,8 @@ def _ramp(name: str) -> tuple[Ramp, Instance]:
     if not isinstance(question.fabric, Ramp):
         what = "the fabric is not a RAMP network"
         found = question.fabric.kind
-        raise InputError(what, where=f"{name}: fabric.kind", found=found)
+        fix = "`lightloom instances --names` lists some: ramp-16/all-reduce-1MiB"
+        raise InputError(what, where=f"{name}: fabric.kind", found=found, fix=fix)
     return question.fabric, question
 
 

@@ -303,7 +303,7 @@ def _workload(instance: Instance) -> Workload:
     """Return the workload of an instance, or raise `InputError`."""
     if not isinstance(instance.task, Workload):
         what = "the model places operations"
-        fix = "give a [workload]; --solver lightloom also takes a [computation]"
+        fix = "give a [workload]; `lightloom solve` of its own also a [computation]"
         raise InputError(what, where=instance.name, fix=fix)
     return instance.task
 

@@ -47,7 +47,9 @@ def routing_requests(
         deliveries = None if reduces else copy_question(instance)[1]
         if deliveries is None or not deliveries.one_hop:
             what = "what such a collective routes depends on its algorithm"
-            fix = "give requests, a demand, or an all-to-all, scatter or gather"
+            fix = (
+                "--set collective.op=all-to-all, scatter or gather; or give a [demand]"
+            )
             raise InputError(what, where="collective.op", fix=fix)
         given = [
             (deliveries.holders[chunk][0], nodes[0])

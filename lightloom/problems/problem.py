@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lightloom.core.errors import InputError, nearest
+from lightloom.core.task import Collective
 from lightloom.instances.instance import task_table
 from lightloom.validate.certificates import check_bound
 
@@ -135,6 +136,8 @@ class Problem:
         Class of the fabrics it is about; ``None`` for any.
     tasks
         Classes of the tasks it is about.
+    ops
+        Operations of the collectives it is about; ``None`` for all.
     question
         ``question(instance)`` returns what bounds are about. Raises `InputError` if
         the instance is not of this problem.
@@ -170,6 +173,7 @@ class Problem:
     unit: str
     fabric: type | None = None
     tasks: tuple[type, ...] = ()
+    ops: tuple[str, ...] | None = None
     question: Callable[[Instance], Question] | None = None
     solve: Callable[[Instance, int], ProblemAnswer] | None = None
     bounds: Callable[[Any, int], tuple[Certificate, ...]] | None = None
@@ -194,6 +198,8 @@ class Problem:
             The instance. Its sizes are not looked at.
         """
         right = self.fabric is None or isinstance(instance.fabric, self.fabric)
+        if self.ops is not None and isinstance(instance.task, Collective):
+            right = right and instance.task.op in self.ops
         return right and isinstance(instance.task, self.tasks)
 
     def model(self) -> Formulation:

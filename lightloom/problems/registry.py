@@ -47,4 +47,5 @@ def problem_for(instance: Instance, name: str | None = None) -> Problem:
         where="problem",
         found=asked_of(instance),
         allowed=", ".join(problem.name for problem in asked),
+        fix="" if asked else "`lightloom synth` answers it with a schedule",
     )

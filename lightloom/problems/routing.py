@@ -193,6 +193,7 @@ PROBLEM = Problem(
     unit="paths on the most loaded edge",
     fabric=Lightpath,
     tasks=(Collective, Demand),
+    ops=("all-to-all", "gather", "scatter"),
     question=question,
     solve=solve,
     bounds=bounds,

@@ -188,5 +188,6 @@ def require_op(algorithm: CollectiveAlgorithm, collective: Collective) -> None:
 
 def _unable(what: str, op: str, ops: tuple[str, ...]) -> InputError:
     able = [entry.name for entry in ALGORITHMS.values() if op in entry.ops]
-    fix = f"for {op} use {' or '.join(able)}" if able else ""
+    fix = f"auto takes the fastest that does {op} here, of {', '.join(able)}"
+    fix = fix if able else ""
     return InputError(what, where="algorithm", allowed=", ".join(ops), fix=fix)
