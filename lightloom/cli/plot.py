@@ -18,8 +18,9 @@ from lightloom.core.errors import LightloomError
     "plot",
     help=SUMMARIES["plot"]
     + "\n\nFILES is a schedule, or two to be drawn side by side on the same scales: the"
-    " time line of every plane, what its steps move, and who sends to whom. The suffix"
-    " of the output says the kind of picture. A file may be - for stdin.",
+    " time line of every plane, how loaded edges are and what the busiest pair moves in"
+    " each step, and who sends to whom. The suffix of the output says the kind of"
+    " picture. A file may be - for stdin.",
 )
 @click.argument("files", metavar="FILES", nargs=-1, required=True)
 @click.option(
@@ -29,10 +30,26 @@ from lightloom.core.errors import LightloomError
     required=True,
     help="File to write: .png, .svg or .pdf.",
 )
-def command(files: tuple[str, ...], output: str) -> None:
+@click.option(
+    "--step",
+    type=click.IntRange(min=0),
+    help="Draw this step instead: the fabric with its circuits, or switch by switch.",
+)
+@click.option(
+    "--paper",
+    type=click.Choice(["column", "page"]),
+    help="Width of a column (3.5 in) or a page (7.16 in) of a paper.",
+)
+def command(
+    files: tuple[str, ...], output: str, step: int | None, paper: str | None
+) -> None:
     """Read one or two schedules, replay them, draw them."""
     from lightloom.report.plots import check_picture, save_panels
-    from lightloom.report.schedule_panels import paired_panels, schedule_panels
+    from lightloom.report.schedule_panels import (
+        paired_panels,
+        schedule_panels,
+        summary_title,
+    )
 
     path = Path(output)
     check_picture(path)
@@ -46,7 +63,13 @@ def command(files: tuple[str, ...], output: str) -> None:
             schedules.append(read_schedule_file(file))
         tell("replaying and drawing")
         try:
-            if len(files) == 1:
+            if step is not None:
+                from lightloom.report.step_panel import step_panels
+
+                panels = tuple(
+                    panel for one in schedules for panel in step_panels(one, step)
+                )
+            elif len(files) == 1:
                 panels = schedule_panels(schedules[0])
             else:
                 both = (schedules[0], schedules[1])
@@ -55,5 +78,10 @@ def command(files: tuple[str, ...], output: str) -> None:
             place = " or ".join(files)
             problem.where = f"{place}: {problem.where}" if problem.where else place
             raise
-        save_panels(panels, path, columns=2, even=len(files) == 2)
+        # Two have their names above every panel, and a paper has captions.
+        alone = len(files) == 1 and paper is None
+        title = f"{files[0]}: {summary_title(schedules[0])}" if alone else ""
+        wide = 4 if step is not None and len(panels) > 4 else 2
+        even = len(files) == 2
+        save_panels(panels, path, title=title, columns=wide, even=even, paper=paper)
     say(f"wrote {output}")

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LineStyle: TypeAlias = Literal["-", "--", ":", ""]
-Kind: TypeAlias = Literal["lines", "bars", "dots", "stack", "matrix", "spans"]
+Kind: TypeAlias = Literal[
+    "lines", "bars", "dots", "stack", "matrix", "spans", "network"
+]
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,9 @@ class Panel:
     kind
         ``lines``; ``bars`` in groups; ``dots`` in groups; ``stack``: one bar a group,
         series on top of one another, the total above unless all are alike;
-        ``matrix``: a row for each series, the darker the larger, zeros white; or
-        ``spans``: bars along the x axis, each on its row.
+        ``matrix``: a row for each series, the darker the larger, zeros white;
+        ``spans``: bars along the x axis, each on its row; or ``network``: `lines`
+        between the points of the only series.
     x_log, y_log
         Base of a logarithmic axis, or ``None`` for a linear one. Bars have none: the
         length of a bar says nothing where the axis has no zero.
@@ -84,6 +87,11 @@ class Panel:
         Lines across the panel.
     x_end, y_end
         Where linear axes end at least, for panels that are to be compared.
+    lines
+        Of a network: both ends of each line, and its weight, shown by colour and width;
+        `y_label` says what it is.
+    scale
+        Whether a matrix has a scale of its shades.
     """
 
     title: str
@@ -97,6 +105,8 @@ class Panel:
     marks: Sequence[Mark] = field(default=())
     x_end: float | None = None
     y_end: float | None = None
+    lines: Sequence[tuple[tuple[float, float], tuple[float, float], float]] = ()
+    scale: bool = True
 
     def __post_init__(self) -> None:
         if self.kind in ("bars", "stack") and self.y_log:

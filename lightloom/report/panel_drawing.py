@@ -45,6 +45,8 @@ _ROOM_ABOVE = 1.07
 """Where the axis ends that begins at zero, over the largest value."""
 
 
+_FEW_NODES = 128
+"""Of a network; more are not numbered."""
 _DENSE = 16
 """More points than this are drawn without markers."""
 
@@ -66,8 +68,11 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         "stack": _draw_stack,
         "matrix": _draw_matrix,
         "spans": _draw_spans,
+        "network": _draw_network,
     }
     draw[panel.kind](axes, panel)
+    if panel.kind == "network":
+        return
     _dress(axes, panel)
     if panel.x_end is not None:
         axes.set_xlim(right=max(panel.x_end, axes.get_xlim()[1]))
@@ -191,6 +196,37 @@ def _draw_spans(axes: Axes, panel: Panel) -> None:
     axes.grid(visible=False, axis="y")
 
 
+def _draw_network(axes: Axes, panel: Panel) -> None:
+    import numpy as np
+    from matplotlib.collections import LineCollection
+
+    (points,) = panel.series
+    weight = np.array([line[2] for line in panel.lines])
+    most = float(weight.max(initial=0)) or 1.0
+    drawn = LineCollection(
+        [line[:2] for line in panel.lines],
+        cmap="viridis_r",
+        linewidths=0.5 + 2.5 * weight / most,
+    )
+    drawn.set_array(weight)
+    drawn.set_clim(0, most)
+    axes.add_collection(drawn)
+    x, y = np.asarray(points.x, dtype=float), np.asarray(points.y)
+    few = len(points.x) <= _FEW_NODES
+    axes.scatter(x, y, s=90 if few else 12, color="white", edgecolors="black", zorder=3)
+    for node in range(len(points.x)) if few else ():
+        middle: Any = {"ha": "center", "va": "center", "zorder": 4}
+        axes.text(x[node], y[node], str(node), fontsize=5.5, **middle)
+    axes.set_title(panel.title)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.text(
+        0.5, -0.02, panel.x_label, transform=axes.transAxes, ha="center", va="top"
+    )
+    assert axes.figure is not None
+    axes.figure.colorbar(drawn, ax=axes, shrink=0.7, label=panel.y_label)
+
+
 def _draw_matrix(axes: Axes, panel: Panel) -> None:
     import numpy as np
     from matplotlib.ticker import MaxNLocator
@@ -198,7 +234,8 @@ def _draw_matrix(axes: Axes, panel: Panel) -> None:
     rows = np.array([series.y for series in panel.series], dtype=float)
     image = axes.imshow(np.ma.masked_equal(rows, 0), cmap="viridis_r", vmin=0)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, shrink=0.7)
+    if panel.scale:
+        axes.figure.colorbar(image, ax=axes, shrink=0.7)
     axes.grid(visible=False)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
@@ -218,7 +255,7 @@ def _plain_numbers(axes: Axes) -> None:
 
 def _dress(axes: Axes, panel: Panel) -> None:
     """Give axes their labels, scales, ticks and marks."""
-    axes.set_title(panel.title, fontsize=10)
+    axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     if panel.x_log:

@@ -33,6 +33,10 @@ _UNDATED: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None},
 }
+PAPER_INCHES = {"column": 3.5, "page": 7.16}
+"""Widths of a column and of a page of two columns, as IEEE and ACM have them."""
+_PAPER_ROW_INCHES = 1.9
+_PAPER_RC = {"font.size": 7.0, "axes.titlesize": 7.0, "legend.fontsize": 6.0}
 _CHARACTERS_AN_INCH = 11
 """Of a title; wider ones go on in the next line."""
 _RC: Any = {
@@ -40,6 +44,7 @@ _RC: Any = {
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
+    "axes.titlesize": 10.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -109,6 +114,7 @@ def save_panels(
     title: str = "",
     columns: int | None = None,
     even: bool = False,
+    paper: str | None = None,
 ) -> Path:
     """Draw panels into one file, and return its path.
 
@@ -124,6 +130,9 @@ def save_panels(
         Panels of a row; ``None`` for all in one row.
     even
         Whether all columns have one width.
+    paper
+        ``column`` or ``page``: the width of a picture in a paper, with letters of 7
+        points; a column has one panel a row. ``None`` for a screen.
 
     Raises
     ------
@@ -133,8 +142,15 @@ def save_panels(
     import matplotlib as mpl
 
     check_picture(path)
-    with mpl.rc_context(_RC):
-        _save(draw(panels, title=title, columns=columns, even=even), path)
+    columns = 1 if paper == "column" else columns
+    with mpl.rc_context(_RC if paper is None else _RC | _PAPER_RC):
+        figure = draw(panels, title=title, columns=columns, even=even)
+        if paper is not None:
+            rows = -(-len(panels) // (columns or len(panels)))
+            network = any(panel.kind == "network" for panel in panels)
+            each = PAPER_INCHES["column"] if network else _PAPER_ROW_INCHES
+            figure.set_size_inches(PAPER_INCHES[paper], 0.4 + each * rows)
+        _save(figure, path)
     return path
 
 
@@ -145,7 +161,7 @@ def _share_scales(panels: Sequence[Panel], axes: Sequence[Axes]) -> None:
     for panel, pair in zip(panels, axes, strict=True):
         if panel.kind == "matrix":
             matrices.setdefault(panel.y_label, []).append(pair.images[0])
-        if panel.kind in ("matrix", "spans"):
+        if panel.kind in ("matrix", "spans", "network"):
             continue
         key = (panel.kind, panel.y_label, panel.y_log)
         ends.setdefault(("y", *key), []).append((pair, *pair.get_ylim()))
@@ -230,7 +246,7 @@ def draw(
 
 def _panel_inches(panel: Panel) -> float:
     """Return the width of a panel: room for the names below its bars."""
-    if panel.kind == "spans":
+    if panel.kind in ("spans", "network"):
         return 5.2
     if panel.kind in ("lines", "matrix") or not panel.series:
         return 3.8

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import GIB, KIB, MIB, PS_PER_US
+from lightloom.core.task import Collective
+from lightloom.core.units import GIB, KIB, MIB, PS_PER_US, format_bytes
 from lightloom.replay import replay
 from lightloom.report.panel import Panel, Series
+from lightloom.report.schedule_page.use_over_time import use_over_time
+from lightloom.validate import verify
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
@@ -32,9 +35,9 @@ def schedule_panels(schedule: Schedule) -> tuple[Panel, ...]:
 
     Returns
     -------
-    The time line (rows are planes; steps and reconfigurations), the pairs that send in
-    each step and the most that one of them sends, and, up to 256 nodes, the bytes
-    between every two nodes.
+    The time line (rows are planes; steps and reconfigurations), the load of edges in
+    each step and the most that one pair sends, and, up to 256 nodes, the bytes between
+    every two nodes.
 
     Raises
     ------
@@ -42,7 +45,23 @@ def schedule_panels(schedule: Schedule) -> tuple[Panel, ...]:
         If the schedule cannot be replayed.
     """
     timeline = replay(schedule)
-    return _panels(timeline, _unit(timeline))
+    return _panels(schedule, timeline, _unit(timeline))
+
+
+def summary_title(schedule: Schedule) -> str:
+    """Return what a schedule is, in a line: task, fabric, algorithm.
+
+    Parameters
+    ----------
+    schedule
+        Any.
+    """
+    task = schedule.task
+    if isinstance(task, Collective):
+        asked = f"{task.op} of {format_bytes(task.buffer_bytes)} over {task.rank_count}"
+    else:
+        asked = f"demand of {len(task.src)} pairs, {format_bytes(sum(task.bytes))},"
+    return f"{asked} on {schedule.fabric.get('kind')}, {schedule.algorithm.name}"
 
 
 def paired_panels(
@@ -64,7 +83,10 @@ def paired_panels(
     """
     timelines = [replay(schedule) for schedule in schedules]
     unit = min((_unit(timeline) for timeline in timelines), key=list(_UNITS).index)
-    both = [_panels(timeline, unit) for timeline in timelines]
+    both = [
+        _panels(schedule, timeline, unit)
+        for schedule, timeline in zip(schedules, timelines, strict=True)
+    ]
     panels: list[Panel] = []
     for pair in zip(*both, strict=False):
         ends = [[*each.x, *each.ends] for one in pair for each in one.series]
@@ -85,12 +107,12 @@ def paired_panels(
     return tuple(panels)
 
 
-def _panels(timeline: Timeline, unit: str) -> tuple[Panel, ...]:
+def _panels(schedule: Schedule, timeline: Timeline, unit: str) -> tuple[Panel, ...]:
     """Return the panels of a replay; sizes in a unit."""
     panels = [
         _time_line(timeline),
-        _by_step(timeline, "pairs that send", "pairs", busiest=False),
-        _by_step(timeline, "most data of one pair", unit, busiest=True),
+        _edge_loads(schedule, timeline),
+        _most_data(timeline, unit),
     ]
     if 0 < len(timeline.nodes.busy_ps) <= _MOST_NODES and len(timeline.pairs):
         panels.append(_matrix(timeline, unit))
@@ -132,23 +154,41 @@ def _unit(timeline: Timeline) -> str:
     return next((unit for unit, size in _UNITS.items() if most >= size), "B")
 
 
-def _by_step(timeline: Timeline, title: str, unit: str, *, busiest: bool) -> Panel:
-    """Return, for each step, how many pairs send, or what the busiest of them sends."""
-    pairs, count = timeline.pairs, len(timeline.steps)
-    if busiest:
-        value = np.zeros(count, dtype=np.int64)
-        np.maximum.at(value, pairs.step, pairs.bytes)
-        heights = (value / _UNITS[unit]).tolist()
-    else:
-        heights = np.bincount(pairs.step, minlength=count).astype(float).tolist()
-    few = count <= _MOST_BARS
+def _edge_loads(schedule: Schedule, timeline: Timeline) -> Panel:
+    """Return how much of its rate the busiest edge uses in each step, and the mean."""
+    valid = verify(schedule).valid
+    used = [
+        one for one in use_over_time(schedule, timeline, valid=valid) if "steps" in one
+    ]
+    shares = [(str(one["label"]), [100 * y for y in one["steps"]]) for one in used]
+    return _by_step("load of edges", "share of the rate, %", shares, first=4)
+
+
+def _most_data(timeline: Timeline, unit: str) -> Panel:
+    """Return what the pair that sends most sends in each step."""
+    value = np.zeros(len(timeline.steps), dtype=np.int64)
+    np.maximum.at(value, timeline.pairs.step, timeline.pairs.bytes)
+    title = "most data of one pair"
+    heights = (value / _UNITS[unit]).tolist()
+    return _by_step(title, unit, [(title, heights)], first=3)
+
+
+def _by_step(
+    title: str, unit: str, columns: list[tuple[str, list[float]]], *, first: int
+) -> Panel:
+    """Return a value or two of each step; `first` is the colour of the first."""
+    count = max((len(heights) for _, heights in columns), default=0)
+    few = count * max(1, len(columns)) <= _MOST_BARS
     steps = [str(step) for step in range(count)] if few else list(range(count))
     return Panel(
         title=title,
         x_label="step",
         y_label=unit,
-        series=[Series(title, steps, heights, colour=3 if busiest else 2)],
-        kind="bars" if few else "lines",
+        series=[
+            Series(label, steps, [float(f"{y:.3g}") for y in heights], colour=first + n)
+            for n, (label, heights) in enumerate(columns)
+        ],
+        kind="bars" if few and columns else "lines",
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from lightloom.formats.schedule_reader import read_schedule
+from lightloom.report.step_panel import step_panels
 from tests.cli.program import run, run_json
 
 
@@ -65,3 +68,41 @@ def test_two_side_by_side_and_their_difference() -> None:
     result = run("diff", "a.jsonl", "lightpath-8/all-reduce-1MiB")
     assert result.exit_code == 2
     assert "it is an instance" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "instance",
+    ["lightpath-8/all-gather-1MiB", "ocs-8/groups-3MB", "superpod-16/all-gather-1MiB"],
+)
+def test_a_step_is_drawn_as_the_fabric_it_is_on(instance: str) -> None:
+    """Edges with their wavelengths, switches as matrices, pairs elsewhere."""
+    assert run("synth", instance, "-o", "s.jsonl").exit_code == 0
+    result = run("plot", "s.jsonl", "--step", "0", "-o", "s.svg")
+    assert result.exit_code == 0, result.stderr
+    (panel, *more) = step_panels(read_schedule("s.jsonl"), 0)
+    assert panel.kind == ("matrix" if "ocs" in instance else "network")
+    assert "lightpath" not in instance or panel.lines
+    assert len(more) <= 11
+    result = run("plot", "s.jsonl", "--step", "99", "-o", "t.svg")
+    assert result.exit_code == 2
+    assert "no such step" in result.stderr
+
+
+def test_a_step_counts_the_wavelengths_of_each_edge() -> None:
+    """What the circuits of a step cross, edge by edge and wavelength by wavelength."""
+    schedule = read_schedule("a.jsonl")
+    (panel,) = step_panels(schedule, 0)
+    circuits = schedule.segments[0].circuits
+    spans = circuits.lists("route").lengths - 1
+    crossed = int((spans * circuits.lists("wavelengths").lengths).sum())
+    assert sum(weight for _, _, weight in panel.lines) == crossed
+
+
+@pytest.mark.parametrize(("paper", "inches"), [("column", 3.5), ("page", 7.16)])
+def test_a_paper_has_its_widths(paper: str, inches: float) -> None:
+    """A picture is as wide as a column, or as a page."""
+    result = run("plot", "a.jsonl", "-o", "a.svg", "--paper", paper)
+    assert result.exit_code == 0, result.stderr
+    found = re.search(r'width="([0-9.]+)pt"', Path("a.svg").read_text())
+    assert found is not None
+    assert float(found[1]) == pytest.approx(72 * inches)

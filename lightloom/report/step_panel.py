@@ -1,0 +1,156 @@
+"""A step as a picture: the fabric, and what its circuits or transfers load."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import cos, pi, sin
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.errors import InputError
+from lightloom.core.units import PS_PER_US, format_bytes
+from lightloom.replay import replay
+from lightloom.report.panel import Panel, Series
+from lightloom.report.schedule_page.fabric_layout import fabric_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.schedule import Schedule, Segment
+    from lightloom.replay import Timeline
+
+Point = tuple[float, float]
+_MOST_NODES = 1024
+_MOST_PLANES = 12
+_APART = 0.07
+"""How far a directed edge is drawn from the line between its ends."""
+
+
+def step_panels(schedule: Schedule, step: int) -> tuple[Panel, ...]:
+    """Return what a step looks like.
+
+    Parameters
+    ----------
+    schedule
+        Any that can be replayed.
+    step
+        Which step, from 0.
+
+    Returns
+    -------
+    A permutation matrix for each switch, of the first twelve that the step uses; or the
+    fabric with its edges by the wavelengths that cross them, where circuits have
+    routes, and else with its pairs by the bytes that they send.
+
+    Raises
+    ------
+    InputError
+        If the schedule cannot be replayed, has no such step, or too many nodes to draw.
+    """
+    timeline = replay(schedule)
+    if not 0 <= step < len(timeline.steps):
+        allowed = f"0 to {len(timeline.steps) - 1}"
+        raise InputError("no such step", where="step", found=step, allowed=allowed)
+    layout = fabric_layout(schedule.fabric)
+    nodes = int(layout["nodes"])
+    if nodes > _MOST_NODES:
+        what, fix = "too many nodes to draw", "`lightloom plot` without a step"
+        allowed = f"up to {_MOST_NODES}"
+        raise InputError(what, where="fabric", found=nodes, allowed=allowed, fix=fix)
+    done = timeline.steps[step]
+    times = f"{done.release_ps / PS_PER_US:,.1f} to {done.end_ps / PS_PER_US:,.1f} us"
+    used = [one for one in schedule.segments if (one.plane, one.index) in done.segments]
+    if layout["shape"] == "planes":
+        return tuple(_switch(one, nodes, step) for one in used[:_MOST_PLANES])
+    place = _places(layout)
+    routed = [one.circuits for one in used if one.circuits.route is not None]
+    if routed:
+        lines, what = _edges(routed, place), "wavelengths on an edge"
+    else:
+        lines, most = _pairs(timeline, step, place)
+        what = f"share of the most that a pair sends, {format_bytes(most)}"
+    points = [place(node) for node in range(nodes)]
+    return (
+        Panel(
+            title=f"step {step}: {times}",
+            x_label=str(layout["label"]),
+            y_label=what,
+            series=[Series("", [x for x, _ in points], [y for _, y in points])],
+            kind="network",
+            lines=lines,
+        ),
+    )
+
+
+def _places(layout: dict[str, object]) -> Callable[[int], Point]:
+    """Return where each node is drawn."""
+    nodes, cols = int(str(layout["nodes"])), int(str(layout.get("cols") or 0))
+    if layout["shape"] == "grid":
+        return lambda node: (float(node % cols), -float(node // cols))
+    radius = max(1.0, nodes / 6)
+
+    def on_circle(node: int) -> Point:
+        angle = pi / 2 - 2 * pi * node / max(1, nodes)
+        return radius * cos(angle), radius * sin(angle)
+
+    return on_circle
+
+
+def _edges(
+    routed: list[Circuits], place: Callable[[int], Point]
+) -> list[tuple[Point, Point, float]]:
+    """Return each directed edge that light crosses, by its number of wavelengths."""
+    load: Counter[tuple[int, int]] = Counter()
+    for circuits in routed:
+        route, colours = circuits.lists("route"), circuits.lists("wavelengths")
+        ahead = np.diff(route.row_of_value) == 0
+        ends = zip(route.values[:-1][ahead], route.values[1:][ahead], strict=True)
+        count = colours.lengths[route.row_of_value[:-1][ahead]]
+        for (tail, head), wide in zip(ends, count.tolist(), strict=True):
+            load[int(tail), int(head)] += wide
+    return [
+        (*_beside(place(tail), place(head)), float(count))
+        for (tail, head), count in sorted(load.items())
+    ]
+
+
+def _beside(tail: Point, head: Point) -> tuple[Point, Point]:
+    """Return the ends of a line to the right of the one between two points."""
+    dx, dy = head[0] - tail[0], head[1] - tail[1]
+    length = max(1e-9, (dx * dx + dy * dy) ** 0.5)
+    right = _APART * dy / length, -_APART * dx / length
+    return (
+        (tail[0] + right[0], tail[1] + right[1]),
+        (head[0] + right[0], head[1] + right[1]),
+    )
+
+
+def _pairs(
+    timeline: Timeline, step: int, place: Callable[[int], Point]
+) -> tuple[list[tuple[Point, Point, float]], int]:
+    """Return each pair that sends, by its share of the most, and the most in bytes."""
+    pairs = timeline.pairs
+    rows = np.flatnonzero(pairs.step == step)
+    most = int(pairs.bytes[rows].max(initial=0))
+    ends = zip(pairs.src[rows], pairs.dst[rows], pairs.bytes[rows], strict=True)
+    lines = [
+        (*_beside(place(int(src)), place(int(dst))), float(size) / max(1, most))
+        for src, dst, size in ends
+    ]
+    return lines, most
+
+
+def _switch(segment: Segment, nodes: int, step: int) -> Panel:
+    """Return the circuits of a switch as a permutation matrix."""
+    held = np.zeros((nodes, nodes))
+    held[segment.circuits.src, segment.circuits.dst] = 1
+    return Panel(
+        title=f"switch {segment.plane}, step {step}",
+        x_label="to node",
+        y_label="from node",
+        series=[Series("", list(range(nodes)), row) for row in held.tolist()],
+        kind="matrix",
+        scale=False,
+    )
