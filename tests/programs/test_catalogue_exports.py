@@ -6,7 +6,7 @@ import pytest
 
 from tests.programs.catalogue_exports import fabrics, measure
 
-REASONS = {"accepted", "operation", "steps in a thread block", "thread blocks"}
+REASONS = {"accepted", "steps in a thread block", "thread blocks"}
 """What may come of an export; anything else, or a broken rule, is a defect."""
 
 

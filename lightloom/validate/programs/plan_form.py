@@ -175,9 +175,10 @@ def _check_block(
 ) -> Iterator[Violation]:
     where = place_of(gpu.id, block.id)
     yield from _limit(where, None, "operations", len(block.ops), _MOST_OPERATIONS)
-    for kind in ("memory", PROXIED):
+    channels = {kind: block.channel_ids(kind) for kind in ("memory", PROXIED)}
+    for kind, mine in channels.items():
         for name, ids, there in (
-            ("channel", block.channel_ids(kind), len(gpu.peers(kind))),
+            ("channel", mine, len(gpu.peers(kind))),
             ("remote buffer", block.remote_buffer_ids(kind), len(gpu.remote_buffers)),
         ):
             yield from _limit(where, None, f"{kind} {name}s", len(ids), _MOST_CHANNELS)
@@ -189,7 +190,7 @@ def _check_block(
                 message = f"mscclpp has no operation {op.name!r}"
                 yield Violation("program-operation", number, where, message)
             continue
-        mine = len(block.channel_ids(op.channel_type))
+        there = len(channels.get(op.channel_type, ()))
         for name, found, most in (
             ("channels", len(op.channel_ids), _MOST_CHANNELS_OF_OPERATION),
             ("buffers read", len(op.src_buff), _MOST_BUFFERS_OF_OPERATION),
@@ -198,7 +199,7 @@ def _check_block(
             ("as barrier_id", op.barrier_id, _MOST_BARRIERS - 1),
         ):
             yield from _limit(where, number, name, found, most)
-        yield from _references(where, number, "channel", op.channel_ids, mine)
+        yield from _references(where, number, "channel", op.channel_ids, there)
         semaphores = len(gpu.semaphores)
         yield from _references(where, number, "semaphore", op.semaphore_ids, semaphores)
         if FOLLOWED[op.name]:

@@ -16,7 +16,7 @@ from lightloom.core.violation import Violation
 from lightloom.validate.programs.range_map import RangeMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check_races"]
 
+_Clock: TypeAlias = "NDArray[np.signedinteger]"
 _Use: TypeAlias = "tuple[int | None, tuple[int, ...]]"
 """The step that wrote a chunk last, and those that have read it since."""
-_MOST_CELLS = 2**28
+_MOST_CELLS = 2**29
 """Entries of the table of clocks at a time; larger programs take several turns."""
 
 
 def check_races(
-    layout: BufferLayout, flat: Flat, run: ProgramRun, *, in_place: bool
+    layout: BufferLayout, flat: Flat, run: ProgramRun, *, ways: Sequence[bool]
 ) -> Iterator[Violation]:
     """Yield pairs of accesses to a chunk, one of them a write, in no order.
 
@@ -44,8 +45,8 @@ def check_races(
         The program as lists.
     run
         A run that came to its end.
-    in_place
-        Whether input and output are the same memory.
+    ways
+        Whether input and output are the same memory: True, False, or both.
 
     Notes
     -----
@@ -56,38 +57,42 @@ def check_races(
     """
     blocks = len(flat.rank)
     turn = max(1, _MOST_CELLS // max(len(flat.actions), 1))
-    first = 0
-    while first < blocks:
+    for first in range(0, blocks, turn):
         last = min(blocks, first + turn)
         clocks = _clocks(flat, run, first, last)
-        yield from _races(layout, flat, run, clocks, first, last, in_place)
-        first = last
+        for in_place in ways:
+            yield from _races(layout, flat, run, clocks, first, last, in_place)
 
 
-def _clocks(flat: Flat, run: ProgramRun, first: int, last: int) -> NDArray[np.int32]:
+def _clocks(flat: Flat, run: ProgramRun, first: int, last: int) -> list[_Clock]:
     """Return the clocks of all steps, as far as they count blocks first to last - 1."""
-    clocks = np.zeros((len(flat.actions), last - first), dtype=np.int32)
+    longest = int(np.diff(flat.first).max(initial=0))
+    kind = "i2" if longest < 2**15 else "i4"
+    nothing: _Clock = np.zeros(last - first, dtype=kind)
+    clocks: list[_Clock] = [nothing] * len(flat.actions)
     fence = [-1] * len(flat.rank)
     launch = [0] * len(flat.rank)
     for step in run.order:
         block, action = flat.block[step], flat.actions[step]
-        clock = clocks[step]
-        if fence[block] >= 0:
-            clock[:] = clocks[fence[block]]
-        before = set(action.waits_for)
+        before = list(action.waits_for)
         if action.fence:
-            before.update(range(max(fence[block] + 1, flat.first[block]), step))
+            before += range(max(fence[block] + 1, flat.first[block]), step)
         for sender in run.senders[step]:
             weak = action.relaxed or flat.actions[sender].relaxed
-            before.add(launch[flat.block[sender]] if weak else sender)
-        for other in before:
-            np.maximum(clock, clocks[other], out=clock)
+            before.append(launch[flat.block[sender]] if weak else sender)
+        clock = clocks[fence[block]] if fence[block] >= 0 else nothing
+        told = {id(clocks[other]): clocks[other] for other in before}
+        if told or action.fence:
+            clock = clock.copy()
+        for other_clock in told.values():
+            np.maximum(clock, other_clock, out=clock)
         if action.fence:
             fence[block] = step
             if first <= block < last:
                 clock[block - first] = step - flat.first[block] + 1
         if step == flat.first[block]:
             launch[block] = step
+        clocks[step] = clock
     return clocks
 
 
@@ -95,7 +100,7 @@ def _races(
     layout: BufferLayout,
     flat: Flat,
     run: ProgramRun,
-    clocks: NDArray[np.int32],
+    clocks: list[_Clock],
     first: int,
     last: int,
     in_place: bool,  # noqa: FBT001  (private)
@@ -113,7 +118,7 @@ def _races(
                     if other is None or not first <= flat.block[other] < last:
                         continue
                     theirs = flat.block[other]
-                    after = clocks[step, theirs - first] > other - flat.first[theirs]
+                    after = clocks[step][theirs - first] > other - flat.first[theirs]
                     if other != step and not after and (other, step) not in seen:
                         seen.add((other, step))
                         yield _race(flat, other, step, (place[1], start), in_place)

@@ -184,6 +184,5 @@ def _judge(
         return faults, "messages do not match"
     for in_place in ways:
         faults += check_values(layout, flat, done, in_place=in_place)
-        races = check_races(layout, flat, done, in_place=in_place)
-        faults += sorted(races, key=lambda race: race.resource)
-    return faults, ""
+    races = check_races(layout, flat, done, ways=ways)
+    return faults + sorted(races, key=lambda race: race.resource), ""
