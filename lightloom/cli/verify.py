@@ -19,8 +19,10 @@ from lightloom.cli.json_records import (
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import plain_name, read_schedule_file
+from lightloom.core.errors import FormatError
 
 if TYPE_CHECKING:
+    from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate import Verdict
 
 
@@ -51,12 +53,11 @@ def command(
         ctx.exit(0 if valid else INVALID)
     if runtime is not None:
         raise click.UsageError("--runtime is about MSCCL XML (.xml)")
-    if plain_name(file).endswith(".json"):
+    plan = _plan(file) if plain_name(file).endswith(".json") else None
+    if plan is not None:
         from lightloom.cli.program_verdict import say_plan_verdict
-        from lightloom.formats.mscclpp_plan import read_plan
 
-        valid = say_plan_verdict(file, read_plan(file), as_json=as_json)
-        ctx.exit(0 if valid else INVALID)
+        ctx.exit(0 if say_plan_verdict(file, plan, as_json=as_json) else INVALID)
     from lightloom.validate import verify
 
     with progress("verify") as tell:
@@ -69,6 +70,18 @@ def command(
     else:
         write_text(verdict_text(file, verdict))
     ctx.exit(0 if verdict.valid else INVALID)
+
+
+def _plan(file: str) -> ExecutionPlan | None:
+    """Return the execution plan in a file, `None` where it holds something else."""
+    from lightloom.formats.json_file import read_json
+    from lightloom.formats.mscclpp_plan import is_plan, plan_of
+
+    try:
+        known = read_json(file)
+    except FormatError:
+        return None  # a schedule has a line for each part
+    return plan_of(known) if is_plan(known) else None
 
 
 def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:

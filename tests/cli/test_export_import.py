@@ -94,7 +94,7 @@ def test_plans_there_and_back(op: str) -> None:
         (('"name": "put"', '"name": "pot"'), 1, "program-operation"),
         (('"id": 3', '"id": 4'), 1, "program-ranks"),
         (("\n]}\n", ""), 2, "not JSON"),
-        (('"gpus"', '"cpus"'), 2, "not an execution plan"),
+        (('"gpus"', '"cpus"'), 2, "it is a file of another program"),
         (('"inplace": true', '"inplace": 1'), 2, "inplace"),
         (('"channel_ids": [0]', '"channel_ids": [7]'), 1, "program-reference"),
     ],

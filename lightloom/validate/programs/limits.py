@@ -63,11 +63,13 @@ def _counts(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
             yield where, None, "as chan", block.channel, most
             yield where, None, "steps", len(block.steps), runtime.most_steps
             for number, step in enumerate(block.steps):
-                where = place_of(rank.id, block.id, number)
-                yield where, number, "chunks", step.count, runtime.most_count
-                if step.waits_for is not None:
-                    most = runtime.most_awaited_block
-                    yield where, number, "as depid", step.waits_for[0], most
+                awaited = -1 if step.waits_for is None else step.waits_for[0]
+                if step.count > runtime.most_count:
+                    where = place_of(rank.id, block.id, number)
+                    yield where, number, "chunks", step.count, runtime.most_count
+                if awaited > (most := runtime.most_awaited_block):
+                    where = place_of(rank.id, block.id, number)
+                    yield where, number, "as depid", awaited, most
 
 
 def _rank_counts(rank: RankProgram, runtime: MscclRuntime) -> Iterator[_Count]:

@@ -83,18 +83,18 @@ def fitting_runtime(program: ChunkProgram) -> MscclRuntime:
     The first of msccl, azure, rccl that knows its operation and breaks the fewest
     limits.
     """
-
-    def faults(runtime: MscclRuntime) -> int:
+    found: dict[int, MscclRuntime] = {}
+    for runtime in RUNTIMES.values():
         wrong = sum(1 for _ in check_limits(program, runtime))
         if program.attributes:
             wrong += len(set(runtime.required) - program.attributes)
-        known = (
-            *runtime.operations.values(),
-            *(["custom"] * (runtime.name == "msccl")),
-        )
-        return wrong + 10**9 * (program.collective not in known)
-
-    return min(RUNTIMES.values(), key=faults)
+        custom = program.collective == "custom" and runtime.name == "msccl"
+        if not custom and program.collective not in runtime.operations.values():
+            wrong += 10**9
+        if not wrong:
+            return runtime
+        found.setdefault(wrong, runtime)
+    return found[min(found)]
 
 
 def verify_program(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from lightloom.core.errors import LightloomError
 from lightloom.core.seed import seeded_random
 from lightloom.formats.json_file import JsonFile
 from lightloom.formats.mscclpp_plan import plan_of
@@ -330,28 +329,26 @@ def mutant(plan: Plan, chance: random.Random) -> Plan:
 
 
 @pytest.mark.parametrize(
-    "orders",
+    ("mutants", "orders"),
     [
-        pytest.param(4, id="4-orders"),
-        pytest.param(1000, id="1000-orders", marks=pytest.mark.slow),
+        pytest.param(40, 4, id="4-orders"),
+        pytest.param(12, 1000, id="1000-orders", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize(("instance", "algorithm"), CASES)
-def test_what_is_not_named_is_right(instance: str, algorithm: str, orders: int) -> None:
+def test_what_is_not_named_is_right(
+    instance: str, algorithm: str, mutants: int, orders: int
+) -> None:
     """A mutant that is accepted computes the same in every order tried."""
-    try:
-        program, text = export_plan(schedule_of(instance, algorithm))
-    except LightloomError:
-        pytest.fail("the schedule has no plan")
+    program, text = export_plan(schedule_of(instance, algorithm))
     inputs = inputs_of(program)
     right = expected(program, instance.split("/")[1].rsplit("-", 1)[0], inputs)
     named = 0
-    for seed in range(60):
+    for seed in range(mutants):
         made = mutant(json.loads(text), seeded_random(seed))
-        verdict = verdict_of(made)
-        if verdict.violations:
+        if verdict_of(made).violations:
             named += 1
             continue
         for order in range(orders):
             assert plan_outputs(made, inputs, order, in_place=made["inplace"]) == right
-    assert named > 40
+    assert named > mutants / 2
