@@ -60,12 +60,20 @@ def reproduce_all(
         try:
             if todo:
                 cores = len(os.sched_getaffinity(0))
-                run_jobs("reproduce", todo, file, scheduler, workers or cores)
+                count = workers or cores
+                run_jobs("reproduce", todo, file, scheduler, count, _told)
         finally:
             failed = _index(jobs, read_results(path), folder / INDEX_FILE)
     if failed:
         what, fix = "figures failed: " + ", ".join(failed), "the index says why"
         raise NoAnswerError(what, where=str(folder / INDEX_FILE), fix=fix)
+
+
+def _told(row: Row) -> str:
+    """Return what is told of a figure: how long it took, or how it ended."""
+    finding = row.finding
+    how = f"{finding.solve_s or 0:.1f} s" if row.solved else str(finding.ending)
+    return f"{row.instance}: {how}"
 
 
 def _index(jobs: Sequence[FigureJob], rows: Sequence[Row], path: Path) -> list[str]:

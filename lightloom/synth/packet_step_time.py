@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.units import transmission_ps
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.core.fabric import PacketFabric
     from lightloom.synth.traffic import TrafficRound
 
 
@@ -35,7 +35,11 @@ def nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
         moved = np.zeros(fabric.node_count, dtype=np.int64)
         np.add.at(moved, ends, round_.size_bytes)
         busiest = max(busiest, int(moved.max()))
-    return step_ps(fabric) + transmission_ps(busiest, fabric.node_bits_per_s)
+    return (
+        fabric.alpha_ps
+        + fabric.latency_ps
+        + transmission_ps(busiest, fabric.node_bits_per_s)
+    )
 
 
 def links_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
@@ -54,7 +58,7 @@ def links_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
     most = np.zeros(len(rates), dtype=np.int64)
     np.maximum.at(most, kind, moved)
     slowest = max(map(transmission_ps, most.tolist(), rates.tolist()))
-    return step_ps(fabric) + slowest
+    return fabric.alpha_ps + fabric.latency_ps + slowest
 
 
 def _loads(resource: IntArray, size_bytes: IntArray) -> tuple[IntArray, IntArray]:

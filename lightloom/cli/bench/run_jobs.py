@@ -52,6 +52,7 @@ def run_jobs(
     file: ResultsFile,
     scheduler: str | None,
     workers: int | None,
+    tell_of: Callable[[Row], str] | None = None,
 ) -> tuple[Row, ...]:
     """Run jobs and append their rows, telling how far it is.
 
@@ -67,6 +68,8 @@ def run_jobs(
         Address of a Dask cluster; ``None`` for this machine.
     workers
         Runs at a time on this machine; ``None`` for half of its cores.
+    tell_of
+        What is told of a row; by default what was asked of whom, and how it ended.
     """
     from lightloom.bench.cluster import connected, default_workers, local_workers
     from lightloom.bench.sweep import sweep
@@ -78,8 +81,7 @@ def run_jobs(
         def report(row: Row) -> None:
             nonlocal done
             done += 1
-            who = f"{row.problem} {row.instance} by {row.label}: {row.finding.ending}"
-            tell(f"{done} of {len(jobs)} ({who})")
+            tell(f"{done} of {len(jobs)} ({(tell_of or _ended)(row)})")
 
         try:
             chosen = (
@@ -92,6 +94,11 @@ def run_jobs(
         except KeyboardInterrupt:
             say(f"{done} of {len(jobs)} rows kept; the same command runs the rest")
             raise
+
+
+def _ended(row: Row) -> str:
+    """Return what was asked of whom, and how it ended."""
+    return f"{row.problem} {row.instance} by {row.label}: {row.finding.ending}"
 
 
 def _one_of_two(ctx: click.Context, param: click.Parameter, value: object) -> object:
