@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lightloom.core.units import format_bytes
+from lightloom.core.units import MIB
 from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
 from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE
 
@@ -69,7 +69,8 @@ def index_page(
         f"lightloom {html.escape(versions)} (version and hash of its code):"
         f" {len(done)} of {len(jobs)} figures are here, {len(failed)} failed. Together"
         f" they took {took_s:.0f} s. A claim matches if every number that it is about"
-        " is in its band."
+        " is in its band. Best: ours where all that is compared has the best algorithm"
+        " known to lightloom, if that is another; bound: what no schedule can beat."
     )
     lines = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -79,7 +80,7 @@ def index_page(
         f"<p>{summary}</p>",
         "<table><tr><th>figure<th>what it shows",
         *(f"<th>{verdict}" for verdict in ClaimVerdict),
-        '<th class="number">seconds</tr>',
+        '<th class="number">seconds<th class="number">of a processor</tr>',
         *(_overview(job, done.get(job.name), failed.get(job.name)) for job in ordered),
         "</table>",
     ]
@@ -118,15 +119,16 @@ def _overview(job: FigureJob, row: Row | None, failed: Row | None) -> str:
     cells = [f'<a href="#{job.name}">{html.escape(figure.label)}</a>', figure.title]
     cells[1] = html.escape(cells[1])
     if row is None:
-        word = "not computed yet" if failed is None else "failed"
-        rest = f'<td colspan="4" class="bad">{word}'
+        word, kind = ("failed", "bad") if failed else ("not computed yet", "open")
+        rest = f'<td colspan="5" class="{kind}">{word}'
     else:
         counts = verdict_counts(job)
         rest = "".join(
             f'<td class="{kind}">{counts[verdict] or ""}'
             for verdict, kind in _CLASSES.items()
         )
-        rest += f'<td class="number">{row.finding.solve_s or 0:.1f}'
+        for spent_s in (row.finding.solve_s, row.finding.cpu_s):
+            rest += f'<td class="number">{spent_s or 0:.1f}'
     return f"<tr><td>{'<td>'.join(cells)}{rest}</tr>"
 
 
@@ -137,10 +139,10 @@ def _section(job: FigureJob, row: Row | None, failed: Row | None) -> Iterator[st
     yield f'<h2 id="{job.name}">{heading}</h2>'
     command = f"<code>lightloom reproduce {job.name}</code>"
     if row is None:
-        why = "not computed yet; the same command goes on"
+        kind, why = "open", "not computed yet; the same command goes on"
         if failed is not None:
-            why = f"{failed.finding.ending}: {failed.finding.detail}"
-        yield f'<p>{command}</p><p class="bad">{html.escape(why)}</p>'
+            kind, why = "bad", f"{failed.finding.ending}: {failed.finding.detail}"
+        yield f'<p>{command}</p><p class="{kind}">{html.escape(why)}</p>'
         return
     yield f'<p class="small">{command}: {html.escape(_made(row))}</p>'
     yield _picture(figure, job.folder / job.name / f"{job.name}.png")
@@ -161,7 +163,7 @@ def _made(row: Row) -> str:
     told = [f"{finding.solve_s or 0:.1f} s"]
     told += [f"{finding.cpu_s or 0:.1f} s of processor time"]
     if row.peak_bytes:
-        told.append(f"at most {format_bytes(row.peak_bytes)} of memory")
+        told.append(f"at most {row.peak_bytes // MIB} MiB of memory")
     if machine := row.machine:
         told.append(f"{machine.system} {machine.processor}, {machine.cores} cores")
         told.append(f"{machine.load:g} waiting for them")
@@ -176,12 +178,15 @@ def _picture(figure: Figure, path: Path) -> str:
 
 
 def _claims(table: list[list[str]]) -> str:
-    """Return the claims beside ours, the verdicts coloured."""
+    """Return the claims beside ours, the verdicts coloured, no column empty."""
     heads, *claims = table
-    lines = ["<table><tr>", *(f"<th>{html.escape(head)}" for head in heads), "</tr>"]
+    used = [at for at in range(len(heads)) if any(claim[at] for claim in claims)]
+    lines = ["<table><tr>", *(f"<th>{html.escape(heads[at])}" for at in used), "</tr>"]
     for claim in claims:
-        cells = [f"<td>{html.escape(value)}" for value in claim]
         kind = _CLASSES[ClaimVerdict(claim[_VERDICT])]
-        cells[_VERDICT] = f'<td class="{kind}">{html.escape(claim[_VERDICT])}'
+        cells = [
+            f'<td class="{kind if at == _VERDICT else "text"}">{html.escape(claim[at])}'
+            for at in used
+        ]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return "\n".join([*lines, "</table>"])
