@@ -37,6 +37,8 @@ PAPER_INCHES = {"column": 3.5, "page": 7.16}
 """Widths of a column and of a page of two columns, as IEEE and ACM have them."""
 _PAPER_ROW_INCHES = 1.9
 _PAPER_RC = {"font.size": 7.0, "axes.titlesize": 7.0, "legend.fontsize": 6.0}
+_NUMBER_INCHES = 0.36
+"""Of the number above a bar or a dot."""
 _CHARACTERS_AN_INCH = 11
 """Of a title; wider ones go on in the next line."""
 _RC: Any = {
@@ -250,4 +252,5 @@ def _panel_inches(panel: Panel) -> float:
         return 5.2
     if panel.kind in ("lines", "matrix") or not panel.series:
         return 3.8
-    return 0.6 + 1.05 * len(panel.series[0].x)
+    beside = 1 if panel.kind == "stack" else len(panel.series)
+    return 0.6 + max(1.05, _NUMBER_INCHES * beside) * len(panel.series[0].x)

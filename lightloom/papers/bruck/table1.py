@@ -116,7 +116,7 @@ _PLOT = Plot(
 
 FIGURE = Figure(
     name="bruck-table1",
-    takes_s=3,
+    takes_s=2,
     title="Bruck all-to-all on rings of few strides",
     columns=(
         *("ranks", "mebibytes", "delay_us", "reconfigurations", "cuts", "hops"),

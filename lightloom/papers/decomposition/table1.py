@@ -125,7 +125,7 @@ _PLOT = Plot(
 
 FIGURE = Figure(
     name="decomposition-table1",
-    takes_s=6,
+    takes_s=5,
     title="demands on parallel switches with a delay",
     columns=(
         *("matrix", "switches", "delay", "makespan", "line_bound", "uses_bound"),

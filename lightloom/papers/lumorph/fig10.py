@@ -161,7 +161,6 @@ _COMPARES = (
 
 FIGURE = Figure(
     name="lumorph-fig10",
-    takes_s=2,
     title="sizes of the all-reduces of three models, cumulated",
     columns=("model", "all_reduce_bytes", "share_of_calls_up_to_it"),
     compute=_compute,

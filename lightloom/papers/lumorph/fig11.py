@@ -280,7 +280,7 @@ def _panels(data: Data) -> Iterator[Panel]:
         series = []
         for name in (RING, TWO, FOUR, AUTO, BEST):
             curve = drawn.curve("gpus", "over_ring", algorithm=name)
-            gains = [round(gain, 2) for gain in curve.values()]
+            gains = [float(f"{gain:.3g}") for gain in curve.values()]
             series.append(Series(name, list(map(str, curve)), gains))
         yield Panel(
             f"{model}, samples a GPU: {samples}",
@@ -304,7 +304,7 @@ _QUEUE = (
 
 FIGURE = Figure(
     name="lumorph-fig11",
-    takes_s=8,
+    takes_s=42,
     title="training throughput of three models, ring against LUMORPH",
     columns=(
         *("model", "samples_per_gpu", "gpus", "algorithm", "iteration_us"),

@@ -110,7 +110,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig3",
-    takes_s=3,
+    takes_s=2,
     title="seconds to route circuits with the least overlap",
     columns=(
         *("gpus", "pattern", "rounds", "requests", "seconds", "congestion", "bound"),

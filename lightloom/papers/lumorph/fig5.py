@@ -172,7 +172,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig5",
-    takes_s=6,
+    takes_s=3,
     title="circuits that share an edge, random against minimum-congestion routes",
     columns=(
         *("gpus", "algorithm", "router", "overlap_routes"),

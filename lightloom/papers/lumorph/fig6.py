@@ -149,7 +149,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig6",
-    takes_s=53,
+    takes_s=26,
     title="reconfigurations of an all-reduce with 20 and 40 waveguides",
     columns=(
         *("waveguides", "algorithm", "router", "reconfigurations_paper_rule"),

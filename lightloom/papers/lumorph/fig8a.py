@@ -149,6 +149,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig8a",
+    takes_s=33,
     title="all-reduce of 4 MiB on 256 GPUs against the reconfiguration delay",
     columns=(
         *("delay_us", "algorithm", "chosen", "time_us", "every_round_charged_us"),

@@ -100,7 +100,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig8b",
-    takes_s=43,
+    takes_s=47,
     title="all-reduce on 256 GPUs against the data rate of a laser",
     columns=(
         *("laser_gbit_per_s", "buffer", "algorithm", "chosen", REPLAYED, CHARGED),

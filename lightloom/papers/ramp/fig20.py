@@ -149,7 +149,6 @@ _SIZES = (
 
 FIGURE = Figure(
     name="ramp-fig20",
-    takes_s=2,
     title="parts of the time of an all-reduce on 65,536 nodes",
     columns=(
         *("buffer", "system", "strategy", "time_us"),

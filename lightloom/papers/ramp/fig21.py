@@ -95,7 +95,7 @@ _NOTE = (
 
 FIGURE = Figure(
     name="ramp-fig21",
-    takes_s=3,
+    takes_s=2,
     title="all-reduce at 2.4 Tb/s a node, on a fat tree and on RAMP",
     columns=(
         *("nodes", "buffer", "system", "strategy", "time_us", "steps"),

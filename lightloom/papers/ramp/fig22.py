@@ -89,7 +89,6 @@ _NOTE = (
 
 FIGURE = Figure(
     name="ramp-fig22",
-    takes_s=2,
     title="head-to-tail over head-to-head time of an all-reduce",
     columns=("nodes", "buffer", "system", "strategy", "h2t_over_h2h"),
     compute=_compute,

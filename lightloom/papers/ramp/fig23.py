@@ -79,7 +79,6 @@ _NOTE = (
 
 FIGURE = Figure(
     name="ramp-fig23",
-    takes_s=2,
     title="time to add up 1 GB in a reduce-scatter",
     columns=("nodes", "one_source_us", "ramp_us", "ratio"),
     compute=_compute,

@@ -102,7 +102,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-fig6",
-    takes_s=2,
     title="power budget of a path with broadcast and select",
     columns=("groups", "nodes", "component", "change_db", "power_dbm"),
     compute=_compute,

@@ -119,7 +119,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-fig7",
-    takes_s=2,
     title="rate of a node against scale, x groups of x racks of 64 nodes",
     columns=("groups", "per_group", "nodes", "node_tbit_per_s", "served"),
     compute=_compute,

@@ -126,7 +126,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-fig8",
-    takes_s=2,
     title="who exchanges with whom in each step, 54 nodes",
     columns=("step", "subgroup", "nodes"),
     compute=_compute,

@@ -117,7 +117,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-table10",
-    takes_s=2,
     title="DLRM models: rows, parts and parameters",
     columns=(
         *("gpus", "tables", "rows", "part_of_features", "parameters"),

@@ -158,7 +158,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-table3",
-    takes_s=2,
     title="cost of 65,536 nodes at up to 12.8 Tb/s",
     columns=(
         *("network", "oversubscription", "transceivers", "switches_or_couplers"),

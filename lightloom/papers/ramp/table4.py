@@ -149,7 +149,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-table4",
-    takes_s=2,
     title="power of 65,536 nodes at up to 12.8 Tb/s",
     columns=(
         *("network", "oversubscription", "power_mw"),

@@ -143,7 +143,6 @@ _NOTES = (
 
 FIGURE = Figure(
     name="ramp-table9",
-    takes_s=2,
     title="Megatron models: parameters and messages",
     columns=(
         *("loss", "gpus", "parameters", "parameters_of_a_gpu"),

@@ -79,7 +79,6 @@ def _claims(data: Data) -> Iterator[Comparison]:
 
 FIGURE = Figure(
     name="sipac-fig3",
-    takes_s=3,
     title="all-reduce of the gradients of MobileNetV2 on four GPUs",
     columns=("choice", "network", "algorithm", "time_ms"),
     compute=_compute,

@@ -145,7 +145,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="sipac-fig4b",
-    takes_s=126,
+    takes_s=89,
     title="all-reduce and all-to-all of 100 MB against the rate of a unit",
     columns=(
         *("units", "gbit_per_s", "cluster", "all_reduce_us", "all_to_all_us"),

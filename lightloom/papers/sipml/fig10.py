@@ -115,7 +115,7 @@ def _panels(data: Data) -> Iterator[Panel]:
 
 FIGURE = Figure(
     name="sipml-fig10",
-    takes_s=46,
+    takes_s=40,
     title="time to accuracy against the number of GPUs, 8 Tb/s a GPU",
     columns=COLUMNS,
     compute=_compute,

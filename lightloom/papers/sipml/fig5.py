@@ -224,7 +224,7 @@ _NO_MEGATRON = not_reproducible(
 
 FIGURE = Figure(
     name="sipml-fig5",
-    takes_s=74,
+    takes_s=68,
     title="time to accuracy against the rate of a GPU, 1024 GPUs",
     columns=COLUMNS,
     compute=_compute,

@@ -97,7 +97,7 @@ def _panels(data: Data) -> Iterator[Panel]:
 
 FIGURE = Figure(
     name="sipml-fig6",
-    takes_s=12,
+    takes_s=8,
     title="degrees of model and data parallelism on SiP-OCS, 1024 GPUs",
     columns=COLUMNS,
     compute=_compute,

@@ -171,7 +171,7 @@ _FIRST = (
 
 FIGURE = Figure(
     name="sipml-fig7",
-    takes_s=4,
+    takes_s=3,
     title="traffic of an iteration, Transformer on 1024 GPUs, the first 32",
     columns=("model_parallel", "src", "dst", "bytes"),
     compute=_compute,

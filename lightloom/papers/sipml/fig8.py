@@ -165,7 +165,7 @@ def _panels(data: Data) -> Iterator[Panel]:
 
 FIGURE = Figure(
     name="sipml-fig8",
-    takes_s=37,
+    takes_s=30,
     title="time to accuracy against the number of OCSs, Transformer, one-shot",
     columns=(
         *("gbit_per_s", "switches", "model_parallel", "replicas", "batch"),

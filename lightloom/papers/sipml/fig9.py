@@ -184,7 +184,7 @@ _FOLLOWING = (
 
 FIGURE = Figure(
     name="sipml-fig9",
-    takes_s=8,
+    takes_s=6,
     title="time to accuracy against the delay of an OCS, Transformer",
     columns=(
         *("gbit_per_s", "delay_us", "reconfigurations", "iteration_us"),
