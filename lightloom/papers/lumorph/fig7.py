@@ -305,6 +305,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="lumorph-fig7",
+    takes_s=105,
     title="all-reduce against buffer size: 64, 128, 256 GPUs",
     columns=(
         *("gpus", "buffer", "buffer_bytes", "algorithm", "chosen"),
