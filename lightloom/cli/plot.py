@@ -73,14 +73,15 @@ def command(
                 panels = schedule_panels(schedules[0])
             else:
                 both = (schedules[0], schedules[1])
-                panels = paired_panels(both, (files[0], files[1]))
+                names = Path(files[0]).name, Path(files[1]).name
+                panels = paired_panels(both, names)
         except LightloomError as problem:
             place = " or ".join(files)
             problem.where = f"{place}: {problem.where}" if problem.where else place
             raise
         # Two have their names above every panel, and a paper has captions.
         alone = len(files) == 1 and paper is None
-        title = f"{files[0]}: {summary_title(schedules[0])}" if alone else ""
+        title = f"{Path(files[0]).name}: {summary_title(schedules[0])}" if alone else ""
         wide = 4 if step is not None and len(panels) > 4 else 2
         even = len(files) == 2
         save_panels(panels, path, title=title, columns=wide, even=even, paper=paper)

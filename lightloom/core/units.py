@@ -82,7 +82,12 @@ def _numbered(column: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def format_ps(time_ps: int) -> str:
-    """Return a time for people, in microseconds with thousands separated."""
+    """Return a time for people, in microseconds with thousands separated.
+
+    Less than a nanosecond is told in picoseconds, so that only 0 reads as 0.
+    """
+    if 0 < time_ps < PS_PER_US // 1000:
+        return f"{time_ps} ps"
     return f"{time_ps / PS_PER_US:,.3f} us"
 
 

@@ -189,6 +189,7 @@ def _by_step(
             for n, (label, heights) in enumerate(columns)
         ],
         kind="bars" if few and columns else "lines",
+        x_ticks=None if few else [(n, str(n)) for n in range(0, count, -(-count // 8))],
     )
 
 
@@ -198,7 +199,7 @@ def _matrix(timeline: Timeline, unit: str) -> Panel:
     sent = np.zeros((nodes, nodes))
     np.add.at(sent, (pairs.src, pairs.dst), pairs.bytes / _UNITS[unit])
     return Panel(
-        title=f"data between nodes, {unit}",
+        title=f"{unit} between nodes",
         x_label="to node",
         y_label="from node",
         series=[Series("", list(range(nodes)), row) for row in sent.tolist()],
