@@ -171,6 +171,7 @@ _NOTES = (
 
 FIGURE = Figure(
     name="sipac-fig4a",
+    takes_s=97,
     title="primitive collectives of 1 MB at 2048 Gb/s a compute unit",
     columns=(
         *("units", "pattern", "cluster", "choice", "algorithm", "time_us"),
