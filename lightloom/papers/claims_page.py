@@ -6,9 +6,9 @@ from its files, or, where no figure has them, are computed anew (`text_claims`).
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,16 +74,16 @@ _HEAD = """# Claims
 
 Every number that the four papers print and lightloom can compute, beside ours; and
 those that it cannot, with the reason. The page is made by
+`lightloom reproduce --all --out FOLDER` and
+`python -m lightloom.papers.claims_page FOLDER`: no number of ours is typed into it.
 
-    lightloom reproduce --all --out FOLDER
-    python -m lightloom.papers.claims_page FOLDER
-
-and no number of ours is typed into it. *Ours* is with the algorithms that the paper
-compares. *Best* is the same number where all that is compared has the best algorithm
-known to lightloom, if that is another. *Bound* is what no schedule can beat, with the
-kind of its [certificate](spec/certificates.md). *Band* is the range that counts as a
-match, and how many of the numbers that the claim is about are in it: a claim matches if
-all are.
+- *Ours* is with the algorithms that the paper compares.
+- *Best* is the same number where all that is compared has the best algorithm known to
+  lightloom, if that is another.
+- *Bound* is what no schedule can beat, with the kind of its
+  [certificate](spec/certificates.md).
+- *Band* is the range that counts as a match, and how many of the numbers that the claim
+  is about are in it. A claim matches if all are.
 
 """
 
@@ -197,5 +197,15 @@ def _in_order(name: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in parts]
 
 
+def _main() -> None:
+    """Renew the page from a folder."""
+    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}")
+    parser.add_argument("folder", type=Path, help="left by lightloom reproduce --all")
+    try:
+        PAGE.write_text(claims_page(parser.parse_args().folder), encoding="utf-8")
+    except InputError as problem:
+        parser.exit(2, f"{parser.prog}: error: {problem}\n")
+
+
 if __name__ == "__main__":
-    PAGE.write_text(claims_page(Path(sys.argv[1])), encoding="utf-8")
+    _main()

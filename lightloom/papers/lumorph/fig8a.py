@@ -10,6 +10,7 @@ from lightloom.papers.claims import (
     between,
     holds,
 )
+from lightloom.papers.collective_bounds import best_bound, bound_text, bound_us
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
 from lightloom.papers.plot import Plot
 from lightloom.papers.reproduction import Figure
@@ -77,6 +78,8 @@ def _claims(data: Data) -> Iterator[Comparison]:
                 most=_PAPER_SPEEDUP + 0.5,
             ),
             why="the buffer of the figure is not given",
+            best=_best(data),
+            bound=_bound(data),
         )
         best = data.numbers("best_on_switch_us")[0]
         ours = auto["time_us"][_PAPER_DELAY_US]
@@ -106,6 +109,25 @@ def _claims(data: Data) -> Iterator[Comparison]:
             why="fewer rounds, and rounds that share their circuits, pay the"
             " delay less often",
         )
+
+
+def _best(data: Data) -> str:
+    """Return how much faster auto is than the ring, and than auto on the switch."""
+    row = data.where(delay_us=_PAPER_DELAY_US, algorithm="auto")
+    columns = ("time_us", "ring_on_switch_us", "best_on_switch_us")
+    time_us, ring_us, best_us = (row.number(name) for name in columns)
+    return (
+        f"{ring_us / time_us:.2f}X over ring ({row.names('chosen')[0]}),"
+        f" {best_us / time_us:.2f}X over the switch's own best"
+    )
+
+
+def _bound(data: Data) -> str:
+    """Return how much faster than the ring any schedule is at most."""
+    rack = lightpath(data.given["gpus"])
+    found = best_bound(rack, "all-reduce", data.given["buffer_bytes"])
+    most = data.numbers("ring_on_switch_us")[0] / bound_us(found)
+    return f"at most {most:.2f}X: {bound_text(found)}"
 
 
 def _panels(data: Data) -> Iterator[Panel]:

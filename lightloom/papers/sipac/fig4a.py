@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.instances.sipac_clusters import clusters
 from lightloom.papers.claims import above, between, holds
+from lightloom.papers.collective_bounds import best_bound, bound_text
 from lightloom.papers.plot import Plot
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipac.clusters import (
@@ -48,7 +49,7 @@ def _compute(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
     for units in sorted({SMALL, nodes}):
         fabrics = clusters(units)
         for pattern, op in OPS.items():
-            size = MESSAGE_BYTES * (1 if op == "broadcast" else units)
+            size = _buffer_bytes(op, units)
             found: dict[tuple[str, str], MeasuredCollective] = {}
             for cluster in CLUSTERS:
                 tell(f"{units} units, {pattern}, {cluster}")
@@ -72,25 +73,50 @@ def _by_choice(item: tuple[tuple[str, str], object]) -> int:
 
 
 def _claims(data: Data) -> Iterator[Comparison]:
-    units = max(data.sizes("units"))
+    units = int(max(data.sizes("units")))
+    bounds = _bounds(units)
     for cluster, (least, most) in GAINS.items():
+        found = {
+            choice: _gains(data.where(units=units, cluster=cluster, choice=choice))
+            for choice in _CHOICES
+        }
         for choice, how in _CHOICES.items():
-            found = data.where(units=units, cluster=cluster, choice=choice)
-            gains = dict(
-                zip(
-                    data.names("pattern"),
-                    (round(gain, 2) for gain in found.numbers("times_sipac")),
-                    strict=True,
-                )
-            )
             yield holds(
                 f"SiPAC is faster than {cluster} by ({units} units, {how})",
                 f"{least}X to {most}X",
-                ", ".join(f"{name} {gain:.2f}X" for name, gain in gains.items()),
-                points=between(gains, least=least, most=most),
+                _told(found[choice]),
+                points=between(found[choice], least=least, most=most),
                 why=f"algorithms of the figure are not given, and {_QUEUES}",
+                best=_told(found[AUTO]) if choice == USUAL else "",
+                bound=bounds,
             )
     yield from _small(data.where(units=SMALL, pattern="all-to-all", choice=AUTO))
+
+
+def _gains(data: Data) -> dict[str, float]:
+    """Return how many times as long as SiPAC a cluster takes, by pattern."""
+    gains = (round(gain, 2) for gain in data.numbers("times_sipac"))
+    return dict(zip(data.names("pattern"), gains, strict=True))
+
+
+def _told(gains: dict[str, float]) -> str:
+    """Return gains in words."""
+    return ", ".join(f"{name} {gain:.2f}X" for name, gain in gains.items())
+
+
+def _bounds(units: int) -> str:
+    """Return what no schedule of SiPAC can beat, pattern by pattern."""
+    sipac = clusters(units)["sipac"]
+    found = (
+        f"{pattern} {bound_text(best_bound(sipac, op, _buffer_bytes(op, units)))}"
+        for pattern, op in OPS.items()
+    )
+    return f"SiPAC: {', '.join(found)}"
+
+
+def _buffer_bytes(op: str, units: int) -> int:
+    """Return the buffer in which every unit has a message for each other."""
+    return MESSAGE_BYTES * (1 if op == "broadcast" else units)
 
 
 def _small(data: Data) -> Iterator[Comparison]:
