@@ -114,7 +114,7 @@ def command(
         )
         made = run_jobs("sweep", todo, file, scheduler, workers) if todo else ()
         found = {row.key: row for row in (*file.rows, *made)}
-    _show(points, found, csv_file, plot, as_json=as_json)
+    _show(instance, points, found, csv_file, plot, as_json=as_json)
 
 
 def _axes(sizes: str | None, keys: tuple[str, ...]) -> dict[str, list[ParameterValue]]:
@@ -147,6 +147,7 @@ def _listed(text: str, option: str) -> list[str]:
 
 
 def _show(
+    title: str,
     points: tuple[GridPoint, ...],
     found: dict[str, Row],
     csv_file: str | None,
@@ -168,7 +169,7 @@ def _show(
     if plot is not None:
         from lightloom.report.plots import save_panels
 
-        save_panels(sweep_panels(rows), Path(plot))
+        save_panels(sweep_panels(rows), Path(plot), title=title)
     if as_json:
         write_json({"rows": [row.record() for row in rows]})
     else:

@@ -148,14 +148,16 @@ def _panel(
     if x is None:
         names = [_label(row, varied) for row, _ in drawn]
         dots = Series(y_label, names, heights)
-        return Panel("", "", y_label, [dots], kind="dots", y_log=y_log)
+        return Panel(
+            y_label.partition(",")[0], "", y_label, [dots], kind="dots", y_log=y_log
+        )
     lines: dict[str, list[tuple[float, float]]] = {}
     for row, height in drawn:
         point = float(str(row.values[x])), height
         lines.setdefault(_label(row, varied), []).append(point)
     places = sorted({float(str(row.values[x])) for row in rows})
     return Panel(
-        title="",
+        title=y_label.partition(",")[0],
         x_label=_heading(x),
         y_label=y_label,
         series=[

@@ -148,6 +148,10 @@ def test_a_broken_file_is_shown_with_its_faults(tmp_path: Path) -> None:
     data = data_of((tmp_path / "bad.html").read_text(encoding="utf-8"))
     assert data["violations"]
     assert ["verdict", "breaks rules"] in data["facts"]
+    ((objective, told),) = data["certificates"]
+    assert objective == "completion-time"
+    assert told.startswith("refused: ")
+    assert "above it" not in told
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lightloom.core.certificate import COMPLETION_TIME
+from lightloom.core.certificate import COMPLETION_TIME, CertificateStatus
 from lightloom.core.errors import LightloomError
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
@@ -103,7 +103,7 @@ def _certificate(report: CertificateReport) -> list[str]:
     if report.objective == COMPLETION_TIME and report.bound is not None:
         bound = format_ps(int(report.bound))
     known = f"{report.status}: {report.kind} bound {bound}"
-    if report.gap is not None:
+    if report.gap is not None and report.status is not CertificateStatus.REFUSED:
         known += f", the schedule is {100 * report.gap:.2f} % above it"
     return [report.objective, known]
 
