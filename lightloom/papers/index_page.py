@@ -183,10 +183,8 @@ def _claims(table: list[list[str]]) -> str:
     used = [at for at in range(len(heads)) if any(claim[at] for claim in claims)]
     lines = ["<table><tr>", *(f"<th>{html.escape(heads[at])}" for at in used), "</tr>"]
     for claim in claims:
+        cells = {at: f"<td>{html.escape(claim[at])}" for at in used}
         kind = _CLASSES[ClaimVerdict(claim[_VERDICT])]
-        cells = [
-            f'<td class="{kind if at == _VERDICT else "text"}">{html.escape(claim[at])}'
-            for at in used
-        ]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+        cells[_VERDICT] = f'<td class="{kind}">{html.escape(claim[_VERDICT])}'
+        lines.append(f"<tr>{''.join(cells.values())}</tr>")
     return "\n".join([*lines, "</table>"])
