@@ -47,6 +47,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 python_display_short_literal_types = True
@@ -108,6 +109,16 @@ def display_formula(writer: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def join_returns(*arguments: object) -> None:
+    """Make one line of what is returned: ours names no type, and may be longer."""
+    lines = arguments[-1]
+    assert isinstance(lines, list)
+    section = re.search(r"(?:^|\n)Returns\n-+\n((?:\S.*\n?)+)", "\n".join(lines))
+    if section and section[1].count("\n") > 1:
+        text = "\n".join(lines).replace(section[1], f"{' '.join(section[1].split())}\n")
+        lines[:] = text.split("\n")
+
+
 def add_index(app: Sphinx, error: Exception | None) -> None:
     """Name the first page as servers expect it, too."""
     if error is None and app.builder.name == "html":
@@ -120,5 +131,6 @@ def setup(app: Sphinx) -> None:
         "mathml", (inline_formula, None), (display_formula, None)
     )
     app.add_lexer("csv", TextLexer)
+    app.connect("autodoc-process-docstring", join_returns, priority=400)
     app.connect("source-read", add_navigation)
     app.connect("build-finished", add_index)

@@ -11,8 +11,9 @@ from markdown_it import MarkdownIt
 if TYPE_CHECKING:
     from pathlib import Path
 
-LANGUAGES = {"console", "csv", "json", "python", "sh", "text", "toml"}
-"""``text`` is what is not code: output, and the help of commands."""
+LANGUAGES = {"console", "csv", "json", "python", "sh", "text", "toml", "{eval-rst}"}
+"""``text`` is what is not code: output, and the help of commands; ``{eval-rst}`` names
+docstrings that the site shows."""
 NOTES = re.compile(r"<!-- (not run: .+|slow|exit code [1-4]|file: [\w.-]+) -->")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import lightloom
 from tests.documentation.blocks import Block, blocks_of
 from tests.documentation.reader import ROOT, Reader
 
@@ -79,3 +81,13 @@ def test_notes_of_blocks_are_few(reader: Reader) -> None:
 def test_page_with_all_that_takes_long(reader: Reader, name: str) -> None:
     """The same with the blocks that take more than some seconds."""
     follow(reader, SLOW[name])
+
+
+def test_the_interface_is_documented() -> None:
+    """The page of the Python interface has every name that pages tell to import."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. auto\w+:: lightloom\.(\S+)$", page, re.MULTILINE))
+    names = {name.rpartition(".")[2] for name in shown}
+    modules = {"fabrics"}  # documented record by record
+    assert set(lightloom.__all__) - modules <= names
+    assert {f"fabrics.{name}" for name in dir(lightloom.fabrics)} <= shown
