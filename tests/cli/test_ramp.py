@@ -56,13 +56,14 @@ def test_check_of_every_operation(op: str, tmp_path: Path) -> None:
 
 
 def test_check_tells_the_time_of_an_all_to_all(tmp_path: Path) -> None:
-    """That of the schedule that `synth` makes, by the strategy that it takes."""
+    """That of the schedule that `synth` makes by the same strategy."""
     path = _instance(tmp_path)
     found = run_json("ramp", "check", path, "--op", "all-to-all")
     assert found["strategy"] == "relayed"
     file = tmp_path / "exchange.toml"
     file.write_text((tmp_path / "ramp.toml").read_text().replace("gather", "to-all"))
-    made = run_json("synth", str(file), "-o", str(tmp_path / "out.jsonl"))
+    closed = ("--algorithm", "ramp", "--param", "strategy=relayed")
+    made = run_json("synth", str(file), *closed, "-o", str(tmp_path / "out.jsonl"))
     assert made["completion_time_ps"] - found["completion_time_ps"] in range(96)
     named = run_json("ramp", "check", str(file), "--strategy", "direct")
     assert named["segments"] == 24
