@@ -211,9 +211,12 @@ def command(
     recorded = {"--log": log, "--graph": graph, "--chakra": chakra}
     if any(path is not None for path in recorded.values()):
         _refuse_planning(model_parallel, replicas, batch, curve, gpus, jobs)
-        run_recorded(
-            asked, recorded, request, seed, outputs, compare=compare, as_json=as_json
-        )
+        with as_given(asked.name, controlled_by="--controlled-by"):
+            run_recorded(
+                *(asked, recorded, request, seed, outputs),
+                compare=compare,
+                as_json=as_json,
+            )
         return
     training = _training(asked, batch)
     nodes, broken = _nodes(asked.fabric, gpus, jobs)

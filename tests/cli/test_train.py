@@ -111,7 +111,7 @@ def test_jobs_before_leave_their_marks(ring: str) -> None:
 
 @pytest.mark.parametrize("name", ["ring", "grid"])
 def test_the_papers_controller_stands_beside_ours(
-    name: str, request: pytest.FixtureRequest
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """SiP-ML's steps 1 to 4 set a ring's circuits too, and both say what they cost."""
     instance = request.getfixturevalue(name)
@@ -131,6 +131,14 @@ def test_the_papers_controller_stands_beside_ours(
     assert "circuits follow traffic (flow-heuristic)" in result.stdout
     assert "ms at most" in result.stdout
     assert "invalid controller" not in result.stdout
+    log = tmp_path / "calls.log"
+    log.write_text("L2L;1000000;1;0;0;1\nAR;4000000;0,1\n")
+    recorded = ("--log", str(log), "--controlled-by")
+    result = run("train", instance, *recorded, "flow-heuristic")
+    assert "circuits follow traffic (flow-heuristic)" in result.stdout
+    result = run("train", instance, *recorded, "x")
+    assert result.exit_code == 2
+    assert "--controlled-by: invalid controller" in result.stderr
 
 
 def test_grids_are_trained_on_and_compared(grid: str) -> None:

@@ -261,7 +261,7 @@ def panels(data: Data, label: str, text: str, x_log: int | None) -> Iterator[Pan
             styles={name + AS_PRINTED: "--" for name in (RAMP, *RIVALS)},
             x_log=x_log,
             y_log=10,
-            tick="{:,}".format,
+            tick="{:,}".format if x_log else None,
         )(data)
 
 
