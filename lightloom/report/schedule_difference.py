@@ -171,7 +171,7 @@ def difference_table(difference: ScheduleDifference, names: tuple[str, str]) -> 
         Of their files.
     """
     rows: list[tuple[str, str, str, str]] = [
-        (key, _shown(a), _shown(b), "") for key, a, b in difference.settings
+        (key, _shown(key, a), _shown(key, b), "") for key, a, b in difference.settings
     ]
     for key, a, b in difference.measures:
         name = _NAMES.get(key, key)
@@ -186,8 +186,15 @@ def difference_table(difference: ScheduleDifference, names: tuple[str, str]) -> 
     return terminal_table(columns, rows)
 
 
-def _shown(value: object) -> str:
-    return "-" if value is None else str(value)
+def _shown(key: str, value: object) -> str:
+    """Return a setting for people, by the unit in its name."""
+    if type(value) is not int:
+        return "-" if value is None else str(value)
+    if key.endswith("_ps"):
+        return format_ps(value)
+    if key.endswith("bytes"):
+        return format_bytes(value)
+    return f"{value / 10**9:,g} Gb/s" if "bits_per_second" in key else str(value)
 
 
 def _change(one: int, other: int) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 from lightloom.replay import replay
 from lightloom.replay.time_shares import time_shares
-from lightloom.report.schedule_difference import schedule_difference
+from lightloom.report.schedule_difference import difference_table, schedule_difference
 from lightloom.report.schedule_panels import paired_panels
 from tests.programs.lowered import schedule_of
 
@@ -63,3 +66,19 @@ def test_two_schedules_are_drawn_on_the_same_scales() -> None:
         assert (left.x_end, left.y_end) == (right.x_end, right.y_end)
     ends = [max(replay(one).steps[-1].end_ps for one in both) / 10**6]
     assert panels[0].x_end == pytest.approx(ends[0])
+
+
+def test_settings_are_told_in_units() -> None:
+    """Rates, times and sizes of a fabric read as people say them."""
+    one, other = (
+        schedule_of(f"{name}/all-gather-1MiB", "ring")
+        for name in ("lightpath-16", "ring-16")
+    )
+    text = io.StringIO()
+    table = difference_table(schedule_difference(one, other), ("a", "b"))
+    Console(file=text, width=200).print(table)
+    lines = (line.split() for line in text.getvalue().splitlines())
+    rows = {words[0]: words[1:] for words in lines if words}
+    rate = rows["fabric.bits_per_second_per_wavelength"]
+    assert rate == ["150", "Gb/s", "25", "Gb/s"]
+    assert rows["fabric.reconfiguration_ps"] == ["3.700", "us", "25.000", "us"]
