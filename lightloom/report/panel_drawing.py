@@ -41,6 +41,10 @@ _MIDDLE = 0.5
 _FEW_DECADES = 10**2.5
 
 
+_CHARACTER = 0.0213
+"""Width of a character below the axis, with the room around it, over the axis."""
+
+
 _ROOM_ABOVE = 1.07
 """Where the axis ends that begins at zero, over the largest value."""
 
@@ -271,10 +275,23 @@ def _dress(axes: Axes, panel: Panel) -> None:
         most = max(max(series.y) for series in panel.series)
         axes.set_ylim(0, max(axes.get_ylim()[1], _ROOM_ABOVE * most))
     if panel.x_ticks is not None:
-        places = [place for place, _ in panel.x_ticks]
-        axes.set_xticks(places, [text for _, text in panel.x_ticks])
+        places = list(dict(panel.x_ticks))
+        axes.set_xticks(places, _apart(axes, panel.x_ticks))
         axes.xaxis.minorticks_off()
     _draw_marks(axes, panel)
+
+
+def _apart(axes: Axes, ticks: Sequence[tuple[float, str]]) -> list[str]:
+    """Return the texts of ticks, none where it would run into that to its left."""
+    shown = {place: "" for place, _ in ticks}
+    end = float("-inf")
+    for place, text in sorted(ticks):
+        # Across the axes from 0 to 1.
+        at = axes.transAxes.inverted().transform(axes.transData.transform((place, 1)))
+        half = _CHARACTER / 2 * max(map(len, text.split("\n")))
+        if at[0] - half > end:
+            shown[place], end = text, at[0] + half
+    return list(shown.values())
 
 
 def _draw_marks(axes: Axes, panel: Panel) -> None:
