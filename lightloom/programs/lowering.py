@@ -22,17 +22,21 @@ from lightloom.programs.operations import (
     BUFFER_USES,
     RankOperation,
     chunk_division,
+    layout_of,
+    one_memory,
     operations_of,
 )
 from lightloom.programs.references import references
+from lightloom.validate.programs.limits import exceeded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from lightloom.core.chunk_program import Place
     from lightloom.core.schedule import Schedule
     from lightloom.formats.msccl_runtimes import MscclRuntime
     from lightloom.programs.references import Cells
+    from lightloom.validate.programs.layout import BufferLayout
 
 __all__ = ["PROTOCOLS", "ProgramLimitError", "lower", "over_limit"]
 
@@ -107,12 +111,12 @@ def lower(
         row.sender = sender
     keys, blocks, channels = _thread_blocks(rows, runtime)
     _refuse_long(rows, blocks, keys, runtime)
-    memory = [_cells(task, row) for row in rows]
+    layout = layout_of(task)
+    memory = [_cells(layout, row) for row in rows]
     waits = references(rows, blocks, memory)
-    ranks = _rank_programs(rows, blocks, keys, channels, waits, made.scratch, task)
-    _refuse_large(ranks, runtime)
+    ranks = _rank_programs(rows, blocks, keys, channels, waits, made.scratch, layout)
     unlimited = 0 if runtime.zero_is_unlimited else UNLIMITED_BYTES
-    return ChunkProgram(
+    program = ChunkProgram(
         name=_name(schedule, runtime),
         collective=runtime.operations[task.op],
         protocol=protocol,
@@ -125,6 +129,9 @@ def lower(
         ranks=ranks,
         declared_ranks=task.rank_count,
     )
+    for where, _, what, found, most in exceeded(program, runtime):
+        raise over_limit(runtime, where, what, found, most)
+    return program
 
 
 def _name(schedule: Schedule, runtime: MscclRuntime) -> str:
@@ -185,17 +192,12 @@ def _thread_blocks(
     return keys, [number[key] for key in of_row], channels
 
 
-def _cells(task: Collective, row: RankOperation) -> tuple[list[Cells], list[Cells]]:
+def _cells(layout: BufferLayout, row: RankOperation) -> tuple[list[Cells], list[Cells]]:
     """Return what an operation reads and writes, input and output as one memory."""
-    block = task.chunk_count // task.rank_count
 
     def memory(place: Place) -> Cells:
-        buffer, first = place
-        if buffer == "s" or task.op == "all-to-all":
-            return buffer, first, first + row.count
-        if (task.op, buffer) in (("all-gather", "i"), ("reduce-scatter", "o")):
-            first += row.rank * block
-        return "o", first, first + row.count
+        buffer, first = one_memory(layout, row.rank, place)
+        return buffer, first, first + row.count
 
     source, target = memory(row.src), memory(row.dst)
     if row.kind == "cpy" and source == target:
@@ -272,7 +274,7 @@ def _rank_programs(
     channels: Sequence[int],
     waits: Sequence[Sequence[int]],
     scratch: Sequence[int],
-    task: Collective,
+    layout: BufferLayout,
 ) -> tuple[RankProgram, ...]:
     """Return the thread blocks of every rank, references resolved to places in them."""
     first = {rank: place for place, (rank, _, _) in reversed(list(enumerate(keys)))}
@@ -310,54 +312,12 @@ def _rank_programs(
                 block - first[rank], send, receive, channels[block], tuple(steps[block])
             )
         )
-    sizes = [_sizes(task, rank) for rank in range(task.rank_count)]
     return tuple(
-        RankProgram(rank, *sizes[rank], scratch[rank], tuple(thread_blocks[rank]))
-        for rank in range(task.rank_count)
-    )
-
-
-def _sizes(task: Collective, rank: int) -> tuple[int, int]:
-    """Return the chunks of a rank's input and output."""
-    chunks, block = task.chunk_count, task.chunk_count // task.rank_count
-    at_root = chunks if rank == task.root_rank else 0
-    return {
-        "all-gather": (block, chunks),
-        "reduce-scatter": (chunks, block),
-        "broadcast": (at_root, chunks),
-        "reduce": (chunks, at_root),
-    }.get(task.op, (chunks, chunks))
-
-
-def _refuse_large(ranks: Iterable[RankProgram], runtime: MscclRuntime) -> None:
-    """Raise where a program exceeds what the runtime takes."""
-    for rank in ranks:
-        blocks = rank.thread_blocks
-        steps = [len(block.steps) for block in blocks]
-        per_channel = Counter(block.channel for block in blocks)
-        waits = max(
-            (
-                step.waits_for[0]
-                for block in blocks
-                for step in block.steps
-                if step.waits_for is not None
-            ),
-            default=-1,
+        RankProgram(
+            rank, *layout.sizes(rank), scratch[rank], tuple(thread_blocks[rank])
         )
-        for what, found, most in (
-            ("thread blocks", len(blocks), runtime.most_thread_blocks),
-            ("steps in a thread block", max(steps, default=0), runtime.most_steps),
-            ("XML elements", 1 + len(blocks) + sum(steps), runtime.most_elements),
-            ("channels", 1 + max(per_channel, default=0), runtime.most_channels),
-            (
-                "thread blocks on a channel",
-                max(per_channel.values(), default=0),
-                runtime.most_blocks_per_channel,
-            ),
-            ("as a thread block to wait for", waits, runtime.most_awaited_block),
-        ):
-            if found > most:
-                raise over_limit(runtime, f"gpu {rank.id}", what, found, most)
+        for rank in range(layout.ranks)
+    )
 
 
 def over_limit(

@@ -21,23 +21,21 @@ from lightloom.core.chunk_program import (
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
 from lightloom.programs.mscclpp_thread_block import (
-    MOST_IDS,
     PlanItem,
     PlanPiece,
     ThreadBlockWriter,
 )
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.layout import BufferLayout
+from lightloom.validate.programs.plan_form import MOST_OPERATIONS, MOST_SEMAPHORES
 from lightloom.validate.programs.range_map import RangeMap
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Instruction, Place
     from lightloom.validate.programs.execution import Flat, ProgramRun
 
-__all__ = ["MOST_OPERATIONS", "mscclpp_plan", "plan_json"]
+__all__ = ["mscclpp_plan", "plan_json"]
 
-MOST_OPERATIONS = 64
-"""Operations of a thread block."""
 _RESERVED = 6
 """Operations that begin and end a thread block which goes on in another one."""
 _MOST_OFFSET = 2**32 - 1
@@ -210,7 +208,7 @@ def _receivers(done: ProgramRun) -> dict[int, int]:
 def _cost(item: PlanItem, awaited: Counter[int]) -> int:
     """Return the operations of an item, or a few more."""
     counts = (len(item.waits), awaited[item.step])
-    return sum(-(-count // MOST_IDS) for count in counts) + 5
+    return sum(-(-count // MOST_SEMAPHORES) for count in counts) + 5
 
 
 def _cut(costs: list[list[int]]) -> list[tuple[int, int]]:

@@ -9,16 +9,13 @@ from lightloom.core.chunk_program import (
     RECEIVES,
     SENDS,
 )
+from lightloom.validate.programs.plan_form import MOST_SEMAPHORES
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import Instruction, Place
 
 
-__all__ = ["MOST_IDS", "PlanItem", "PlanPiece", "ThreadBlockWriter"]
-
-MOST_IDS = 16
-"""Semaphores of an operation."""
-
+__all__ = ["PlanItem", "PlanPiece", "ThreadBlockWriter"]
 
 _Operation: TypeAlias = dict[str, object]
 
@@ -112,8 +109,8 @@ class ThreadBlockWriter:
         self._made.append({"name": name, **ids})
 
     def _semaphores(self, name: str, ids: list[int]) -> None:
-        for first in range(0, len(ids), MOST_IDS):
-            some = ids[first : first + MOST_IDS]
+        for first in range(0, len(ids), MOST_SEMAPHORES):
+            some = ids[first : first + MOST_SEMAPHORES]
             self._made.append({"name": name, "semaphore_ids": some})
 
     def _data(self, number: int) -> None:

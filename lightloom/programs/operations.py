@@ -18,6 +18,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.schedule import FluidTransfers, Op
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
+from lightloom.validate.programs.layout import BufferLayout
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import Place
@@ -30,6 +31,8 @@ __all__ = [
     "RankOperation",
     "RankOperations",
     "chunk_division",
+    "layout_of",
+    "one_memory",
     "operations_of",
 ]
 
@@ -151,6 +154,33 @@ def chunk_division(schedule: Schedule, task: Collective) -> ChunkDivision:
     return ChunkDivision(period, starts, offsets, int(offsets[-1]) * turns)
 
 
+def layout_of(collective: Collective) -> BufferLayout:
+    """Return the buffers of a collective's operation.
+
+    Parameters
+    ----------
+    collective
+        With the chunks of the program.
+    """
+    n, chunks = collective.rank_count, collective.chunk_count
+    return BufferLayout(collective.op, n, chunks, collective.root_rank)
+
+
+def one_memory(layout: BufferLayout, rank: int, place: Place) -> Place:
+    """Return a place as it is known where input and output are one memory.
+
+    Parameters
+    ----------
+    layout
+        Of an operation; the programs of all-to-all run out of place only.
+    rank
+        Whose place.
+    place
+        Buffer and offset.
+    """
+    return layout.memory(rank, place, in_place=layout.operation != "all-to-all")
+
+
 class _Moved(NamedTuple):
     """A piece on its way, or several in a row, and the places of its first chunk."""
 
@@ -166,6 +196,7 @@ class _Places:
     """Where the pieces of every rank are, while a schedule is followed."""
 
     collective: Collective
+    layout: BufferLayout
     size: list[int]
     now: list[dict[int, Place]]
     final: list[dict[int, Place]]
@@ -190,24 +221,6 @@ class _Places:
     def chunks(self, piece: int) -> int:
         """Return the chunks of a piece."""
         return self.size[piece % len(self.size)]
-
-    def cell(self, rank: int, place: Place) -> Place:
-        """Return a place as it is known where input and output are one memory."""
-        buffer, offset = place
-        op, block = self.collective.op, self._block
-        if buffer == "s":
-            return place
-        if op == "all-gather" and buffer == "i":
-            return "o", rank * block + offset
-        if op == "reduce-scatter" and buffer == "o":
-            return "o", rank * block + offset
-        if op == "all-to-all":
-            return place
-        return "o", offset
-
-    @property
-    def _block(self) -> int:
-        return self.collective.chunk_count // self.collective.rank_count
 
 
 def _places(collective: Collective, division: ChunkDivision) -> _Places:
@@ -241,7 +254,7 @@ def _places(collective: Collective, division: ChunkDivision) -> _Places:
             }
         now.append(has)
         final.append(asked)
-    return _Places(collective, size, now, final, [0] * n)
+    return _Places(collective, layout_of(collective), size, now, final, [0] * n)
 
 
 def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOperations:
@@ -312,7 +325,8 @@ def _follow_step(
     for src, _, low, high, _ in moves:
         rank = rank_of[src]
         read[rank].update(
-            places.cell(rank, places.now[rank][piece]) for piece in range(low, high)
+            one_memory(places.layout, rank, places.now[rank][piece])
+            for piece in range(low, high)
         )
     after: dict[tuple[int, int], Place] = {}
     receives: list[RankOperation] = []
@@ -327,7 +341,8 @@ def _follow_step(
                 before = places.now[receiver].get(piece)
                 operand = after.get((receiver, piece), before)
             target = places.target(receiver, piece)
-            busy = places.cell(receiver, target) in read[receiver]
+            there = one_memory(places.layout, receiver, target)
+            busy = there in read[receiver]
             staged = places.fresh(receiver, piece) if busy and not direct else None
             size = places.chunks(piece)
             moved.append(_Moved(size, source, operand, target, staged))

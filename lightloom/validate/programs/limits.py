@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, RankProgram
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["check_limits"]
+__all__ = ["check_limits", "exceeded"]
 
 
 def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
@@ -33,10 +33,9 @@ def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viola
         if most_bytes < least:
             message = f"maxBytes {most_bytes} is below minBytes {least}"
             yield Violation("program-limit", None, "algo maxBytes", message)
-    for where, number, what, found, most in _counts(program, runtime):
-        if found > most:
-            message = f"{found} {what}, {runtime.name} takes {most} at most"
-            yield Violation("program-limit", number, where, message, found - most)
+    for where, number, what, found, most in exceeded(program, runtime):
+        message = f"{found} {what}, {runtime.name} takes {most} at most"
+        yield Violation("program-limit", number, where, message, found - most)
     for rank in program.ranks:
         for block in rank.thread_blocks:
             for number, step in enumerate(block.steps):
@@ -50,8 +49,28 @@ _Count: TypeAlias = "tuple[str, int | None, str, int, int]"
 """Where, in which step, what is counted, how many there are and may be at most."""
 
 
+def exceeded(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
+    """Yield every number of a program that is larger than a runtime takes.
+
+    Parameters
+    ----------
+    program
+        Of sound form or not.
+    runtime
+        Whose limits.
+
+    Notes
+    -----
+    Each is where, in which step, what is counted, how many there are, and may be.
+    """
+    for count in _counts(program, runtime):
+        *_, found, most = count
+        if found > most:
+            yield count
+
+
 def _counts(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
-    """Yield everything that a runtime limits."""
+    """Yield what a runtime limits; of steps only what is over a limit."""
     name, channels = len(program.name), program.channels
     yield "algo name", None, "characters", name, runtime.most_name
     yield "algo", None, "channels", channels, runtime.most_channels
@@ -61,7 +80,8 @@ def _counts(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
             where = place_of(rank.id, block.id)
             most = runtime.most_channels - 1
             yield where, None, "as chan", block.channel, most
-            yield where, None, "steps", len(block.steps), runtime.most_steps
+            what = "steps in a thread block"
+            yield where, None, what, len(block.steps), runtime.most_steps
             for number, step in enumerate(block.steps):
                 awaited = -1 if step.waits_for is None else step.waits_for[0]
                 if step.count > runtime.most_count:

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
         PlanThreadBlock,
     )
 
-__all__ = ["FOLLOWED", "PROXIED", "check_plan_form", "unfollowed"]
+__all__ = [
+    "FOLLOWED",
+    "MOST_OPERATIONS",
+    "MOST_SEMAPHORES",
+    "PROXIED",
+    "check_plan_form",
+    "unfollowed",
+]
 
 FOLLOWED = {
     "nop": 0,
@@ -54,11 +61,13 @@ FOLLOWED = {
 _NOT_FOLLOWED = ("glres", "gstore", "pipeline")
 PROXIED = "port"
 """Channels whose operations a proxy runs, one after another."""
-_MOST_OPERATIONS = 64
+MOST_OPERATIONS = 64
+"""Operations of a thread block."""
 _MOST_CHANNELS = 16
 _MOST_CHANNELS_OF_OPERATION = 8
 _MOST_BUFFERS_OF_OPERATION = 10
-_MOST_SEMAPHORES = 16
+MOST_SEMAPHORES = 16
+"""Semaphores of an operation."""
 _MOST_BARRIERS = 16
 
 
@@ -174,7 +183,7 @@ def _check_block(
     plan: ExecutionPlan, gpu: PlanGpu, block: PlanThreadBlock
 ) -> Iterator[Violation]:
     where = place_of(gpu.id, block.id)
-    yield from _limit(where, None, "operations", len(block.ops), _MOST_OPERATIONS)
+    yield from _limit(where, None, "operations", len(block.ops), MOST_OPERATIONS)
     channels = {kind: block.channel_ids(kind) for kind in ("memory", PROXIED)}
     for kind, mine in channels.items():
         for name, ids, there in (
@@ -195,7 +204,7 @@ def _check_block(
             ("channels", len(op.channel_ids), _MOST_CHANNELS_OF_OPERATION),
             ("buffers read", len(op.src_buff), _MOST_BUFFERS_OF_OPERATION),
             ("buffers written", len(op.dst_buff), _MOST_BUFFERS_OF_OPERATION),
-            ("semaphores", len(op.semaphore_ids), _MOST_SEMAPHORES),
+            ("semaphores", len(op.semaphore_ids), MOST_SEMAPHORES),
             ("as barrier_id", op.barrier_id, _MOST_BARRIERS - 1),
         ):
             yield from _limit(where, number, name, found, most)
