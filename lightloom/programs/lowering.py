@@ -58,7 +58,6 @@ def lower(
     *,
     protocol: str = PROTOCOLS[0],
     buffers: str = BUFFER_USES[0],
-    max_bytes: int | None = None,
 ) -> ChunkProgram:
     """Return a schedule as a program of GPUs; circuits and times are left out.
 
@@ -76,8 +75,6 @@ def lower(
     buffers
         ``scratch``: no size makes the program hang. ``direct``: less scratch, but a
         receive may wait for a send.
-    max_bytes
-        Largest buffer for which the program may be chosen; ``None`` for any.
 
     Raises
     ------
@@ -115,7 +112,6 @@ def lower(
     memory = [_cells(layout, row) for row in rows]
     waits = references(rows, blocks, memory)
     ranks = _rank_programs(rows, blocks, keys, channels, waits, made.scratch, layout)
-    unlimited = 0 if runtime.zero_is_unlimited else UNLIMITED_BYTES
     program = ChunkProgram(
         name=_name(schedule, runtime),
         collective=runtime.operations[task.op],
@@ -125,7 +121,7 @@ def lower(
         in_place=task.op != "all-to-all",
         out_of_place=True,
         min_bytes=0,
-        max_bytes=unlimited if max_bytes is None else max_bytes,
+        max_bytes=0 if runtime.zero_is_unlimited else UNLIMITED_BYTES,
         ranks=ranks,
         declared_ranks=task.rank_count,
     )

@@ -20,7 +20,6 @@ __all__ = ["Action", "Flat", "ProgramRun", "Spot", "Token", "flatten", "run"]
 Spot: TypeAlias = tuple[int, str, int]
 """(GPU, buffer, first chunk). Buffer ``p`` is scratch as packets, which say themselves
 when they are there."""
-NONE = -1
 
 
 class Token(NamedTuple):

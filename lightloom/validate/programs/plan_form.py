@@ -98,6 +98,10 @@ def check_plan_form(plan: ExecutionPlan) -> Iterator[Violation]:
     """
     if not plan.operation_count:
         yield Violation("program-vacuous", None, "plan", "there is no operation at all")
+    least, most_bytes = plan.min_message_size, plan.max_message_size
+    if most_bytes < least:
+        message = f"max_message_size {most_bytes} is below min_message_size {least}"
+        yield Violation("program-limit", None, "plan", message)
     for number, gpu in enumerate(plan.gpus):
         where = place_of(gpu.id)
         if gpu.id != number:

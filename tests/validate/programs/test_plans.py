@@ -277,9 +277,12 @@ def test_one_change_of_both_gpus_is_named(
 
 
 def test_what_the_executor_has_no_room_for() -> None:
-    """More than 64 operations, and a GPU without the other end of a channel."""
+    """More than 64 operations, sizes, a GPU without the other end of a channel."""
     plan = two("i", lambda rank: by_writing(rank) + [NOP] * 60)
     assert rules_of(plan) == {"program-limit"}
+    assert rules_of(two("i", by_writing, min_message_size=9, max_message_size=8)) == {
+        "program-limit"
+    }
     plan = two("i", by_writing)
     plan["gpus"][0]["channels"][0]["connected_to"] *= 2
     assert rules_of(plan) == {"program-connection"}
