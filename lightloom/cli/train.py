@@ -14,6 +14,7 @@ from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.seed_option import seed_option
+from lightloom.cli.train_nodes import nodes_of
 from lightloom.cli.train_output import (
     plan_record,
     print_plan,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric, Instance
-    from lightloom.instances.jobs import Fragmentation
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingPlan, TrainingRequest
@@ -219,7 +219,7 @@ def command(
             )
         return
     training = _training(asked, batch)
-    nodes, broken = _nodes(asked.fabric, gpus, jobs)
+    nodes, broken = nodes_of(asked.fabric, gpus, jobs)
     request = replace(request, iterations=_curve(curve), nodes=nodes)
     options = {
         "model_parallel": "--model-parallel",
@@ -335,54 +335,6 @@ def _curve(path: str | None) -> dict[int, int] | None:
     from lightloom.formats.iteration_curve import read_iteration_curve
 
     return read_iteration_curve(path)
-
-
-def _nodes(
-    fabric: AnyFabric, gpus: int | None, jobs: str | None
-) -> tuple[tuple[int, ...] | None, Fragmentation | None]:
-    """Return the nodes of the training, and how broken up the rest is left."""
-    from lightloom.instances.jobs import JobMap
-    from lightloom.synth.fabrics import plug_of
-
-    if gpus is None and jobs is None:
-        return None, None
-    placed = plug_of(fabric).layout
-    places = JobMap(fabric.node_count, ring=placed.ring)
-    for entry in (jobs or "").split(",") if jobs else ():
-        name, equals, count = entry.strip().partition("=")
-        if name.startswith("-") and not equals:
-            places.release(name[1:])
-        elif name and count.isdecimal():
-            _require_rows(fabric, int(count), "--jobs")
-            places.allocate(name, int(count), placed.blocks)
-        else:
-            allowed = "NAME=NODES, or -NAME"
-            raise InputError(
-                "invalid job", where="--jobs", found=entry, allowed=allowed
-            )
-    free = places.fragmentation()
-    if gpus is not None and gpus > fabric.node_count:
-        raise InputError(
-            "more nodes than the fabric has",
-            where="--gpus",
-            found=gpus,
-            allowed=f"1 to {fabric.node_count}",
-        )
-    wanted = gpus if gpus is not None else free.largest if placed.ring else free.free
-    _require_rows(fabric, wanted, "--gpus")
-    return places.allocate("", wanted, placed.blocks), places.fragmentation()
-
-
-def _require_rows(fabric: AnyFabric, nodes: int, option: str) -> None:
-    """Raise if so many nodes are no whole rows, where jobs have some of the rows."""
-    from lightloom.synth.fabrics import plug_of
-
-    rows_of = plug_of(fabric).layout.rows
-    grid = None if rows_of is None else rows_of(fabric)
-    if grid is not None and grid.any_rows and nodes % grid.cols:
-        what = f"a job has whole rows of a fabric of kind {fabric.kind}"
-        allowed = f"multiples of {grid.cols} nodes"
-        raise InputError(what, where=option, found=nodes, allowed=allowed)
 
 
 def _others(
