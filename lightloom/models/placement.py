@@ -303,7 +303,9 @@ def _workload(instance: Instance) -> Workload:
     """Return the workload of an instance, or raise `InputError`."""
     if not isinstance(instance.task, Workload):
         what = "the model places operations"
-        fix = "give a [workload]; `lightloom solve` of its own also a [computation]"
+        fix = (
+            "give a [workload]; a [computation] is placed by `solve --solver lightloom`"
+        )
         raise InputError(what, where=instance.name, fix=fix)
     return instance.task
 

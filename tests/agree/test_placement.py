@@ -143,7 +143,7 @@ def test_degrees_count_each_way() -> None:
         ({"device_memory_bytes": 0}, "operation 'read' fits no device"),
         (
             {"device_memory_bytes": 1},
-            "the operations fit 3 devices in no way; found 4; allowed: 1 bytes",
+            "the operations fit 3 devices in no way; found '4 B'; allowed: 1 B",
         ),
         (
             {"device_memory_bytes": 3, "distance": 0},

@@ -39,7 +39,9 @@ def _check(
     assert proven == found.bound
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(2, 2), (2, 3)])
+@pytest.mark.parametrize(
+    ("rows", "cols"), [pytest.param(2, 2, marks=pytest.mark.slow), (2, 3)]
+)
 def test_every_set_of_a_few_requests(rows: int, cols: int) -> None:
     """Bound <= least <= found, for all multisets of two requests (2x2: of four)."""
     fabric = Lightpath(rows=rows, cols=cols)

@@ -200,6 +200,7 @@ def test_wrong_usage(arguments: tuple[str, ...], says: str) -> None:
     assert not Path("x.xml").exists()
 
 
+@pytest.mark.slow
 def test_a_schedule_that_is_too_long_names_what_fits() -> None:
     """A ring of 64 ranks has 126 steps in a thread block."""
     name = made("ideal-switch-64/all-reduce-1MiB", "ring")

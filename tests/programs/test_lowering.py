@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lightloom.core.errors import InputError
@@ -92,13 +94,13 @@ def test_the_same_schedule_gives_the_same_text() -> None:
     assert msccl_xml(one) == msccl_xml(other)
 
 
-def test_a_ring_of_64_is_refused_with_algorithms_that_fit() -> None:
-    """126 steps in a thread block are more than 64; LUMORPH-4 needs six."""
-    schedule = schedule_of("ideal-switch-64/all-reduce-1MiB", "ring")
+def test_a_ring_is_refused_with_algorithms_that_fit() -> None:
+    """14 steps in a thread block are more than 12; LUMORPH-4 needs four."""
+    schedule = schedule_of("ideal-switch-8/all-reduce-1MiB", "ring")
     with pytest.raises(ProgramLimitError) as caught:
-        export_program(schedule, RUNTIMES["rccl"])
-    assert caught.value.found == 126
-    assert "64 at most" in caught.value.allowed
+        export_program(schedule, replace(RUNTIMES["rccl"], most_steps=12))
+    assert caught.value.found == 14
+    assert "12 at most" in caught.value.allowed
     assert "lumorph-4" in caught.value.fix
     assert "ring," not in caught.value.fix.replace("torus-rings,", "")
 

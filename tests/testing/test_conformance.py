@@ -91,6 +91,7 @@ def test_faults_are_caught(
     assert words in _message(report, name)
 
 
+@pytest.mark.slow
 def test_failing_examples_are_small() -> None:
     """Of all collectives of three ranks, the suite shows a smallest one."""
     report = checked(subjects.careless, examples=40)
@@ -121,6 +122,7 @@ def test_refusing_everything_is_no_success() -> None:
     assert not report.conforms
 
 
+@pytest.mark.slow
 def test_reports_follow_from_the_seed() -> None:
     """The same seed gives the same report, another one other examples."""
     first, again, other = (

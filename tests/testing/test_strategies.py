@@ -118,6 +118,7 @@ def test_random_schedules_follow_from_their_seed(instance: Instance, seed: int) 
     assert first == again
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(broken_schedules())
 def test_one_change_breaks_one_rule(broken: BrokenSchedule) -> None:
@@ -127,6 +128,7 @@ def test_one_change_breaks_one_rule(broken: BrokenSchedule) -> None:
     assert {found.rule for found in verdict.violations} == {broken.rule}
 
 
+@pytest.mark.slow
 def test_mutations_break_every_rule_they_can() -> None:
     """Some mutation breaks each rule, or the reason why not is written down."""
     left = set(RULES) - set(NOT_BROKEN_BY_ONE_CHANGE)

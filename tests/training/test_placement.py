@@ -303,7 +303,7 @@ def test_a_cycle_is_printed() -> None:
 @pytest.mark.parametrize(
     ("memory", "distance", "words"),
     [
-        (2, 3, "operation 'op4' fits no device; found 3; allowed: 2 bytes"),
+        (2, 3, "operation 'op4' fits no device; found '3 B'; allowed: 2 B a device"),
         (3, 1, "operations that 2 devices must hold do not fit: 'op0', 'op1'"),
         (3, 0, "operations that one device must hold do not fit"),
     ],
