@@ -112,8 +112,11 @@ def test_fig4b_ports_that_stay_slow_stop_superpod() -> None:
     assert said[waits] == ClaimVerdict.MATCHES
     little = "the others gain little more at high rates (16 units)"
     assert said[little] == ClaimVerdict.DIFFERS
-    both = {(row[1], row[2]): row[5] for row in found.data.rows}
-    assert both[4096, FIXED_PORT] > both[4096, "superpod"]  # type: ignore[operator]
+    fastest = found.data.where(gbit_per_s=4096)
+    slow, fast = (
+        fastest.number("both_us", cluster=name) for name in (FIXED_PORT, "superpod")
+    )
+    assert slow > fast
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)

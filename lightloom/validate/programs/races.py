@@ -61,7 +61,7 @@ def check_races(
         last = min(blocks, first + turn)
         clocks = _clocks(flat, run, first, last)
         for in_place in ways:
-            yield from _races(layout, flat, run, clocks, first, last, in_place)
+            yield from _races(layout, flat, run, clocks, first, last, in_place=in_place)
 
 
 def _clocks(flat: Flat, run: ProgramRun, first: int, last: int) -> list[_Clock]:
@@ -103,13 +103,16 @@ def _races(
     clocks: list[_Clock],
     first: int,
     last: int,
-    in_place: bool,  # noqa: FBT001  (private)
+    *,
+    in_place: bool,
 ) -> Iterator[Violation]:
     """Yield the races with steps of the thread blocks that the clocks count."""
     uses: dict[tuple[int, str], RangeMap[_Use]] = {}
     seen: set[tuple[int, int]] = set()
     for step in run.order:
-        for place, low, high, writes in _accesses(layout, flat, step, in_place):
+        for place, low, high, writes in _accesses(
+            layout, flat, step, in_place=in_place
+        ):
             known = uses.setdefault(place, RangeMap((None, ())))
             for start, end, (written, read) in known.within(low, high):
                 now: _Use = (step, ()) if writes else (written, (*read, step))
@@ -121,14 +124,16 @@ def _races(
                     after = clocks[step][theirs - first] > other - flat.first[theirs]
                     if other != step and not after and (other, step) not in seen:
                         seen.add((other, step))
-                        yield _race(flat, other, step, (place[1], start), in_place)
+                        spot = (place[1], start)
+                        yield _race(flat, other, step, spot, in_place=in_place)
 
 
 def _accesses(
     layout: BufferLayout,
     flat: Flat,
     number: int,
-    in_place: bool,  # noqa: FBT001  (private)
+    *,
+    in_place: bool,
 ) -> Iterator[tuple[tuple[int, str], int, int, bool]]:
     """Yield what a step reads, then what it writes: (buffer, first, end, whether)."""
     action = flat.actions[number]
@@ -155,7 +160,8 @@ def _race(
     one: int,
     other: int,
     place: tuple[str, int],
-    in_place: bool,  # noqa: FBT001  (private)
+    *,
+    in_place: bool,
 ) -> Violation:
     way = "in place" if in_place else "out of place"
     message = (
