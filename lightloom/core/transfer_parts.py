@@ -33,18 +33,18 @@ def transfer_parts(
     twice is there twice.
     """
     rows = np.array(sorted(moves), dtype=np.int64).reshape(-1, 5)
+    if not len(rows):
+        return ()
     follows = np.zeros(len(rows), dtype=np.bool_)
-    if len(rows):
-        gap = np.diff(rows, axis=0)
-        follows[1:] = (gap[:, :4] == 0).all(axis=1) & (gap[:, 4] == 1)
+    gap = np.diff(rows, axis=0)
+    follows[1:] = (gap[:, :4] == 0).all(axis=1) & (gap[:, 4] == 1)
     first = np.flatnonzero(~follows)
     last = np.append(first[1:], len(rows)) - 1
     step, src, dst, op, low = rows[first].T
     high = rows[last, 4] + 1
     parts = []
     bounds = np.flatnonzero(np.diff(step)) + 1
-    groups = np.split(np.arange(len(step)), bounds) if len(step) else []
-    for index, group in enumerate(groups):
+    for index, group in enumerate(np.split(np.arange(len(step)), bounds)):
         columns = (column(each[group]) for each in (src, dst, low, high, op))
         parts.append(StepPart(index, None, None, Transfers(*columns)))
     return tuple(parts)

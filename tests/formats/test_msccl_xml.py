@@ -113,6 +113,15 @@ def test_a_program_without_steps_is_vacuous() -> None:
     assert "program-vacuous" in {each.rule for each in verdict.violations}
 
 
+def test_a_program_that_is_never_chosen_is_vacuous() -> None:
+    """Neither in place nor out of place, its values would not be looked at."""
+    text = EXCHANGE.replace(' inplace="1"', "")
+    assert text != EXCHANGE
+    for wrong in (text, text.replace('cnt="1"', 'cnt="0"')):
+        verdict = verify_program(parse_msccl(wrong, "x.xml"))
+        assert "program-vacuous" in {each.rule for each in verdict.violations}
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -75,6 +75,9 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
             yield Violation("program-attributes", None, f"algo {missing}", message)
     if not program.instruction_count:
         yield Violation("program-vacuous", None, "algo", "there is no step at all")
+    if not (program.in_place or program.out_of_place):
+        message = "it runs neither in place nor out of place: it is never chosen"
+        yield Violation("program-vacuous", None, "algo inplace, outofplace", message)
 
 
 def check_sizes(

@@ -38,7 +38,10 @@ PROGRAM_RULES: dict[str, tuple[str, str]] = {
         "values",
     ),
     "program-result": ("In the end every output holds what it must.", "values"),
-    "program-vacuous": ("The program is about all ranks and all data.", "form"),
+    "program-vacuous": (
+        "The program may be chosen, and is about all ranks and all data.",
+        "form",
+    ),
     "program-race": (
         "Accesses to the same chunk are ordered, unless both only read.",
         "races",
