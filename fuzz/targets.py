@@ -15,15 +15,16 @@ from lightloom.formats.communication_log import read_communication_log
 from lightloom.formats.demand_csv import read_matrix, read_pairs
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+from lightloom.formats.json_file import read_json
 from lightloom.formats.msccl_xml import read_msccl
-from lightloom.formats.mscclpp_plan import read_plan
+from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.formats.multicommodity_flows import read_flows
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.formats.operation_graph import read_op_graph
 from lightloom.formats.overlap_solution import (
     OverlapParameters,
     read_overlap_parameters,
-    read_overlap_solution,
+    solution_of,
 )
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.transfers_csv import read_transfers
@@ -76,7 +77,7 @@ def _judged(path: Path) -> object:
 
 
 def _judged_plan(path: Path) -> object:
-    plan = read_plan(path)
+    plan = plan_of(read_json(path))
     verify_plan(plan)
     return _lifted(plan, path)
 
@@ -91,7 +92,7 @@ def _lifted(program: ChunkProgram | ExecutionPlan, path: Path) -> object:
 
 
 def _followed(path: Path) -> object:
-    made = overlap_schedule(read_overlap_solution(path), _EIGHT_NODES, str(path))
+    made = overlap_schedule(solution_of(read_json(path)), _EIGHT_NODES, str(path))
     return verify(made)
 
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Finding, Machine, Row
+    from lightloom.bench.result_row import Finding, Measured, Row
 
 __all__ = ["IsolatedJob"]
 
@@ -40,21 +40,13 @@ class IsolatedJob(Protocol):
             Receives events: the start, the trace as it grows, the answer.
         """
 
-    def row(
-        self,
-        finding: Finding,
-        *,
-        peak_bytes: int | None,
-        wall_s: float,
-        started: str,
-        machine: Machine | None,
-    ) -> Row:
+    def row(self, finding: Finding, measured: Measured) -> Row:
         """Return the row of this job.
 
         Parameters
         ----------
         finding
             What came of it.
-        peak_bytes, wall_s, started, machine
-            As in `lightloom.bench.result_row.Row`.
+        measured
+            How the run went.
         """

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lightloom.bench.machine import this_machine
-from lightloom.bench.result_row import Ending, Finding
+from lightloom.bench.result_row import Ending, Finding, Measured
 from lightloom.bench.run_monitor import Report
 from lightloom.core.errors import InputError
 from lightloom.isolation.child_process import ChildProcess, idle_processes
@@ -56,13 +56,9 @@ def run_isolated(job: IsolatedJob) -> Row:
     machine = this_machine()
     start = time.perf_counter()
     report = _reported(job)
-    return job.row(
-        report.finding,
-        peak_bytes=report.peak_bytes,
-        wall_s=time.perf_counter() - start,
-        started=started,
-        machine=machine,
-    )
+    wall_s = time.perf_counter() - start
+    measured = Measured(report.peak_bytes, wall_s, started, machine)
+    return job.row(report.finding, measured)
 
 
 def _reported(job: IsolatedJob) -> Report:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Finding, Machine, Parameter
+    from lightloom.bench.result_row import Finding, Measured, Parameter
     from lightloom.instances.instance import Instance
 
 _KEY_LENGTH = 24
@@ -83,23 +83,13 @@ class BenchJob:
 
         return ask(self, tell)
 
-    def row(
-        self,
-        finding: Finding,
-        *,
-        peak_bytes: int | None,
-        wall_s: float,
-        started: str,
-        machine: Machine | None,
-    ) -> Row:
+    def row(self, finding: Finding, measured: Measured) -> Row:
         """Return the row of this job.
 
         Parameters
         ----------
-        finding
-            What came of it.
-        peak_bytes, wall_s, started, machine
-            As in `lightloom.bench.result_row.Row`.
+        finding, measured
+            As in `lightloom.bench.isolated_job.IsolatedJob`.
         """
         return Row(
             key=self.key,
@@ -117,11 +107,11 @@ class BenchJob:
             memory_limit_bytes=self.memory_limit_bytes,
             seed=self.seed,
             finding=finding,
-            peak_bytes=peak_bytes,
-            wall_s=wall_s,
-            started=started,
+            peak_bytes=measured.peak_bytes,
+            wall_s=measured.wall_s,
+            started=measured.started,
             lightloom=code_version(),
-            machine=machine,
+            machine=measured.machine,
         )
 
 

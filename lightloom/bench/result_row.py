@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -128,6 +129,22 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     check_s: float | None = None
     trace: tuple[Point, ...] = ()
     detail: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How a run went, whatever came of it.
+
+    Attributes
+    ----------
+    peak_bytes, wall_s, started, machine
+        As in `Row`.
+    """
+
+    peak_bytes: int | None
+    wall_s: float
+    started: str
+    machine: Machine | None
 
 
 class Row(

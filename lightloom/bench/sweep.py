@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from lightloom.bench.isolation import run_isolated
-from lightloom.bench.result_row import Ending, Finding
+from lightloom.bench.result_row import Ending, Finding, Measured
 from lightloom.core.errors import NoAnswerError
 
 if TYPE_CHECKING:
@@ -121,9 +121,7 @@ def _row(future: Future[Row], job: IsolatedJob, start: float, started: str) -> R
         wall_s = time.perf_counter() - start
         detail = "every worker that had the run was lost"
         finding = Finding(ending=Ending.LOST, detail=detail)
-        return job.row(
-            finding, peak_bytes=None, wall_s=wall_s, started=started, machine=None
-        )
+        return job.row(finding, Measured(None, wall_s, started, None))
 
 
 def tally(rows: Iterable[Row]) -> str:

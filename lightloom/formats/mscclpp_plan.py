@@ -6,16 +6,13 @@ does wrong is for `lightloom.validate.programs` to say.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from lightloom.core.errors import FormatError
-from lightloom.formats.json_file import JsonFile, read_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from lightloom.formats.json_file import JsonFile
 
 __all__ = [
     "ExecutionPlan",
@@ -25,7 +22,6 @@ __all__ = [
     "PlanThreadBlock",
     "is_plan",
     "plan_of",
-    "read_plan",
 ]
 
 _Number = Annotated[int, Meta(ge=0, le=2**32 - 1)]
@@ -287,24 +283,6 @@ class ExecutionPlan(msgspec.Struct, frozen=True):
         """Number of operations of all thread blocks."""
         blocks = (block for gpu in self.gpus for block in gpu.threadblocks)
         return sum(len(block.ops) for block in blocks)
-
-
-def read_plan(path: str | Path) -> ExecutionPlan:
-    """Return the execution plan in a file.
-
-    Parameters
-    ----------
-    path
-        Of the file, decompressed by its suffix.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        As `plan_of`, or it is not JSON.
-    """
-    return plan_of(read_json(path))
 
 
 def is_plan(file: JsonFile) -> bool:

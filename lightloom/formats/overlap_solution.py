@@ -20,7 +20,6 @@ from msgspec import Meta
 
 from lightloom.core.errors import FormatError
 from lightloom.core.record_conversion import convert
-from lightloom.formats.json_file import read_json
 from lightloom.formats.toml_tables import read_toml
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ __all__ = [
     "OverlapSolution",
     "has_solution",
     "read_overlap_parameters",
-    "read_overlap_solution",
     "solution_of",
 ]
 
@@ -118,24 +116,6 @@ def read_overlap_parameters(path: str | Path) -> OverlapParameters:
     known = OverlapParameters.__struct_fields__
     table = {key: value for key, value in read_toml(path).items() if key in known}
     return convert(table, OverlapParameters, where=str(path))
-
-
-def read_overlap_solution(path: str | Path) -> OverlapSolution:
-    """Return the solution in a JSON file.
-
-    Parameters
-    ----------
-    path
-        Of the file, decompressed by its suffix.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        As `solution_of`.
-    """
-    return solution_of(read_json(path))
 
 
 def solution_of(file: JsonFile) -> OverlapSolution:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Machine
+    from lightloom.bench.result_row import Measured
     from lightloom.core.catalogue import Catalogue
     from lightloom.papers.reproduction import Figure
 
@@ -94,20 +94,12 @@ class FigureJob:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         return digest.hexdigest()
 
-    def row(
-        self,
-        finding: Finding,
-        *,
-        peak_bytes: int | None,
-        wall_s: float,
-        started: str,
-        machine: Machine | None,
-    ) -> Row:
+    def row(self, finding: Finding, measured: Measured) -> Row:
         """Return the row of the figure.
 
         Parameters
         ----------
-        finding, peak_bytes, wall_s, started, machine
+        finding, measured
             As in `lightloom.bench.isolated_job.IsolatedJob`.
         """
         return Row(
@@ -126,11 +118,11 @@ class FigureJob:
             memory_limit_bytes=self.memory_limit_bytes,
             seed=0,
             finding=finding,
-            peak_bytes=peak_bytes,
-            wall_s=wall_s,
-            started=started,
+            peak_bytes=measured.peak_bytes,
+            wall_s=measured.wall_s,
+            started=measured.started,
             lightloom=self.version,
-            machine=machine,
+            machine=measured.machine,
         )
 
 

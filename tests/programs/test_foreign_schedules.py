@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.formats.json_file import read_json
 from lightloom.formats.multicommodity_flows import read_flows
-from lightloom.formats.overlap_solution import OverlapParameters, OverlapSolution
-from lightloom.formats.overlap_solution import read_overlap_solution as read_solution
+from lightloom.formats.overlap_solution import (
+    OverlapParameters,
+    OverlapSolution,
+    solution_of,
+)
 from lightloom.programs.overlap_schedule import judged_schedule, overlap_schedule
 from lightloom.replay import replay
 from lightloom.validate import verify
@@ -71,7 +75,7 @@ def read(values: object, folder: Path) -> OverlapSolution:
     """Return the solution of variables, by way of a file."""
     path = folder / "solution.json"
     path.write_text(json.dumps(values), encoding="utf-8")
-    return read_solution(path)
+    return solution_of(read_json(path))
 
 
 def parameters(algorithm: str) -> OverlapParameters:
