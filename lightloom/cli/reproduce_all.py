@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.cli.bench.run_jobs import run_jobs
 from lightloom.cli.console import say, write_table
-from lightloom.core.errors import NoAnswerError
+from lightloom.core.errors import InputError, NoAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +42,8 @@ def reproduce_all(
 
     Raises
     ------
+    InputError
+        There is no such scheduler, or the results file is no results file.
     NoAnswerError
         A figure failed; the others, and the index, are there.
     """
@@ -62,8 +64,12 @@ def reproduce_all(
                 cores = len(os.sched_getaffinity(0))
                 count = workers or cores
                 run_jobs("reproduce", todo, file, scheduler, count, _told)
-        finally:
-            failed = _index(jobs, read_results(path), folder / INDEX_FILE)
+        except InputError:
+            raise  # nothing was begun
+        except BaseException:
+            _index(jobs, read_results(path), folder / INDEX_FILE)
+            raise
+        failed = _index(jobs, read_results(path), folder / INDEX_FILE)
     if failed:
         what, fix = "figures failed: " + ", ".join(failed), "the index says why"
         raise NoAnswerError(what, where=str(folder / INDEX_FILE), fix=fix)

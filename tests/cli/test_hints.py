@@ -17,7 +17,14 @@ SWITCHED = "ocs-16/all-reduce-1MiB"
 OUT = ("-o", "{}/out.jsonl")
 MODEL = ("--write", "{}/m.mps")
 
+TWELVE = ("lightpath-8/all-reduce-1MiB", "--set", "fabric.rows=3")
+HALVED = (*("--problem", "rounds"), *("--param", "method=divide-and-conquer"))
 HINTS = [
+    (
+        ("solve", *TWELVE, *HALVED),
+        "use 1048572 or 1048584",
+        ("solve", *TWELVE, "--size", "1048572", *HALVED),
+    ),
     (
         ("synth", REDUCE, "--algorithm", "direct", *OUT),
         "auto takes the fastest that does all-reduce here",

@@ -13,7 +13,7 @@ import pytest
 from lightloom.bench.results import read_results
 from lightloom.cli.reproduce_all import INDEX_FILE, RESULTS_FILE, reproduce_all
 from lightloom.core.catalogue import Catalogue
-from lightloom.core.errors import NoAnswerError
+from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.papers.figure_job import figure_jobs, rows_with_files
 from tests.hang_guard import HUNG_S
 
@@ -125,6 +125,16 @@ def test_a_figure_that_fails_is_told_and_the_others_go_on(tmp_path: Path) -> Non
     rows = read_results(tmp_path / RESULTS_FILE)
     kept = rows_with_files(figure_jobs(FAULTY, tmp_path), rows)
     assert (len(rows), [row.instance for row in kept]) == (3, ["overlap-fig2"])
+
+
+def test_a_scheduler_that_is_none_is_told_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    """There is no index of figures that nobody began to compute."""
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="invalid address of a scheduler"):
+        reproduce_all(CHEAP, tmp_path, "nonsense", None)
+    assert not (tmp_path / INDEX_FILE).exists()
 
 
 def test_what_is_out_of_date_is_done_again(

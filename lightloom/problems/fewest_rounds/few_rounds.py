@@ -153,14 +153,14 @@ def _question(instance: Instance) -> tuple[Lightpath, Collective]:
     if not isinstance(task, Collective):
         what = "rounds move chunks of a collective"
         raise InputError(what, where=instance.name, fix="give a [collective]")
-    if task.chunks is None:
-        blocks = op_of(task).uses_blocks or task.op == _BOTH_WAYS
-        chunks = task.rank_count if blocks else 1
-        task = msgspec.structs.replace(task, chunks=chunks)
     check_collective(task, fabric.node_count)
     if task.op == _BOTH_WAYS:
         copying = msgspec.structs.replace(task, op="all-gather")
         check_collective(copying, fabric.node_count)
+    if task.chunks is None:
+        blocks = op_of(task).uses_blocks or task.op == _BOTH_WAYS
+        chunks = task.rank_count if blocks else 1
+        task = msgspec.structs.replace(task, chunks=chunks)
     if len(task.nodes) > 1:
         _check_light(fabric, task)
     return fabric, task
