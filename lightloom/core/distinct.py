@@ -36,6 +36,28 @@ def distinct(*columns: IntArray) -> IntArray:
     return found
 
 
+def distinct_and_places(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct values of a column, sorted, and the place of each row's.
+
+    What ``np.unique`` returns with its inverse; without sorting where values are dense.
+
+    Parameters
+    ----------
+    values
+        Whole numbers, shape (rows,).
+    """
+    low = int(values.min(initial=0))
+    count = int(values.max(initial=0)) - low + 1
+    if count > _PLACES_A_VALUE * len(values):
+        return np.unique(values, return_inverse=True)
+    there = np.zeros(count, dtype=np.bool_)
+    there[values - low] = True
+    known = np.flatnonzero(there)
+    place = np.empty(count, dtype=np.int64)
+    place[known] = np.arange(len(known))
+    return known + low, place[values - low]
+
+
 def number_among(known: IntArray, values: IntArray) -> IntArray:
     """Return the row of each value among known ones.
 

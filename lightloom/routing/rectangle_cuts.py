@@ -111,6 +111,37 @@ def rectangle_cut(
     return _cut(fabric, best, rows, cols)
 
 
+def every_permutation_fits(fabric: Lightpath, capacity: IntArray) -> bool:
+    """Return whether `rectangle_cut` is at most 1 for all partial permutations.
+
+    So it is where no rectangle has more tiles inside, and outside, than capacity
+    across its border: as many requests cross it at most.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    capacity
+        Capacity of each edge in the order of ``fabric.edges()``.
+
+    Raises
+    ------
+    InputError
+        If capacities do not fit the grid.
+    """
+    grid = capacity_by_id(fabric, capacity).reshape(fabric.rows, fabric.cols, 4)
+    rows, cols = _lines(fabric.rows), _lines(fabric.cols)
+    width = (cols - cols[:, None])[:-1, 1:]
+    borders = _crossings(grid, rows, cols)
+    for top in range(len(rows) - 1):
+        tiles = (rows[top + 1 :] - rows[top])[:, None, None] * width
+        least = np.minimum(tiles, fabric.node_count - tiles)
+        over = [(least > _room(edges, top)) & (width > 0) for edges in borders]
+        if np.any(over):
+            return False
+    return True
+
+
 @dataclass(frozen=True)
 class _Rectangle:
     """A rectangle between lines: rows [top, bottom), columns [left, right)."""

@@ -12,7 +12,7 @@ from lightloom.core.distinct import distinct
 from lightloom.core.schedule import FluidTransfers, Transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.plans.plan import Plan
@@ -122,13 +122,8 @@ def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
     for round_ in rounds:
         of_port = np.zeros(int(round_.port.max(initial=-1)) + 1, dtype=np.int64)
         used: list[tuple[int, int]] = []
-        order = np.argsort(round_.port, kind="stable")
-        ports, starts = np.unique(round_.port[order], return_index=True)
-        for port, members in zip(
-            ports.tolist(), np.split(order, starts[1:]), strict=True
-        ):
-            lane, size_bytes = _lane(round_, members)
-            lane = steady.get(port, lane)
+        for port, own, size_bytes in _port_lanes(round_):
+            lane = steady.get(port, own)
             index = found.setdefault(lane.key(), len(lanes))
             if index == len(lanes):
                 lanes.append(lane)
@@ -171,18 +166,29 @@ def _steady_lanes(rounds: Sequence[TrafficRound]) -> dict[int, Lane]:
     }
 
 
-def _lane(round_: TrafficRound, members: IntArray) -> tuple[Lane, int]:
-    """Return the pairs among some rows, and the most bytes one of them moves."""
-    src, dst = round_.transfers.src[members], round_.transfers.dst[members]
-    sources, where = np.unique(src, return_inverse=True)
-    target = np.zeros(len(sources), dtype=np.int64)
-    target[where] = dst
-    moved = np.zeros(len(sources), dtype=np.int64)
-    np.add.at(moved, where, round_.size_bytes[members])
-    if (target[where] != dst).any() or len(np.unique(target)) != len(target):
+def _port_lanes(round_: TrafficRound) -> Iterator[tuple[int, Lane, int]]:
+    """Yield each port with its pairs, and the most bytes that one of them moves."""
+    if not len(round_.port):
+        return
+    src, dst = round_.transfers.src, round_.transfers.dst
+    width = 1 + int(max(src.max(), dst.max()))
+    order = np.argsort(round_.port * width + src, kind="stable")
+    end = round_.port[order] * width + src[order]
+    first = np.flatnonzero(np.diff(end, prepend=-1))
+    port, sources = np.divmod(end[first], width)
+    targets = dst[order][first]
+    repeats = np.diff(first, append=len(order))
+    alike = (np.repeat(targets, repeats) == dst[order]).all()
+    if not alike or len(distinct(port * width + targets)) < len(first):
         message = "a port of a round is not a partial permutation"
         raise ValueError(message)
-    return Lane(sources, target), int(moved.max())
+    moved = np.add.reduceat(round_.size_bytes[order], first)
+    starts = np.flatnonzero(np.diff(port, prepend=-1))
+    most = np.maximum.reduceat(moved, starts).tolist()
+    spans = pairwise([*starts.tolist(), len(port)])
+    for (start, stop), size_bytes in zip(spans, most, strict=True):
+        lane = Lane(sources[start:stop], targets[start:stop])
+        yield int(port[start]), lane, size_bytes
 
 
 def _lane_round(used: list[tuple[int, int]], kept: IntArray) -> LaneRound:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.rectangle_cuts import every_permutation_fits, rectangle_cut
 from tests.examples.grid_requests import (
     capacities,
     fabrics,
@@ -72,6 +72,30 @@ def test_bound_is_the_best_rectangle(data: DataObject) -> None:
             best = max(best, -(-demand // room) if demand else 0)
     cut = rectangle_cut(fabric, src, dst, capacity=capacity)
     assert cut.bound == best
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_permutations_fit_where_no_rectangle_is_crowded(data: DataObject) -> None:
+    """Counting around every rectangle says the same, and no permutation is cut."""
+    fabric = data.draw(fabrics(most=4))
+    count = fabric.node_count
+    number = st.integers(1, data.draw(st.sampled_from([3, count])))
+    size = len(fabric.edges()[0])
+    drawn = data.draw(st.lists(number, min_size=size, max_size=size))
+    capacity = np.array(drawn, dtype=np.int64)
+    nobody = np.zeros(0, dtype=np.int64)
+    fits = all(
+        min(len(inside), count - len(inside)) <= room
+        for inside in every_rectangle(fabric)
+        for _, room in crossing(fabric, nobody, nobody, capacity, inside)
+    )
+    assert every_permutation_fits(fabric, capacity) == fits
+    if fits:
+        dst = np.array(data.draw(st.permutations(range(count))), dtype=np.int64)
+        src = np.flatnonzero(dst != np.arange(count))
+        cut = rectangle_cut(fabric, src, dst[src], capacity=capacity)
+        assert cut.bound == bool(len(src))
 
 
 @settings(deadline=None, max_examples=60)

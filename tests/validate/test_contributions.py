@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -266,6 +267,20 @@ def test_runs_of_ranks_add_like_any_other_values(
     ]
     for (one, other), total in zip(pairs, sums, strict=True):
         assert values.masks(total) == (one | other, one & other)
+
+
+@given(st.integers(1, 6), st.data())
+def test_groups_of_values_add_like_one_after_another(
+    ranks: int, data: st.DataObject
+) -> None:
+    """Whatever the masks and the groups, equal sums have equal ids."""
+    values = Values(ranks)
+    masks = st.integers(0, 2**ranks - 1)
+    drawn = st.lists(st.lists(masks, min_size=1, max_size=7), min_size=1, max_size=5)
+    groups = [[values.intern(mask) for mask in group] for group in data.draw(drawn)]
+    starts = np.cumsum([0, *map(len, groups)])[:-1]
+    sums = values.sums(np.concatenate(groups), starts).tolist()
+    assert sums == [reduce(values.add, group) for group in groups]
 
 
 def test_columns_of_values_add_row_by_row() -> None:

@@ -289,20 +289,16 @@ class _Block:
         return np.flatnonzero(~clash)
 
     def _reduce(self, cell: IntArray, value: IntArray) -> None:
-        """Add all values of a cell pairwise, then add the sum to the state."""
-        while len(cell):
-            first = np.concatenate([[True], cell[1:] != cell[:-1]])
-            if first.all():
-                break
-            number = np.arange(len(cell))
-            start = np.maximum.accumulate(np.where(first, number, 0))
-            odd = (number - start) % 2 == 1
-            right = np.flatnonzero(odd)
-            value[right - 1] = self.values.add_columns(value[right - 1], value[right])
-            cell, value = cell[~odd], value[~odd]
-        if len(cell):
-            found = self.cells.ids[cell].astype(np.int64)
-            self.cells.ids[cell] = self.values.add_columns(found, value)
+        """Add all values of a cell, rows sorted by cell, to its state."""
+        ids = self.cells.ids
+        first = np.diff(cell, prepend=-1) != 0
+        if first.all():
+            ids[cell] = self.values.add_columns(ids[cell].astype(np.int64), value)
+            return
+        heads = np.flatnonzero(first)
+        found = ids[cell[heads]].astype(np.int64)
+        value = np.insert(value, heads, found)
+        ids[cell[heads]] = self.values.sums(value, heads + np.arange(len(heads)))
 
     def _report(self, rows: Rows, move: IntArray, atom: IntArray) -> None:
         chunk = self.moves.chunk_of_atom[atom + self.lo].tolist()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.distinct import distinct_and_places
+
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
@@ -124,10 +126,39 @@ class Values:
             sums[rest] = self._add_pairs(left[rest], right[rest])
         return sums
 
+    def sums(self, values: IntArray, starts: IntArray) -> IntArray:
+        """Return the sum of every group of rows; sums in between are not stored.
+
+        Parameters
+        ----------
+        values
+            Ids of values, shape (rows,).
+        starts
+            First row of each group, ascending, the first of them 0.
+        """
+        known, rows = distinct_and_places(values)
+        masks = np.array([*map(self.masks, known.tolist()), (0, 0)], dtype=np.object_)
+        while len(starts) < len(rows):
+            start = np.repeat(starts, np.diff(starts, append=len(rows)))
+            right = (np.arange(len(rows)) - start) % 2 == 1
+            left = np.flatnonzero(~right)
+            partner = np.full(len(rows), len(masks) - 1)
+            partner[np.flatnonzero(right) - 1] = rows[right]
+            pairs, where = distinct_and_places(rows[left] * len(masks) + partner[left])
+            once, twice = masks[pairs // len(masks)].T
+            more_once, more_twice = masks[pairs % len(masks)].T
+            both = once & more_once
+            masks = np.zeros((len(pairs) + 1, 2), dtype=np.object_)
+            masks[:-1, 0] = once | more_once
+            masks[:-1, 1] = twice | more_twice | both
+            starts, rows = np.searchsorted(left, starts), where
+        sums = [self.intern(once, twice) for once, twice in masks[:-1].tolist()]
+        return np.array(sums, dtype=np.int64)[rows]
+
     def _add_pairs(self, left: IntArray, right: IntArray) -> IntArray:
         """Return the sum of every row, whatever the values."""
         low, high = np.minimum(left, right), np.maximum(left, right)
-        pairs, where = np.unique(low << 32 | high, return_inverse=True)
+        pairs, where = distinct_and_places(low << 32 | high)
         sums = [self.add(pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()]
         return np.array(sums, dtype=np.int64)[where]
 
