@@ -207,15 +207,22 @@ def _absorb(lanes: list[Lane]) -> IntArray:
     if not len(lanes) or (sizes == sizes[0]).all():
         return kept
     width = 1 + max(int(max(lane.src.max(), lane.dst.max())) for lane in lanes)
-    heads: dict[int, list[int]] = {}
     pairs = [np.sort(lane.src * width + lane.dst) for lane in lanes]
-    for index in np.argsort(-sizes, kind="stable").tolist():
+    by_size = np.argsort(-sizes, kind="stable")
+    # Who has a pair, the largest lanes first.
+    every = np.concatenate([pairs[index] for index in by_size])
+    order = np.argsort(every, kind="stable")
+    every, owner = every[order], np.repeat(by_size, sizes[by_size])[order]
+    for index in by_size.tolist():
         mine = pairs[index]
-        for other in heads.get(int(mine[0]), []):
-            if np.isin(mine, pairs[other], assume_unique=True).all():
+        start, end = np.searchsorted(every, [mine[0], mine[0] + 1])
+        for other in owner[start:end].tolist():
+            if other == index:
+                break
+            if (
+                kept[other] == other
+                and np.isin(mine, pairs[other], assume_unique=True).all()
+            ):
                 kept[index] = other
                 break
-        else:
-            for pair in mine.tolist():
-                heads.setdefault(pair, []).append(index)
     return kept
