@@ -120,3 +120,61 @@ def test_there_is_a_digraph_for_any_ranks(ranks: int, degree: int) -> None:
     hops = [int(lift.distances().max()) for lift in found]
     assert all(lift.is_sound and lift.ranks == ranks for lift in found)
     assert hops == sorted(hops)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_all_to_all_on_configurations_that_take_turns(data: st.DataObject) -> None:
+    """Walks use the ports of each round alone, and none is longer than it must be."""
+    group = data.draw(
+        st.sampled_from([Metacyclic(3, 2, 2), Metacyclic(8), Metacyclic(5, 4, 2)])
+    )
+    in_turn = tuple(data.draw(st.lists(st.integers(1, 2), min_size=1, max_size=3)))
+    count, pieces = 2 * len(in_turn), data.draw(st.integers(1, 2))
+    steps = data.draw(st.permutations(range(1, group.order)))[:count]
+    parameters = {
+        "heads": steps,
+        "group": [group.rotations, group.turns, group.twist],
+        "pieces": pieces,
+        "rounds": list(in_turn),
+    }
+    ranks, lit = (
+        group.order,
+        [s for s in range(len(in_turn)) for _ in range(in_turn[s])],
+    )
+    element = np.arange(ranks)
+    hops = {0: 0}
+    for turn in lit:  # every way, one hop after the other
+        before = hops.copy()
+        for step in steps[2 * turn : 2 * turn + 2]:
+            ends = group.product(element, np.array(step)).tolist()
+            for node, count_so_far in before.items():
+                other = hops.get(ends[node], ranks)
+                hops[ends[node]] = min(count_so_far + 1, other)
+    maker = make_algorithm("balanced-digraph", parameters, op="all-to-all")
+    chunks = ranks * pieces
+    task = Collective("all-to-all", tuple(range(ranks)), chunks, chunks=chunks)
+    if len(steps) < count or len(hops) < ranks:
+        with pytest.raises(InputError, match="invalid digraph"):
+            maker.plan(task, 2)
+        return
+    plan = maker.plan(task, 2)
+    execute(plan)
+    assert len(plan.rounds) <= len(lit)
+    moved = sum(int((one.chunk_hi - one.chunk_lo).sum()) for one in plan.rounds)
+    assert moved == ranks * pieces * sum(hops.values())
+
+
+@pytest.mark.parametrize(
+    ("rounds", "op"),
+    [([1], "all-to-all"), ([1] * 9, "all-to-all"), ([2], "all-gather")],
+)
+def test_configurations_that_lead_nowhere_are_refused(
+    rounds: list[int], op: str
+) -> None:
+    """Too few rounds, more configurations than ranks, another operation."""
+    task = Collective(op, tuple(range(9)), 9, chunks=9)
+    with pytest.raises(InputError) as refused:
+        make_algorithm("balanced-digraph", {"rounds": rounds}, op=op).plan(task, 2)
+    where = "algorithm" if op == "all-gather" else "algorithm.rounds"
+    assert refused.value.where == where

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
+from lightloom.plans.digraphs.balanced_lifts import balanced_lifts, nearest_in_turn
 from lightloom.plans.digraphs.lift import Lift
+from lightloom.plans.digraphs.lift_walks import even_walks_of, fewest_hops
 from lightloom.plans.digraphs.metacyclic import Metacyclic
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.plans.parameters import MOST, Count
@@ -35,8 +36,6 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
     so one such flow serves them all.
     """
 
-    ops: ClassVar[tuple[str, ...]] = GOSSIPS
-
     heads: Annotated[
         tuple[Annotated[int, msgspec.Meta(ge=0, le=MOST)], ...] | None,
         msgspec.Meta(
@@ -53,6 +52,14 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
         ),
     ] = None
     pieces: Annotated[Count, msgspec.Meta(description="Pieces of a block.")] = 1
+    rounds: Annotated[
+        tuple[Count, ...] | None,
+        msgspec.Meta(
+            description="For all-to-all, rounds of each configuration where ports take"
+            " several in turn: `heads` are then those of all configurations, one after"
+            " the other. By default one configuration is kept."
+        ),
+    ] = None
 
     def _chunks(self, ranks: int, ports: int) -> int:
         """Return one chunk per piece of a block."""
@@ -66,7 +73,7 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
         blocks = Partition(ranks * self.pieces, collective.chunk_count)
         match collective.op:
             case "all-to-all":
-                rounds = _exchange(lift, blocks, self.pieces)
+                rounds = _exchange(lift, blocks, self.pieces, self.rounds or ())
             case "all-gather":
                 rounds = _gather(lift, blocks, self.pieces)
             case "reduce-scatter":
@@ -78,21 +85,45 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
                 rounds += _gather(lift, blocks, self.pieces)
         return rounds
 
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """Collectives it can do: with several configurations, only all-to-all."""
+        return ("all-to-all",) if self.rounds else GOSSIPS
+
     def _lift(self, ranks: int, ports: int) -> Lift:
-        if self.heads is None:
+        in_turn = self.rounds or ()
+        if self.heads is None and not in_turn:
             return balanced_lifts(ranks, min(ports, ranks - 1))[0]
-        group = Metacyclic(*(self.group or (ranks, 1, 1)))
-        orbits = ranks // max(1, group.order)
-        lift = _read(group, orbits, self.heads)
-        if lift is None or lift.ranks != ranks or lift.distances().min() < 0:
+        lift: Lift | None = None
+        if self.heads is not None:
+            group = Metacyclic(*(self.group or (ranks, 1, 1)))
+            lift = _read(group, ranks // max(1, group.order), self.heads)
+        elif len(in_turn) < ranks:
+            most = (ranks - 1) // len(in_turn)
+            lift = nearest_in_turn(ranks, min(ports, most), in_turn)
+        if lift is None or lift.ranks != ranks or not _leads(lift, in_turn):
             raise InputError(
                 f"invalid digraph for {ranks} ranks",
-                where="algorithm.heads",
-                found=list(self.heads),
+                where="algorithm.rounds" if self.heads is None else "algorithm.heads",
+                found=list(in_turn if self.heads is None else self.heads),
                 allowed="for each port a rank of every orbit, so that ports are"
-                " permutations, all different, and lead everywhere",
+                " permutations, all different, and lead everywhere in the rounds"
+                " of all configurations",
             )
         return lift
+
+
+def _leads(lift: Lift, in_turn: tuple[int, ...]) -> bool:
+    """Return whether all ranks are reached, in so many rounds of each configuration."""
+    if not in_turn:
+        return int(lift.distances().min()) >= 0
+    if len(lift.heads) % len(in_turn):
+        return False
+    preceding, order = np.argsort(lift.following(), axis=1), lift.group.order
+    return all(
+        fewest_hops(preceding, in_turn, orbit * order)[-1].max() < lift.ranks
+        for orbit in range(lift.orbits)
+    )
 
 
 def _read(group: Metacyclic, orbits: int, heads: tuple[int, ...]) -> Lift | None:
@@ -158,16 +189,19 @@ def _round(
     )
 
 
-def _exchange(lift: Lift, blocks: Partition, pieces: int) -> list[Round]:
-    """Return the all-to-all: in round t pieces take the t-th arc of their walk."""
-    words = lift.words(pieces)
-    start, end = lift.moved(words.nodes[0]), lift.moved(words.nodes[-1])
-    part = end * pieces + words.piece
+def _exchange(
+    lift: Lift, blocks: Partition, pieces: int, in_turn: tuple[int, ...]
+) -> list[Round]:
+    """Return the all-to-all: pieces take the arcs of their walk, one a round."""
+    walks = even_walks_of(lift, pieces, in_turn)
+    start, end = lift.moved(walks.nodes[0]), lift.moved(walks.nodes[-1])
+    part = end * pieces + walks.piece
     rounds = []
-    for hop, port in enumerate(words.ports):
+    for step, port in enumerate(walks.ports):
         going = np.flatnonzero(port >= 0)
         src, dst = (
-            lift.moved(nodes[going]).reshape(-1) for nodes in words.nodes[hop : hop + 2]
+            lift.moved(nodes[going]).reshape(-1)
+            for nodes in walks.nodes[step : step + 2]
         )
         shape = (lift.group.order, len(going))
         rounds.append(
@@ -187,6 +221,6 @@ def _exchange(lift: Lift, blocks: Partition, pieces: int) -> list[Round]:
 ALGORITHM = AlgorithmEntry(
     name="balanced-digraph",
     summary="gossip on one configuration, blocks split so that all ports are full",
-    ops=BalancedDigraph.ops,
+    ops=GOSSIPS,
     make=BalancedDigraph,
 )

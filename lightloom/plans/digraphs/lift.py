@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.plans.digraphs.balanced_choice import even_choice
 from lightloom.plans.digraphs.even_split import even_split
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.plans.digraphs.metacyclic import Metacyclic
 
-__all__ = ["Level", "Lift", "Words"]
+__all__ = ["Level", "Lift"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +45,6 @@ class Level:
     before: IntArray
     first: IntArray
     count: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """Walks from the first node of every orbit to all nodes, a few to each.
-
-    Attributes
-    ----------
-    nodes
-        Where each walk is after each hop, shape (hops + 1, walks).
-    ports
-        The port it takes in each hop, -1 where it stays; shape (hops, walks).
-    piece
-        Which piece of the block takes the walk, shape (walks,).
-    load
-        Most walks that take an arc in a hop, summed over hops.
-    """
-
-    nodes: IntArray
-    ports: IntArray
-    piece: IntArray
-    load: int
 
 
 @dataclass(frozen=True)
@@ -195,16 +172,6 @@ class Lift:
             for level in self.levels(pieces)
         )
 
-    def words(self, pieces: int) -> Words:
-        """Return shortest walks that load the arcs of each hop evenly.
-
-        Parameters
-        ----------
-        pieces
-            Walks to each node, 1 or more.
-        """
-        return _words(self, pieces)
-
 
 @functools.lru_cache(maxsize=8)
 def _following(lift: Lift) -> IntArray:
@@ -260,55 +227,3 @@ def _levels(lift: Lift, pieces: int) -> tuple[tuple[Level, ...], ...]:
             )
         levels.append(tuple(found))
     return tuple(levels)
-
-
-@functools.lru_cache(maxsize=8)
-def _words(lift: Lift, pieces: int) -> Words:
-    following, distance = lift.following(), lift.distances()
-    order, ports = lift.group.order, len(lift.heads)
-    hops = int(distance.max())
-    start = np.arange(lift.orbits, dtype=np.int64) * order
-    nodes, word = start[:, None], np.zeros((lift.orbits, 0), dtype=np.int64)
-    done: list[tuple[IntArray, IntArray]] = []
-    for hop in range(hops):
-        here = following[:, nodes[:, -1]].T
-        orbit = nodes[:, 0] // order
-        row, port = np.nonzero(distance[orbit[:, None], here] == hop + 1)
-        nodes = np.concatenate([nodes[row], here[row, port][:, None]], axis=1)
-        word = np.concatenate([word[row], port[:, None]], axis=1)
-        done.append((nodes, word))
-    options, ways = _options(lift, done, hops, pieces)
-    chosen, load = even_choice(options, hops * lift.orbits * ports)
-    at = np.zeros((hops + 1, len(ways)), dtype=np.int64)
-    taken = np.full((hops, len(ways)), -1, dtype=np.int64)
-    for walk, ((visited, used), choice) in enumerate(
-        zip(ways, chosen.tolist(), strict=True)
-    ):
-        length = used.shape[1]
-        at[: length + 1, walk] = visited[choice]
-        at[length + 1 :, walk] = visited[choice, -1]
-        taken[:length, walk] = used[choice]
-    piece = np.tile(np.arange(pieces, dtype=np.int64), len(ways) // pieces)
-    busiest = load.reshape(hops, -1).max(axis=1).sum()
-    return Words(at, taken, piece, int(busiest))
-
-
-def _options(
-    lift: Lift, done: list[tuple[IntArray, IntArray]], hops: int, pieces: int
-) -> tuple[list[IntArray], list[tuple[IntArray, IntArray]]]:
-    """Return, for each piece to each node, the arcs of all walks, and the walks."""
-    order, ports = lift.group.order, len(lift.heads)
-    options: list[IntArray] = []
-    ways: list[tuple[IntArray, IntArray]] = []
-    for nodes, word in done:
-        key = nodes[:, 0] * lift.ranks + nodes[:, -1]
-        by_end = np.argsort(key, kind="stable")
-        _, first = np.unique(key[by_end], return_index=True)
-        tail = nodes[:, :-1] // order
-        hop = np.arange(word.shape[1])
-        counter = (hop * lift.orbits + tail) * ports + word
-        for rows in np.split(by_end, first[1:]):
-            options += [counter[rows]] * pieces
-            ways += [(nodes[rows], word[rows])] * pieces
-    assert not ways or len(done) == hops
-    return options, ways

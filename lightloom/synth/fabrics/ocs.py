@@ -10,6 +10,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.plans.digraphs.balanced_lifts import (
     balanced_lifts,
     enough_pieces,
+    nearest_in_turn,
     nearest_lift,
 )
 from lightloom.plans.gossip import GOSSIPS
@@ -19,6 +20,7 @@ from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
+from lightloom.synth.ocs.configurations_in_turn import rounds_in_turn
 from lightloom.synth.ocs.demand_schedules import (
     OCS_DEMAND_ALGORITHMS,
     ocs_demand_schedules,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
+    from lightloom.plans.digraphs.lift import Lift
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.fabrics.realiser import Arrangement
@@ -75,14 +78,15 @@ class OcsRealiser(Realiser[Ocs]):
         if task.op == "all-to-all":
             lifts.append(nearest_lift(ranks, ports))
         for lift in lifts:
-            group = lift.group
-            given: dict[str, object] = {
-                "heads": [end for head in lift.heads for end in head],
-                "group": [group.rotations, group.turns, group.twist],
-            }
+            given = _told(lift)
             enough = 2 if task.op == "all-to-all" else enough_pieces(lift)
             for pieces in sorted({1, enough}):
                 yield "balanced-digraph", {**given, "pieces": pieces}
+        if task.op == "all-to-all":
+            size_bytes = task.buffer_bytes
+            for rounds in rounds_in_turn(self.fabric, ranks, ports, size_bytes):
+                given = _told(nearest_in_turn(ranks, ports, rounds))
+                yield "balanced-digraph", {**given, "rounds": [*rounds], "pieces": 2}
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
         """Return a lower bound by the time of all ports of a rank.
@@ -136,6 +140,15 @@ class OcsRealiser(Realiser[Ocs]):
         if self._last is None or self._last[0] is not rounds:
             self._last = rounds, SwitchRounds(self.fabric, rounds)
         return self._last[1]
+
+
+def _told(lift: Lift) -> dict[str, object]:
+    """Return a lift as parameters of an algorithm."""
+    group = lift.group
+    return {
+        "heads": [end for head in lift.heads for end in head],
+        "group": [group.rotations, group.turns, group.twist],
+    }
 
 
 def schedules(
