@@ -60,11 +60,12 @@ _TIME = click.IntRange(0, _MOST_US)
 )
 @click.option(
     "--circuits",
-    type=click.Choice(["auto", "per-call", "one-shot", "controlled"]),
+    type=click.Choice(["auto", "per-call", "one-shot", "critical-path", "controlled"]),
     default="auto",
     show_default=True,
-    help="Circuits are set for each call by a schedule, stay for an iteration, or"
-    " follow measured traffic; auto is the faster of the first two.",
+    help="Circuits are set for each call by a schedule, stay for an iteration and"
+    " follow its bytes (one-shot) or what it waits for (critical-path), or follow"
+    " measured traffic; auto is the fastest of the first three.",
 )
 @click.option(
     "--collectives",

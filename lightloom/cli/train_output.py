@@ -211,7 +211,10 @@ def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
         names = sorted({call.schedule.algorithm.name for call in plan.calls})
         by = f" ({', '.join(names)})" if names else ""
         return f"{counted(len(plan.calls), 'call')} one by one{by}; {changes}"
-    stays = {"one-shot": "what joins nodes stays for the iteration"}
+    stays = {
+        "one-shot": "what joins nodes stays for the iteration",
+        "critical-path": "circuits stay, and follow what the iteration waits for",
+    }
     if plan.controller is None:
         return stays.get(plan.circuits, "what joins nodes follows traffic")
     cost = plan.controller

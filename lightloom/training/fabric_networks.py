@@ -30,14 +30,19 @@ __all__ = [
     "CircuitMode",
     "controller_time",
     "estimated_circuits",
+    "held_network",
+    "kept_circuits",
     "modes",
     "network_for",
     "ports_of",
 ]
 
-CircuitMode: TypeAlias = Literal["auto", "per-call", "one-shot", "controlled"]
-"""Circuits that are set for each call, stay for the whole iteration, or follow the
-traffic; ``auto`` is the faster of the first two."""
+CircuitMode: TypeAlias = Literal[
+    "auto", "per-call", "one-shot", "critical-path", "controlled"
+]
+"""Circuits that are set for each call, stay for the whole iteration (following its
+bytes, or what it waits for where that is faster), or follow the traffic; ``auto`` is
+the fastest of the first three."""
 
 _MOST_AUTO_NODES = 64
 """Nodes up to which ``auto`` sets circuits for each call too: synthesis for more takes
@@ -63,7 +68,7 @@ def modes(
     InputError
         A way, or a controller, for which nobody sets circuits of this kind of fabric.
     """
-    if asked in ("one-shot", "controlled"):
+    if asked in ("one-shot", "critical-path", "controlled"):
         _controller(_circuits(fabric), fabric, controlled_by)
     if asked != "auto":
         return (asked,)
@@ -72,7 +77,7 @@ def modes(
     if plug_of(fabric).circuits is None:
         return ("per-call",)
     few = fabric.node_count <= _MOST_AUTO_NODES
-    return ("one-shot", "per-call") if few else ("one-shot",)
+    return ("critical-path", "per-call") if few else ("critical-path",)
 
 
 def ports_of(fabric: AnyFabric) -> int | None:
@@ -134,7 +139,8 @@ def network_for(
     circuits
         ``one-shot``: they are there when the iteration begins, as in all iterations
         before. ``controlled``: they begin so, and are set anew for the traffic of each
-        period. Of no concern to fabrics without circuits. Not ``per-call``.
+        period. Of no concern to fabrics without circuits. Not ``per-call``
+        or ``critical-path``.
     period_ps
         From one decision to the next; by default 100 us on rings, elsewhere six delays
         (dark for one, held for five).
@@ -154,13 +160,11 @@ def network_for(
     """
     if isinstance(fabric, PacketFabric):
         return SharedLinks(fabric, collectives)
-    kept = _kept(fabric)
+    kept = kept_circuits(fabric)
     if not demand.src:
         return HeldCircuits(fabric, (), collectives)
     if circuits == "one-shot":
-        held = sorted(kept.lasting(fabric, demand).items())
-        configurations = tuple(PlaneConfiguration(*each) for each in held)
-        return HeldCircuits(fabric, configurations, collectives, "refuse")
+        return held_network(fabric, kept.lasting(fabric, demand), collectives)
     following = _controller(kept, fabric, controlled_by)
     assert following is not None
     controller = TrafficController(
@@ -170,6 +174,24 @@ def network_for(
         period_ps = kept.period_ps(fabric)
     first = controller.circuits(demand)
     return ControlledCircuits(fabric, controller, period_ps, first, collectives)
+
+
+def held_network(
+    fabric: CircuitFabric, held: PlaneCircuits, collectives: CollectiveModel
+) -> HeldCircuits:
+    """Return a fabric whose planes hold the same circuits for the whole iteration.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    held
+        Circuits of each plane; a transfer without one is refused.
+    collectives
+        How collectives load them.
+    """
+    configurations = tuple(PlaneConfiguration(*each) for each in sorted(held.items()))
+    return HeldCircuits(fabric, configurations, collectives, "refuse")
 
 
 def controller_time(network: NetworkKind) -> ControllerTime | None:
@@ -202,11 +224,22 @@ def _controller(
 
 def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:
     """Return how circuits of a fabric are kept, ``None`` where there are none."""
-    return None if isinstance(fabric, PacketFabric) else _kept(fabric)
+    return None if isinstance(fabric, PacketFabric) else kept_circuits(fabric)
 
 
-def _kept(fabric: CircuitFabric) -> TrainingCircuits[Any]:
-    """Return how the circuits of a fabric are kept for a training."""
+def kept_circuits(fabric: CircuitFabric) -> TrainingCircuits[Any]:
+    """Return how the circuits of a fabric are kept for a training.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+
+    Raises
+    ------
+    InputError
+        A kind of fabric without circuits for trainings.
+    """
     circuits = plug_of(fabric).circuits
     if circuits is None:
         known = [name for name, plug in PLUGS.items() if plug.circuits]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
 
-__all__ = ["LinkLoads", "ReplicaProfile", "replica_profile"]
+__all__ = ["LinkLoads", "ReplicaProfile", "circuit_rates", "replica_profile"]
 
 _BITS_PER_BYTE = 8
 
@@ -112,8 +112,7 @@ class LinkLoads:
         self.latency_ps = step_ps(fabric)
         self._rate: dict[int, int] = {}
         if not isinstance(fabric, PacketFabric):
-            for held in (circuits or {}).values():
-                _add_rates(self._rate, fabric, held)
+            self._rate = circuit_rates(fabric, circuits or {})
 
     def longest_ps(
         self, level: IntArray, src: IntArray, dst: IntArray, size_bytes: IntArray
@@ -250,14 +249,23 @@ def _gradients(
     return held, tuple(sorted(copied.items()))
 
 
-def _add_rates(rates: dict[int, int], fabric: CircuitFabric, held: Circuits) -> None:
-    """Add what circuits give to each pair."""
-    rows = zip(
-        held.src.tolist(),
-        held.dst.tolist(),
-        fabric.circuit_bits_per_s(held).tolist(),
-        strict=True,
-    )
-    for src, dst, rate in rows:
-        key = src * fabric.node_count + dst
-        rates[key] = rates.get(key, 0) + rate
+def circuit_rates(
+    fabric: CircuitFabric, circuits: Mapping[int, Circuits]
+) -> dict[int, int]:
+    """Return the bits a second of each pair, by ``src * nodes + dst``.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    circuits
+        Of each plane; rates of a pair add up.
+    """
+    rates: dict[int, int] = {}
+    for held in circuits.values():
+        keys = (held.src * fabric.node_count + held.dst).tolist()
+        for key, rate in zip(
+            keys, fabric.circuit_bits_per_s(held).tolist(), strict=True
+        ):
+            rates[key] = rates.get(key, 0) + rate
+    return rates

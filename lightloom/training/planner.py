@@ -20,15 +20,13 @@ from lightloom.training.call_networks import (
 )
 from lightloom.training.call_schedules import CallSchedules
 from lightloom.training.fabric_networks import (
-    controller_time,
     estimated_circuits,
     modes,
-    network_for,
     ports_of,
 )
 from lightloom.training.iteration import training_iteration
 from lightloom.training.iteration_estimate import LinkLoads, replica_profile
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.kept_replay import kept_replay
 from lightloom.training.node_layout import layout
 from lightloom.training.nothing_fits import nothing_fits
 from lightloom.training.placement.graph_split import QUANTUM_PS
@@ -334,24 +332,13 @@ class Planner:
         iteration = training_iteration(
             replica, laid.nodes, laid.fabric.node_count, laid.replayed_rings
         )
-        collectives = laid.collectives()
-        demand = traffic(iteration, collectives)
-        network = network_for(
-            *(laid.fabric, demand, collectives, way),
-            *(request.period_ps, request.controlled_by),
-        )
-        timeline = replay_iteration(iteration, network, request.launch)
+        kept = kept_replay(iteration, laid.fabric, laid.collectives(), way, request)
         needed = request.iterations and request.iterations[strategy.batch_size]
         return TrainingPlan(
-            strategy,
-            replica,
-            laid,
-            iteration,
-            timeline,
-            demand,
-            needed or None,
-            circuits=way,
-            controller=controller_time(network),
+            *(strategy, replica, laid, iteration),
+            *(kept.timeline, kept.demand, needed or None),
+            circuits=kept.circuits,
+            controller=kept.controller,
         )
 
     def _called(

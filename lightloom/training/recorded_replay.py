@@ -16,8 +16,8 @@ from lightloom.replay.workload import (
 from lightloom.replay.workload.scheduled_calls import alone, settings
 from lightloom.training.call_networks import KeptQueue, calls_demand, with_control
 from lightloom.training.call_schedules import CallSchedules
-from lightloom.training.fabric_networks import controller_time, modes, network_for
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.fabric_networks import modes
+from lightloom.training.kept_replay import kept_replay
 
 if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
@@ -127,10 +127,7 @@ def _replayed(
         moved = calls_demand(queue.served)
         return RecordedReplay(fabric, way, timeline, moved, queue.served)
     collectives = RingCollectives(step_ps(fabric))
-    demand = traffic(iteration, collectives)
-    network = network_for(
-        *(fabric, demand, collectives, way), *(request.period_ps, request.controlled_by)
+    kept = kept_replay(iteration, fabric, collectives, way, request)
+    return RecordedReplay(
+        fabric, kept.circuits, kept.timeline, kept.demand, controller=kept.controller
     )
-    timeline = replay_iteration(iteration, network, request.launch)
-    cost = controller_time(network)
-    return RecordedReplay(fabric, way, timeline, demand, controller=cost)

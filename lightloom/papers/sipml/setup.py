@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lightloom.instances.instance import AnyFabric
+    from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingPlan
 
 GBIT = 10**9
@@ -122,6 +123,7 @@ def best_plan(
     fabric: AnyFabric,
     curve: Mapping[int, int],
     most: int,
+    circuits: CircuitMode = "one-shot",
 ) -> TrainingPlan | None:
     """Return the fastest training to the accuracy, ``None`` where none can be run.
 
@@ -135,6 +137,8 @@ def best_plan(
         Iterations by batch size.
     most
         Devices of a replica, at most.
+    circuits
+        How they are set.
     """
     try:
         return planner.plan(
@@ -142,7 +146,7 @@ def best_plan(
             TrainingRequest(
                 iterations=curve,
                 most_model_parallel=most,
-                circuits="one-shot",
+                circuits=circuits,
                 replayed=2,
                 powers_of_two=True,
             ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.task import Demand
@@ -19,6 +19,11 @@ FabricT = TypeVar("FabricT")
 
 PlaneCircuits: TypeAlias = "dict[int, Circuits]"
 """What planes are to hold, by plane."""
+
+
+def _none_coarser(_fabric: object, _demand: Demand) -> tuple[PlaneCircuits, ...]:
+    """Return nothing: light paths of this kind of fabric are not bundled."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,10 @@ class TrainingCircuits(Generic[FabricT]):
     others
         Other ways to find what `following` does, by name, each with objectives of its
         own.
+    coarser
+        Circuits for a whole iteration, as of a fabric with fewer, faster light paths:
+        several always go together. Finer ones follow the bytes more closely, which is
+        not always faster.
     """
 
     ports: Callable[[FabricT], int]
@@ -57,6 +66,7 @@ class TrainingCircuits(Generic[FabricT]):
     others: Mapping[str, Callable[[FabricT, Demand], PlaneCircuits]] = field(
         default_factory=dict
     )
+    coarser: Callable[[FabricT, Demand], Iterable[PlaneCircuits]] = _none_coarser
 
 
 @dataclass(frozen=True)

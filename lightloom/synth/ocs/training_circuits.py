@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import PS_PER_US
 from lightloom.replay.workload import ocs_period_ps
@@ -12,6 +14,8 @@ from lightloom.synth.fabrics.training_plug import TrainingCircuits
 from lightloom.synth.ocs.switch_circuits import switch_circuits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
@@ -44,4 +48,16 @@ def _period_ps(fabric: Ocs) -> int:
     return ocs_period_ps(fabric) or PS_PER_US
 
 
-CIRCUITS = TrainingCircuits(_ports, _lasting, _lasting, _following, _period_ps)
+def _coarser(fabric: Ocs, demand: Demand) -> Iterator[PlaneCircuits]:
+    """Yield circuits of fewer switches, each of them held by several."""
+    least = most_partners(demand)
+    for fewer in range(least, fabric.switches):
+        if fabric.switches % fewer == 0:
+            small = replace(fabric, switches=fewer)
+            held = switch_circuits(small, demand).switches
+            yield {plane: held[plane % fewer] for plane in range(fabric.switches)}
+
+
+CIRCUITS = TrainingCircuits(
+    *(_ports, _lasting, _lasting, _following, _period_ps), coarser=_coarser
+)

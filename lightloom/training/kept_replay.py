@@ -1,0 +1,96 @@
+"""Replays of an iteration on circuits that stay for it, or follow its traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightloom.core.fabric import PacketFabric
+from lightloom.replay.workload import IterationTimeline, replay_iteration
+from lightloom.training.critical_path import ROUNDS, fastest_held
+from lightloom.training.fabric_networks import controller_time, network_for
+from lightloom.training.iteration_traffic import traffic
+
+if TYPE_CHECKING:
+    from lightloom.core.iteration import Iteration
+    from lightloom.core.task import Demand
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.training.circuit_controllers import ControllerTime
+    from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.training_plan import TrainingRequest
+
+__all__ = ["KeptReplay", "kept_replay"]
+
+_MOST_AUTO_TASKS = 40_000
+"""Tasks that ``auto`` replays to find other circuits than the first, in all rounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptReplay:
+    """An iteration on circuits that are not set for each call.
+
+    Attributes
+    ----------
+    circuits
+        How they were set.
+    timeline
+        When everything happens.
+    demand
+        Bytes of each pair.
+    controller
+        What the controller cost, where circuits followed the traffic.
+    """
+
+    circuits: CircuitMode
+    timeline: IterationTimeline
+    demand: Demand
+    controller: ControllerTime | None = None
+
+
+def kept_replay(
+    iteration: Iteration,
+    fabric: AnyFabric,
+    collectives: CollectiveModel,
+    way: CircuitMode,
+    request: TrainingRequest,
+) -> KeptReplay:
+    """Return the replay of an iteration with circuits set in one way.
+
+    Parameters
+    ----------
+    iteration
+        Device i is node i.
+    fabric
+        The fabric.
+    collectives
+        How collectives load it.
+    way
+        One of `modes`, and not ``per-call``. Where ``critical-path`` finds nothing
+        faster than the circuits of ``one-shot``, the replay says ``one-shot``.
+    request
+        Its period, controller and launch count, and whether circuits are ``auto``:
+        then no more is replayed than a fixed amount of work allows.
+
+    Raises
+    ------
+    InputError, InfeasibleError, NoAnswerError
+        As `network_for`.
+    """
+    demand = traffic(iteration, collectives)
+    if way == "critical-path" and demand.src and not isinstance(fabric, PacketFabric):
+        rounds = ROUNDS
+        if request.circuits == "auto":
+            rounds = min(rounds, _MOST_AUTO_TASKS // max(1, iteration.task_count))
+        timeline, other = fastest_held(
+            fabric, iteration, collectives, demand, request.launch, rounds
+        )
+        return KeptReplay(way if other else "one-shot", timeline, demand)
+    if way == "critical-path":
+        way = "one-shot"
+    network = network_for(
+        *(fabric, demand, collectives, way),
+        *(request.period_ps, request.controlled_by),
+    )
+    timeline = replay_iteration(iteration, network, request.launch)
+    return KeptReplay(way, timeline, demand, controller_time(network))
