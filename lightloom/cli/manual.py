@@ -25,7 +25,8 @@ _WIDTH = 88
 def command_reference() -> str:
     """Return the ``--help`` of the program and of every command, as Markdown."""
     sections = [
-        f"## `{path}`\n\n```text\n{text}\n```" for path, text in _helps(lightloom, None)
+        f"### `{path}`\n\n```text\n{text}\n```"
+        for path, text in _helps(lightloom, None)
     ]
     return "\n\n".join(sections)
 

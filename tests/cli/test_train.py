@@ -65,7 +65,7 @@ def test_the_record_is_that_of_the_fastest_replayed(ocs: str) -> None:
 
 def test_text_says_what_the_record_says(ocs: str) -> None:
     """Tables of strategies and of fabrics, then the result."""
-    fixed = ("--model-parallel", "2", "--replicas", "4")
+    fixed = ("--model-parallel", "2", "--replicas", "4", "--circuits", "one-shot")
     result = run("train", ocs, "--strategies", "--compare", *fixed)
     assert result.exit_code == 0, result.stderr
     for words in ("2 x 4, 8", "ideal-switch", "ring", "samples/s", "2 x 4 devices"):
@@ -143,7 +143,8 @@ def test_the_papers_controller_stands_beside_ours(
 
 def test_grids_are_trained_on_and_compared(grid: str) -> None:
     """Beside a LIGHTPATH rack and a 2D ring of the same rate."""
-    result = run("train", grid, "--compare", "--model-parallel", "2")
+    still = ("--circuits", "one-shot")
+    result = run("train", grid, "--compare", "--model-parallel", "2", *still)
     assert result.exit_code == 0, result.stderr
     for words in ("lightpath 2 x 4", "ring-2d 2 x 4", "at most 2 partners a node"):
         assert words in result.stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from markdown_it import MarkdownIt
 
 import lightloom
 from tests.documentation.blocks import Block, blocks_of
@@ -21,8 +22,6 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): blocks_of(path)
     for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 }
-FAST = {name: [b for b in blocks if not b.is_slow] for name, blocks in PAGES.items()}
-SLOW = {name: b for name, b in PAGES.items() if any(block.is_slow for block in b)}
 
 
 @pytest.fixture
@@ -45,16 +44,16 @@ def follow(reader: Reader, blocks: list[Block]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in FAST if FAST[name] and name != "README.md"]
+    "name", [name for name in PAGES if PAGES[name] and name != "README.md"]
 )
 def test_page(reader: Reader, name: str) -> None:
     """What a page says, in order, in an empty folder."""
-    follow(reader, FAST[name])
+    follow(reader, PAGES[name])
 
 
 def test_script_in_the_readme(reader: Reader) -> None:
     """The script that the README shows runs as it stands, and leaves its files."""
-    follow(reader, FAST["README.md"])
+    follow(reader, PAGES["README.md"])
     printed = reader.printed.getvalue().splitlines()
     assert printed[1] == "True"
     completion_ps, bound_ps = map(int, printed[2].split())
@@ -76,11 +75,13 @@ def test_notes_of_blocks_are_few(reader: Reader) -> None:
         reader.follow(replace(command, language="console", text=wrong))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SLOW)
-def test_page_with_all_that_takes_long(reader: Reader, name: str) -> None:
-    """The same with the blocks that take more than some seconds."""
-    follow(reader, SLOW[name])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_one_title(name: str) -> None:
+    """And nothing stands above it."""
+    tokens = MarkdownIt().parse((ROOT / name).read_text(encoding="utf-8"))
+    levels = [token.tag for token in tokens if token.type == "heading_open"]
+    assert levels.count("h1") == 1
+    assert levels[0] == "h1"
 
 
 def test_the_interface_is_documented() -> None:
