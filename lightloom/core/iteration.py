@@ -238,6 +238,8 @@ def _within(values: IntArray, domain: tuple[int, int], where: str, what: str) ->
 def _refuse_cycle(iteration: Iteration) -> None:
     """Raise, printing a cycle, if tasks wait for each other."""
     rows = iteration.dependencies
+    if _all_end(rows.src, rows.dst, iteration.task_count):
+        return
     before: dict[int, list[int]] = {task: [] for task in range(iteration.task_count)}
     for src, dst in zip(rows.src.tolist(), rows.dst.tolist(), strict=True):
         before[dst].append(src)
@@ -247,3 +249,23 @@ def _refuse_cycle(iteration: Iteration) -> None:
         found = " -> ".join(iteration.task_name(task) for task in problem.args[1])
         what = "tasks wait for each other in a cycle"
         raise InputError(what, where="dependencies", found=found) from None
+
+
+def _all_end(src: IntArray, dst: IntArray, tasks: int) -> bool:
+    """Return whether tasks that wait for each other all come to an end.
+
+    All whose waiting is over end together, generation by generation.
+    """
+    order = np.argsort(src, kind="stable")
+    heard, first = dst[order], np.searchsorted(src[order], np.arange(tasks + 1))
+    missing = np.bincount(dst, minlength=tasks)
+    ended, count = np.flatnonzero(missing == 0), 0
+    while len(ended):
+        count += len(ended)
+        lengths = first[ended + 1] - first[ended]
+        starts = np.repeat(first[ended] - np.cumsum(lengths) + lengths, lengths)
+        told = heard[starts + np.arange(len(starts))]
+        np.subtract.at(missing, told, 1)
+        told = np.unique(told)
+        ended = told[missing[told] == 0]
+    return count == tasks

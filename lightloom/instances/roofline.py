@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from lightloom.core.computation import ComputationGraph, Operation, Split
 from lightloom.core.errors import unknown_name
 from lightloom.core.units import PS_PER_S
@@ -97,7 +99,7 @@ def roofline(graph: LayerGraph, machine: RooflineGpu) -> ComputationGraph:
     return ComputationGraph(
         name=graph.name,
         batch_size=graph.batch_size,
-        ops=tuple(_operation(layer, machine) for layer in graph.layers),
+        ops=_operations(graph.layers, machine),
         src=graph.src,
         dst=graph.dst,
         bytes=tuple(width * elements for elements in graph.elements),
@@ -105,7 +107,23 @@ def roofline(graph: LayerGraph, machine: RooflineGpu) -> ComputationGraph:
     )
 
 
-def _operation(layer: Layer, machine: RooflineGpu) -> Operation:
+def _operations(
+    layers: tuple[Layer, ...], machine: RooflineGpu
+) -> tuple[Operation, ...]:
+    """Return layers with their costs; layers that differ in name share the tables."""
+    made: dict[Layer, tuple[Split, ...]] = {}
+    found = []
+    for layer in layers:
+        unnamed = replace(layer, name="", kind="", profile="")
+        if unnamed not in made:
+            made[unnamed] = tuple(_split(layer, cut, machine) for cut in layer.cuts)
+        found.append(_operation(layer, machine, made[unnamed]))
+    return tuple(found)
+
+
+def _operation(
+    layer: Layer, machine: RooflineGpu, splits: tuple[Split, ...]
+) -> Operation:
     width = machine.element_bytes
     changed = layer.parameters
     if layer.sparse:
@@ -119,7 +137,7 @@ def _operation(layer: Layer, machine: RooflineGpu) -> Operation:
         if layer.sparse
         else OPTIMISER_STATES[machine.optimiser] * _SINGLE_BYTES * layer.parameters,
         output_bytes=width * layer.output_elements,
-        splits=tuple(_split(layer, cut, machine) for cut in layer.cuts),
+        splits=splits,
         profile=layer.profile,
     )
 

@@ -6,8 +6,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lightloom.training.training_plan import TrainingRequest, Tried
 
 __all__ = ["ReplayOrder"]
@@ -26,28 +24,44 @@ class ReplayOrder:
     ----------
     request
         Says what counts.
-    tried
-        Strategies; those without an estimate are left out.
     """
 
-    def __init__(self, request: TrainingRequest, tried: Iterable[Tried]) -> None:
+    def __init__(self, request: TrainingRequest) -> None:
         self._request = request
-        self._waiting = [each for each in tried if each.estimate_ps is not None]
+        self._waiting: list[Tried] = []
         self._ratio: dict[bool, Fraction] = {}
         self._least: int | None = None
 
+    def add(self, tried: Tried) -> None:
+        """Let a strategy wait for its replay.
+
+        Parameters
+        ----------
+        tried
+            A strategy with its estimate.
+        """
+        self._waiting.append(tried)
+
     def next(self) -> Tried | None:
         """Return the strategy that is due, and take it out; ``None`` for none."""
-        request, least = self._request, self._least
-        if least is not None:
-            self._waiting = [
-                each for each in self._waiting if request.least_cost(each) < least
-            ]
+        self._waiting = [each for each in self._waiting if not self.rules_out(each)]
         if not self._waiting:
             return None
         due = min(self._waiting, key=lambda each: (self._expected(each), each.strategy))
         self._waiting.remove(due)
         return due
+
+    def rules_out(self, tried: Tried) -> bool:
+        """Return whether a strategy is no faster than the best replay so far.
+
+        Parameters
+        ----------
+        tried
+            A strategy with its bound.
+        """
+        return self._least is not None and (
+            self._request.least_cost(tried) >= self._least
+        )
 
     def replayed(self, tried: Tried) -> bool:
         """Take note of a replay; return whether it is the best so far.

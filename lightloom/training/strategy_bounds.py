@@ -13,11 +13,38 @@ from lightloom.instances.computation_table import computation_graph
 from lightloom.replay.workload.devices import Launch
 
 if TYPE_CHECKING:
-    from lightloom.core.computation import ComputationGraph, Operation
+    from lightloom.core.computation import ComputationGraph, Split
     from lightloom.core.training import Training
     from lightloom.training.strategy import Strategy
 
 __all__ = ["StrategyBounds"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """A computation graph, its operations by what they cost.
+
+    `kinds` are the costs, `kind` those of each operation, and `order` the operations
+    with those that they hear from, none before these.
+    """
+
+    kinds: tuple[tuple[Split, ...], ...]
+    kind: tuple[int, ...]
+    order: tuple[tuple[int, list[int]], ...]
+    gradient_bytes: int
+
+
+def _model(graph: ComputationGraph) -> _Model:
+    kinds: dict[tuple[Split, ...], int] = {}
+    kind = tuple(kinds.setdefault(one.splits, len(kinds)) for one in graph.ops)
+    heard: list[list[int]] = [[] for _ in graph.ops]
+    for src, dst in zip(graph.src, graph.dst, strict=True):
+        heard[dst].append(src)
+    rows = TopologicalSorter(dict(enumerate(heard))).static_order()
+    order = tuple((row, heard[row]) for row in rows)
+    return _Model(
+        tuple(kinds), kind, order, sum(one.gradient_bytes for one in graph.ops)
+    )
 
 
 @dataclass(eq=False)
@@ -40,7 +67,7 @@ class StrategyBounds:
 
     training: Training
     launch: Launch = field(default_factory=Launch)
-    _graphs: dict[int, ComputationGraph] = field(default_factory=dict)
+    _models: dict[int, _Model] = field(default_factory=dict)
     _computing_ps: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def iteration_ps(self, strategy: Strategy, node_bits_per_s: int) -> int:
@@ -60,41 +87,35 @@ class StrategyBounds:
             self._computing_ps[power, local] = self._computing(local, power)
         path, work = self._computing_ps[power, local]
         computing = max(path, -(-work // strategy.model_parallel))
-        moved = 2 * (strategy.replicas - 1) * self._gradient_bytes(local)
+        moved = 2 * (strategy.replicas - 1) * self._model(local).gradient_bytes
         share = -(-moved // strategy.devices)
         arriving = transmission_ps(share, node_bits_per_s) if moved else 0
         return max(computing, arriving)
 
-    def _graph(self, local: int) -> ComputationGraph:
-        if local not in self._graphs:
+    def _model(self, local: int) -> _Model:
+        if local not in self._models:
             asked = msgspec.structs.replace(self.training, batch_size=local)
-            self._graphs[local] = computation_graph(asked)
-        return self._graphs[local]
-
-    def _gradient_bytes(self, local: int) -> int:
-        return sum(one.gradient_bytes for one in self._graph(local).ops)
+            self._models[local] = _model(computation_graph(asked))
+        return self._models[local]
 
     def _computing(self, local: int, most: int) -> tuple[int, int]:
         """Return the longest path and the work, in at most so many parts each."""
-        graph = self._graph(local)
-        costs = [self._least(one, most) for one in graph.ops]
-        heard: list[list[int]] = [[] for _ in graph.ops]
-        for src, dst in zip(graph.src, graph.dst, strict=True):
-            heard[dst].append(src)
-        done: dict[int, int] = {}
-        for row in TopologicalSorter(dict(enumerate(heard))).static_order():
-            before = max((done[src] for src in heard[row]), default=0)
-            done[row] = before + costs[row][0]
-        return max(done.values(), default=0), sum(work for _, work in costs)
+        model = self._model(local)
+        least = [self._least(splits, most) for splits in model.kinds]
+        done = [0] * len(model.kind)
+        for row, heard in model.order:
+            before = max((done[src] for src in heard), default=0)
+            done[row] = before + least[model.kind[row]][0]
+        return max(done, default=0), sum(least[kind][1] for kind in model.kind)
 
-    def _least(self, operation: Operation, most: int) -> tuple[int, int]:
+    def _least(self, splits: tuple[Split, ...], most: int) -> tuple[int, int]:
         """Return the fastest part, and the least work of all parts together.
 
         Between two entries of a table a cost is linear in the share of a part, and
         the work linear in the number of parts: the least is at an end.
         """
         fastest, least = [], []
-        for split in operation.splits:
+        for split in splits:
             last = min(most, split.most_parts)
             for parts in {*split.parts, last}:
                 if not split.fewest_parts <= parts <= last:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Demand
@@ -21,11 +23,12 @@ from lightloom.training.planner import Planner
 from lightloom.training.replica import smallest_fit
 from lightloom.training.strategy import Strategy, strategies
 from lightloom.training.training_plan import TrainingPlan, TrainingRequest
-from tests.examples.small_trainings import fabrics, training
+from tests.examples.small_trainings import fabrics, grids, training
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.fabric import CircuitFabric
+    from lightloom.training.fabric_networks import CircuitMode
 
 
 def held_for(
@@ -88,12 +91,48 @@ def test_more_rate_never_hurts_the_best_plan_of_an_ideal_switch() -> None:
 
 
 def test_the_fastest_of_the_replayed_is_chosen() -> None:
-    """And every strategy is listed with what is known of it."""
+    """Every strategy is listed; three are replayed, unless bounds rule others out."""
     plan = planned("ocs", TrainingRequest(replayed=3), 8)
     times = [each.iteration_ps for each in plan.tried if each.iteration_ps]
-    assert len(times) == 3
     assert plan.iteration_ps == min(times)
+    waiting = [each for each in plan.tried if not each.iteration_ps]
+    ruled_out = [each for each in waiting if each.bound_ps >= plan.iteration_ps]
+    assert len(times) == 3 or waiting == ruled_out
     assert {each.strategy.model_parallel for each in plan.tried} == set(range(1, 9))
+
+
+@given(
+    name=st.sampled_from([*fabrics(8), "lightpath", "ring-2d", "sipac"]),
+    k=st.integers(1, 4),
+    replicas=st.integers(1, 4),
+    hidden=st.sampled_from([64, 512, 2048]),
+    circuits=st.sampled_from(["one-shot", "auto"]),
+)
+@settings(deadline=None, max_examples=12)
+def test_bounds_are_no_more_than_replays(
+    name: str, k: int, replicas: int, hidden: int, circuits: CircuitMode
+) -> None:
+    """Of placed replicas, with what their devices and links have to do."""
+    fabric = {**fabrics(16), **grids(4)}[name]
+    request = TrainingRequest(
+        model_parallel=k, replicas=replicas, circuits=circuits, replayed=1
+    )
+    try:
+        plan = Planner(training(12, hidden=hidden)).plan(fabric, request)
+    except InfeasibleError:
+        return
+    [tried] = plan.tried
+    assert tried.iteration_ps is not None
+    assert 0 < tried.bound_ps <= tried.iteration_ps
+
+
+def test_the_bound_of_data_parallelism_is_near() -> None:
+    """What one device computes is nearly all that there is to wait for."""
+    for name in fabrics(8):
+        request = TrainingRequest(model_parallel=1, replicas=8, replayed=1)
+        [tried] = planned(name, request, 8).tried
+        assert tried.iteration_ps is not None
+        assert tried.iteration_ps <= 1.05 * tried.bound_ps
 
 
 def test_a_curve_makes_the_time_to_accuracy_count() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from lightloom.core.task import Workload
 
 _MOST_PS = 2**60
+_KEPT = 128
+"""Graphs that are kept: placements, estimates and bounds ask for the same ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,7 @@ class WorkloadGraph:
         return self.workload.distance >= self.workload.devices - 1
 
 
+@lru_cache(maxsize=_KEPT)
 def op_graph(workload: Workload) -> WorkloadGraph:
     """Return the graph of a workload.
 
