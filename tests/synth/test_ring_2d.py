@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -182,3 +184,35 @@ def test_turns_respect_what_cannot_be_lit_together() -> None:
     assert sum(turn.pieces for turn in found) == 7
     assert max(turn.pieces for turn in found) <= 3
     assert len(found) == 3
+
+
+@given(st.data())
+def test_turns_left_out_are_never_the_best(data: st.DataObject) -> None:
+    """The best of all ways to cut pieces, whatever is known of the least they take."""
+    count = data.draw(st.integers(1, 6))
+    least = data.draw(st.lists(st.integers(0, 9), min_size=count, max_size=count))
+    most = data.draw(st.integers(1, count))
+    change_ps = data.draw(st.integers(0, 20))
+    more = {
+        (first, last): data.draw(st.integers(0, 15))
+        for first in range(count)
+        for last in range(first, min(count, first + most))
+    }
+
+    def lasts(first: int, last: int) -> int:
+        return sum(least[first : last + 1]) + more[first, last]
+
+    def serve(first: int, last: int) -> Span | None:
+        return Span(0, 0, lasts(first, last)) if (first, last) in more else None
+
+    ways = []
+    for cuts in itertools.product((False, True), repeat=count - 1):
+        ends = [place for place, cut in enumerate(cuts) if cut] + [count - 1]
+        turns = list(zip([0, *(end + 1 for end in ends)], ends, strict=False))
+        if all(turn in more for turn in turns):
+            time_ps = sum(lasts(*turn) for turn in turns)
+            ways.append(time_ps + change_ps * (len(turns) - 1))
+    for known in ([], least):
+        found = best_configurations(count, serve, change_ps, known)
+        time_ps = sum(turn.duration_ps for turn in found)
+        assert time_ps + change_ps * (len(found) - 1) == min(ways)

@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Demand
-from lightloom.core.units import transmission_ps_columns
+from lightloom.core.units import transmission_ps, transmission_ps_columns
 from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring_2d.circuits import grid_circuits
@@ -97,7 +97,7 @@ def realise_rings(
     if not pieces.runs:
         return Realisation((), ())
     served = best_configurations(
-        len(pieces.runs), pieces.serve, fabric.reconfiguration_ps
+        len(pieces.runs), pieces.serve, fabric.reconfiguration_ps, pieces.least_ps()
     )
     segments = tuple(
         Segment(0, index, one.circuits) for index, one in enumerate(served)
@@ -180,6 +180,18 @@ class _Pieces:
                     self.runs.append([piece])
         if len(self.runs) > _MOST_RUNS:
             self.runs = _absorbed(self.runs)
+
+    def least_ps(self) -> list[int]:
+        """Return what each run takes at least, by what nodes send and receive."""
+        nodes, rate = self._fabric.node_count, self._fabric.node_bits_per_s
+        found = []
+        for run in self.runs:
+            found.append(len(run) * self._fabric.alpha_ps)
+            for piece in run:
+                ends = np.divmod(piece.pair, nodes)
+                most = max(int(_sums(end, piece.size_bytes).max()) for end in ends)
+                found[-1] += transmission_ps(most, rate)
+        return found
 
     def serve(self, first: int, last: int) -> _Lit | None:
         """Return runs on the same circuits, ``None`` where none are found for them."""
@@ -290,6 +302,13 @@ class _Pieces:
         count = self._fabric.node_count
         keys = self._all.src * count + self._all.dst
         return self._all.take(np.flatnonzero(np.isin(keys, pair)))
+
+
+def _sums(index: IntArray, amount: IntArray) -> IntArray:
+    """Return the sums of amounts by index."""
+    total = np.zeros(int(index.max()) + 1, dtype=np.int64)
+    np.add.at(total, index, amount)
+    return total
 
 
 def _absorbed(runs: list[list[_Piece]]) -> list[list[_Piece]]:
