@@ -47,6 +47,9 @@ _MOST_PAIRS_AGAIN = 256
 _CROSS_THE_RING = ("disjoint-trees", "spanning-tree")
 """Pipelines over many far pairs, for which spans have no room."""
 _MOST_PIECES = 512
+_DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
+"""Rounds of trees that are compared."""
+_LEAPS = (1, 2, 3, 4, 6, 8)
 _MOST_ROWS = 2**17
 
 
@@ -89,11 +92,15 @@ class RingRealiser(Realiser[Ring]):
                 steps = [*range(1, near + 1)]
                 if self.fabric.directions > 1:
                     steps += [task.rank_count - step for step in steps]
-                yield "cayley-digraph", {"steps": sorted(set(steps))}
-        elif op_of(task).uses_blocks:
-            yield "spanning-tree", {"ports": 1}
+                steps = sorted(set(steps))
+                yield "cayley-digraph", {"steps": steps}
+                if len(steps) > 1 and (near == 1 or task.op != "all-to-all"):
+                    # Blocks that are equally far both ways go in halves.
+                    yield "balanced-digraph", {"heads": steps, "pieces": 2}
         else:
-            yield from self._pipelines(task)
+            if not op_of(task).uses_blocks:
+                yield from self._pipelines(task)
+            yield from self._stride_trees(task)
         for name, given in super().proposals(task, arrangement):
             if name not in _CROSS_THE_RING or given.get("pieces", 1) == 1:
                 yield name, given
@@ -117,6 +124,39 @@ class RingRealiser(Realiser[Ring]):
                     "both_ways": fabric.directions > 1,
                 },
             )
+
+    def _stride_trees(self, task: Collective) -> Iterator[Proposal]:
+        """Yield trees of few wavelengths a span and those of few rounds, and between.
+
+        k pieces down trees D deep of s chains take k + D - 1 times alpha and s t / k:
+        least at k = sqrt((D - 1) s t / alpha).
+        """
+        fabric, others = self.fabric, task.rank_count - 1
+        both_ways = fabric.directions > 1
+        side = -(-others // 2) if both_ways else others
+        most = min(fabric.reach, fabric.wavelengths)
+        line = fabric.wavelengths * fabric.bits_per_second_per_wavelength
+        whole_ps = transmission_ps(task.buffer_bytes, line)
+        for stride in sorted({-(-side // depth) for depth in _DEPTHS} | {1}):
+            if not 1 <= stride <= most:
+                continue
+            for leap in self._leaps(task, -(-side // stride), stride):
+                counts = {1}
+                if not op_of(task).uses_blocks:
+                    rounds = side // stride // leap + leap - 1
+                    data = (rounds - 1) * stride * whole_ps
+                    counts.add(max(1, isqrt(data // max(fabric.alpha_ps, 1))))
+                for pieces in sorted(counts):
+                    if pieces <= _MOST_PIECES:
+                        given = {"stride": stride, "both_ways": both_ways}
+                        yield "stride-trees", {**given, "pieces": pieces, "leap": leap}
+
+    def _leaps(self, task: Collective, rounds: int, stride: int) -> list[int]:
+        """Return the leaps of chains of so many rounds; 1: none."""
+        if op_of(task).uses_blocks or self.fabric.directions == 1:
+            return [1]
+        most = min(rounds // 2, self.fabric.reach // stride)
+        return [leap for leap in _LEAPS if leap <= max(1, most)]
 
     def _most_near(self, ranks: int) -> int:
         """Return k: circuits to the k next ranks need 1 + 2 + ... + k wavelengths."""
