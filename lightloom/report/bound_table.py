@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (Column("kind"), Column("bound", number=True), Column("witness"))
 _SHOWN = 8
+_FEW_KEYS = 3
 
 
 def bound_table(certificates: Sequence[Certificate], unit: str) -> Table:
@@ -41,6 +42,12 @@ def _bound(bound: Number, unit: str) -> str:
 
 
 def _witness(witness: Mapping[str, object]) -> str:
+    """Return a witness, of one with many keys how long the lists are."""
+    if len(witness) > _FEW_KEYS:
+        lists = {
+            key: value for key, value in witness.items() if isinstance(value, list)
+        }
+        return ", ".join(f"{key} ({len(value)})" for key, value in lists.items())
     return ", ".join(f"{key} {_short(value)}" for key, value in witness.items())
 
 

@@ -124,10 +124,14 @@ def _costs(ranks: int) -> st.SearchStrategy[IntArray]:
         ("fat-tree-64/all-to-all-64KiB", "link-lengths", 1.596),
         ("superpod-64/broadcast-256MiB", "link-stream", 1768.488062),
         ("bcube-64/reduce-4MiB", "link-stream", 23.798583),
+        ("torus-16/all-reduce-64KiB", "link-steps", 2.424),
     ],
 )
 def test_known_bounds(name: str, kind: str, bound_us: float) -> None:
-    """Cuts of servers, hops by class and streams out of a root."""
+    """Cuts of servers, hops by class and streams out of a root.
+
+    On a torus two steps of an all-reduce send all data to one rank and back.
+    """
     assert _bound_us(name, kind) == bound_us
 
 
@@ -249,6 +253,84 @@ def test_wrong_witnesses_are_refused(
     """Links that are none, cross nothing or are no match for the question."""
     with pytest.raises(WitnessError):
         BOUND_KINDS[kind].prove(fabric, task, witness)
+
+
+_LINE = Torus(rows=1, cols=4, alpha_ps=1000)
+_SUM = Collective("all-reduce", (0, 1, 2, 3), 4 * MIB)
+
+
+def _changed(key: str, value: list[int]) -> Witness:
+    """Return the witness of an all-reduce on a ring, with one value changed."""
+    found = find_bound("link-steps", _LINE, _SUM)
+    assert found is not None
+    return {**found.witness, key: value}
+
+
+def _numbers(key: str) -> IntArray:
+    """Return numbers of that witness."""
+    found = find_bound("link-steps", _LINE, _SUM)
+    assert found is not None
+    return np.array(found.witness[key])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_a_potential_that_lifts_too_much_is_refused(data: st.DataObject) -> None:
+    """One that is far too high: data rise by waiting, or for too little length."""
+    potentials = _numbers("potentials")
+    potentials[data.draw(st.integers(0, len(potentials) - 1))] += 10**6
+    changed = _changed("potentials", potentials.tolist())
+    try:
+        proven = BOUND_KINDS["link-steps"].prove(_LINE, _SUM, changed)
+    except WitnessError:
+        return
+    found = find_bound("link-steps", _LINE, _SUM)
+    assert found is not None
+    assert proven <= found.bound
+
+
+def test_lengths_that_are_too_short_are_refused() -> None:
+    """What fits lengths to the unit does not fit shorter ones."""
+    lengths = _numbers("lengths")
+    for place in range(len(lengths)):
+        short = lengths - (np.arange(len(lengths)) == place) * (lengths // 10 + 1)
+        with pytest.raises(WitnessError):
+            BOUND_KINDS["link-steps"].prove(
+                _LINE, _SUM, _changed("lengths", short.tolist())
+            )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("shape", [3]),
+        ("shape", [-1, -4]),
+        ("steps", [1]),
+        ("steps", [3, 2]),
+        ("steps", [2]),
+        ("links", [0]),
+        ("groups", [-1]),
+        ("classes", [0]),
+        ("classes", [9] * 3),
+        ("lengths", []),
+        ("potentials", []),
+        ("all_links", []),
+    ],
+)
+def test_tables_of_other_steps_are_refused(key: str, value: list[int]) -> None:
+    """Boxes that the ring is none of, and rows that do not fit the steps."""
+    with pytest.raises(WitnessError):
+        BOUND_KINDS["link-steps"].prove(_LINE, _SUM, _changed(key, value))
+
+
+def test_tables_are_for_collectives_on_links() -> None:
+    """Not for an all-to-all, nor for circuits."""
+    witness = _changed("shape", [4])
+    asked = Collective("all-to-all", (0, 1, 2, 3), 4 * MIB)
+    with pytest.raises(WitnessError):
+        BOUND_KINDS["link-steps"].prove(_LINE, asked, witness)
+    with pytest.raises(WitnessError):
+        BOUND_KINDS["link-steps"].prove(Lightpath(rows=1, cols=4), _SUM, witness)
 
 
 def test_a_weaker_witness_proves_less() -> None:

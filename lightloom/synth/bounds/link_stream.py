@@ -48,8 +48,8 @@ def _witnesses(question: LinkQuestion) -> Iterator[Witness]:
         if group.tobytes() in seen or inside.all():
             continue
         seen.add(group.tobytes())
-        into = _needed(question, some, (group[:, None] != group) & ~inside)
-        out = _needed(question, some, inside[:, None] & ~inside)
+        into = needed_links(question, some, (group[:, None] != group) & ~inside)
+        out = needed_links(question, some, inside[:, None] & ~inside)
         if into is None or out is None:
             continue
         yield {
@@ -58,11 +58,24 @@ def _witnesses(question: LinkQuestion) -> Iterator[Witness]:
         }
 
 
-def _needed(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None:
+def needed_links(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None:
     """Return few of some links such that messages of all these pairs cross one.
 
     Classes of links are left out while that holds, in two orders: the least used for
-    their rate first, or the largest. ``None`` where even all the links are too few.
+    their rate first, or the largest.
+
+    Parameters
+    ----------
+    question
+        A collective.
+    some
+        The links that may be chosen, shape (links,).
+    pairs
+        The messages that count, shape (n, n).
+
+    Returns
+    -------
+    Shape (links,); ``None`` where even all the links are too few.
     """
     crossed, wanted = question.crossed(some).reshape(-1), pairs.reshape(-1)
     if not crossed[wanted].all():

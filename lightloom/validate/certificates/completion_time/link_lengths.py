@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "least_cost"]
+__all__ = ["BOUND", "least_cost", "lengths_ps"]
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -70,10 +70,43 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         message = "the kind link-lengths is about collectives"
         raise WitnessError(message)
     routes = PairRoutes.of(fabric, needs.collective.nodes)
-    lengths = LinkLengths.read(witness, ("links", "lengths"), fabric, routes)
-    cost = least_cost(needs, lengths.costs(routes)) * needs.collective.chunk_bytes
-    several_ps = 2 * step_ps(fabric) + lengths.data_ps(cost)
+    several_ps = lengths_ps(fabric, needs, routes, witness, ("links", "lengths"), 2)
     return min(one_step_ps(fabric, needs), several_ps)
+
+
+def lengths_ps(
+    fabric: PacketFabric,
+    needs: CollectiveNeeds,
+    routes: PairRoutes,
+    witness: Witness,
+    keys: tuple[str, str],
+    steps: int,
+) -> int:
+    """Return what schedules of so many steps or more take at least.
+
+    Parameters
+    ----------
+    fabric
+        Of the collective.
+    needs
+        Of it.
+    routes
+        Between its ranks.
+    witness
+        With links and lengths.
+    keys
+        Where these stand.
+    steps
+        Any number.
+
+    Raises
+    ------
+    WitnessError
+        The links and lengths are not right.
+    """
+    lengths = LinkLengths.read(witness, keys, fabric, routes)
+    cost = least_cost(needs, lengths.costs(routes)) * needs.collective.chunk_bytes
+    return steps * step_ps(fabric) + lengths.data_ps(cost)
 
 
 def least_cost(needs: CollectiveNeeds, cost: IntArray) -> int:

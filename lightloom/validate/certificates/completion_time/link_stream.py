@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "streams"]
+__all__ = ["BOUND", "stream_ps", "streams"]
 
 
 def streams(task: Task) -> bool:
@@ -84,6 +84,37 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     routes = PairRoutes.of(fabric, needs.collective.nodes)
+    many_ps = stream_ps(fabric, needs, routes, witness, 2)
+    return min(one_step_ps(fabric, needs), many_ps)
+
+
+def stream_ps(
+    fabric: PacketFabric,
+    needs: CollectiveNeeds,
+    routes: PairRoutes,
+    witness: Witness,
+    steps: int,
+) -> int:
+    """Return what schedules of so many steps or more take at least.
+
+    Parameters
+    ----------
+    fabric
+        Of the collective.
+    needs
+        Of it; all of its data go from, or to, the root.
+    routes
+        Between its ranks.
+    witness
+        With the links ``out`` and ``into``.
+    steps
+        Two or more.
+
+    Raises
+    ------
+    WitnessError
+        The links are not right.
+    """
     out, into = (
         LinkLengths.read(witness, (key, None), fabric, routes)
         for key in ("out", "into")
@@ -94,8 +125,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     others = _checked_groups(needs.collective, away, toward)
     rate = max(Fraction(out.rate), Fraction(into.rate, others))
     bits = needs.collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
-    many_ps = _least_ps(step_ps(fabric), bits / rate, others)
-    return min(one_step_ps(fabric, needs), many_ps)
+    return _least_ps(step_ps(fabric), bits / rate, others, steps)
 
 
 def _checked_groups(collective: Collective, away: IntArray, toward: IntArray) -> int:
@@ -123,8 +153,8 @@ def _checked_groups(collective: Collective, away: IntArray, toward: IntArray) ->
     return int(group.max())
 
 
-def _least_ps(base_ps: int, data_ps: Fraction, others: int) -> int:
-    """Return the least of P base + data P / (P - 1 + 1 / N), rounded up, P from 2.
+def _least_ps(base_ps: int, data_ps: Fraction, others: int, least: int) -> int:
+    """Return the least of P base + data P / (P - 1 + 1 / N), rounded up, P from least.
 
     It is convex in P, so its least stands beside the root of its derivative.
     """
@@ -135,7 +165,7 @@ def _least_ps(base_ps: int, data_ps: Fraction, others: int) -> int:
     near = isqrt(ratio.numerator // ratio.denominator)
     return min(
         steps * base_ps + _up(data_ps * steps / (steps - lost))
-        for steps in {max(2, near + more) for more in range(3)}
+        for steps in {max(least, near + more) for more in range(3)}
     )
 
 

@@ -1,0 +1,248 @@
+"""Potentials over steps: what messages must do until data are where they are needed.
+
+A datum of rank s that rank v needs has a potential in every place after every step.
+Where it waits the potential never rises, so messages must lift it from what it is at s
+before the first step to what it is at v after the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.validate.certificates.witness import WitnessError
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.core.fabric import PacketFabric
+    from lightloom.core.task import Collective
+    from lightloom.validate.certificates.proofs.link_costs import PairRoutes
+
+__all__ = ["FLOWS", "MOST_POTENTIAL", "Flow", "Lifts", "relations"]
+
+MOST_POTENTIAL = 2**24
+"""Largest potential: the sum of what all pairs of ranks gain stays below 2**63."""
+_MOST_UNLIKE = 32
+"""Ranks up to which each is looked at where none is shown to be like another."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Which data a collective brings from where to where.
+
+    Attributes
+    ----------
+    rooted
+        Only the root has data at first; else every rank has some of its own.
+    same
+        All other ranks need the data of a source, so a message may serve several of
+        them at once; else each needs some that no other does.
+    summed
+        A message may serve the data of several sources at once.
+    turned
+        All this holds with time, and the messages, turned around.
+    """
+
+    rooted: bool
+    same: bool
+    summed: bool = False
+    turned: bool = False
+
+
+FLOWS = {
+    "all-gather": Flow(rooted=False, same=True),
+    "all-reduce": Flow(rooted=False, same=True, summed=True),
+    "broadcast": Flow(rooted=True, same=True),
+    "gather": Flow(rooted=True, same=False, turned=True),
+    "reduce": Flow(rooted=True, same=True, turned=True),
+    "reduce-scatter": Flow(rooted=False, same=True, turned=True),
+    "scatter": Flow(rooted=True, same=False),
+}
+"""The flow of each collective that potentials say something about."""
+
+
+def relations(fabric: PacketFabric, routes: PairRoutes) -> IntArray:
+    """Return how ranks stand to each other, shape (n, n): 0 for a rank to itself.
+
+    Two pairs stand alike if their routes have equally many links of each rate; fewer
+    links of the lowest rates have lower numbers.
+
+    Parameters
+    ----------
+    fabric
+        Of the collective.
+    routes
+        Between its ranks.
+    """
+    rates, kind = np.unique(fabric.link_bits_per_s(routes.link), return_inverse=True)
+    count = np.zeros((routes.ranks**2, len(rates)), dtype=np.int64)
+    np.add.at(count, (routes.pair, kind), 1)
+    _, number = np.unique(count, axis=0, return_inverse=True)
+    found: IntArray = number.reshape(routes.ranks, routes.ranks).astype(np.int64)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Lifts:
+    """The data of a collective, and what messages lift them.
+
+    Attributes
+    ----------
+    flow
+        Of the collective.
+    sources
+        Ranks that stand for all sources of data.
+    sums
+        Row s is the permutation that takes rank 0 to rank s, and links to links of
+        the same group; empty where every source stands for itself alone.
+    relation
+        How ranks stand to each other, shape (n, n).
+    usage
+        Links of each group between two ranks, shape (n, n, groups).
+    """
+
+    flow: Flow
+    sources: tuple[int, ...]
+    sums: IntArray
+    relation: IntArray
+    usage: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        task: Collective,
+        routes: PairRoutes,
+        group: IntArray,
+        relation: IntArray,
+        shape: tuple[int, ...],
+    ) -> Lifts:
+        """Return the lifts of a collective, or raise `WitnessError`.
+
+        Parameters
+        ----------
+        task
+            One of `FLOWS`.
+        routes
+            Between its ranks.
+        group
+            Of the link of each row of the routes, from 0; -1 for none.
+        relation
+            Numbers from 0 for pairs of ranks, shape (n, n), any.
+        shape
+            The box that ranks stand in, whose translations must leave groups and
+            relations as they are; empty for none.
+        """
+        flow, ranks = FLOWS[task.op], routes.ranks
+        flat = np.zeros((ranks**2, int(group.max(initial=-1)) + 1), dtype=np.int64)
+        some = group >= 0
+        np.add.at(flat, (routes.pair[some], group[some]), 1)
+        usage: IntArray = flat.reshape(ranks, ranks, -1)
+        if flow.turned:
+            usage, relation = usage.transpose(1, 0, 2), relation.T
+        sums = np.zeros((0, ranks), dtype=np.int64)
+        if flow.rooted:
+            sources: tuple[int, ...] = (task.root_rank,)
+        elif shape:
+            sums, sources = _checked_sums(shape, relation, usage), (0,)
+        elif ranks <= _MOST_UNLIKE:
+            sources = tuple(range(ranks))
+        else:
+            message = f"{ranks} ranks of which none is shown to be like another"
+            raise WitnessError(message)
+        return cls(flow, sources, sums, relation, usage)
+
+    @cached_property
+    def places(self) -> IntArray:
+        """The place of the datum from each source to v at a, shape (sources, v, a).
+
+        Places are alike that stand alike to source and destination, where these stand
+        alike to each other; numbered from 0 without gaps.
+        """
+        width = int(self.relation.max()) + 1
+        rows = [
+            (self.relation[source][:, None] * width + self.relation[source]) * width
+            + self.relation.T
+            for source in self.sources
+        ]
+        _, number = np.unique(np.stack(rows), return_inverse=True)
+        ranks = len(self.relation)
+        return number.reshape(len(rows), ranks, ranks).astype(np.int64)
+
+    @property
+    def place_count(self) -> int:
+        """How many places there are."""
+        return int(self.places.max()) + 1
+
+    def prices(self, before: IntArray, after: IntArray) -> IntArray:
+        """Return by how much a message from u to v lifts data, shape (n, n).
+
+        What may be in one message is added up, else the most counts.
+
+        Parameters
+        ----------
+        before, after
+            Potentials of the places before and after a step, shape (places,).
+        """
+        ranks = len(self.relation)
+        total = np.zeros((ranks, ranks), dtype=np.int64)
+        for source, place in zip(self.sources, self.places, strict=True):
+            lifted = after[place][:, None, :] - before[place][:, :, None]
+            rise = np.maximum(np.delete(lifted, source, axis=0), 0)
+            price: IntArray = rise.sum(axis=0) if self.flow.same else rise.max(axis=0)
+            if self.flow.summed:
+                total += self._everywhere(price)
+            else:
+                total = np.maximum(total, price)
+        np.fill_diagonal(total, 0)
+        return total
+
+    def _everywhere(self, price: IntArray) -> IntArray:
+        """Return the sum of prices over all sources that one stands for."""
+        if not len(self.sums):
+            return price
+        total = np.zeros_like(price)
+        for moved in self.sums:
+            total[np.ix_(moved, moved)] += price
+        return total
+
+    def height(self, first: IntArray, last: IntArray) -> int:
+        """Return by how much all data together must be lifted.
+
+        Parameters
+        ----------
+        first, last
+            Potentials before the first step and after the last, shape (places,).
+        """
+        total = 0
+        for source, place in zip(self.sources, self.places, strict=True):
+            rise = last[np.diagonal(place)] - first[place[:, source]]
+            total += int(np.delete(rise, source).sum())
+        return total * max(1, len(self.sums))
+
+
+def _checked_sums(
+    shape: tuple[int, ...], relation: IntArray, usage: IntArray
+) -> IntArray:
+    """Return the translations of a box, shape (n, n), or raise `WitnessError`.
+
+    It is enough to look at the steps by one along each digit: others are made of them.
+    """
+    ranks = len(relation)
+    if min(shape) < 1 or int(np.prod(np.array(shape, dtype=object))) != ranks:
+        message = f"a box of shape {list(shape)} does not have {ranks} places"
+        raise WitnessError(message)
+    digit = np.stack(np.unravel_index(np.arange(ranks), shape))
+    size = np.array(shape)[:, None, None]
+    both = (digit[:, :, None] + digit[:, None, :]) % size
+    sums: IntArray = np.ravel_multi_index(tuple(both), shape).astype(np.int64)
+    for axis in range(len(shape)):
+        unit = tuple(int(one == axis and shape[one] > 1) for one in range(len(shape)))
+        moved = sums[np.ravel_multi_index(unit, shape)]
+        alike = (relation[np.ix_(moved, moved)] == relation).all()
+        if not alike or not (usage[np.ix_(moved, moved)] == usage).all():
+            message = "translations of the box change links or relations"
+            raise WitnessError(message)
+    return sums
