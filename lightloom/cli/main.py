@@ -25,6 +25,7 @@ SUMMARIES = {
     "solve": "Solve an optimisation problem, by our algorithm or a solver.",
     "model": "Write an optimisation problem as a file that any solver reads.",
     "train": "Share a model out on a fabric and replay a training iteration.",
+    "jobs": "Let trainings share a fabric: waiting, slow-down, fragmentation.",
     "solvers": "List the solvers: which are here, and what they can do.",
     "reproduce": "Compute a figure of a paper and compare it with the paper.",
     "ramp": "RAMP: check networks of any size, print a node's program.",

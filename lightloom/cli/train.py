@@ -14,7 +14,6 @@ from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.seed_option import seed_option
-from lightloom.cli.train_nodes import nodes_of
 from lightloom.cli.train_output import (
     plan_record,
     print_plan,
@@ -106,13 +105,7 @@ _TIME = click.IntRange(0, _MOST_US)
     "--gpus",
     type=click.IntRange(1),
     metavar="N",
-    help="Use so many nodes of the fabric.",
-)
-@click.option(
-    "--jobs",
-    metavar="LIST",
-    help="Jobs that came and went before: a=4,b=8,-a gives 4 nodes to a, 8 to b, and"
-    " takes those of a back.",
+    help="Use the first N nodes of the fabric.",
 )
 @click.option(
     "--replayed",
@@ -167,7 +160,6 @@ def command(
     synchronisation: int,
     period: int | None,
     gpus: int | None,
-    jobs: str | None,
     replayed: int,
     seed: int,
     log: str | None,
@@ -211,7 +203,7 @@ def command(
     )
     recorded = {"--log": log, "--graph": graph, "--chakra": chakra}
     if any(path is not None for path in recorded.values()):
-        _refuse_planning(model_parallel, replicas, batch, curve, gpus, jobs)
+        _refuse_planning(model_parallel, replicas, batch, curve, gpus)
         with as_given(asked.name, controlled_by="--controlled-by"):
             run_recorded(
                 *(asked, recorded, request, seed, outputs),
@@ -220,7 +212,7 @@ def command(
             )
         return
     training = _training(asked, batch)
-    nodes, broken = nodes_of(asked.fabric, gpus, jobs)
+    nodes = _nodes(asked.fabric, gpus)
     request = replace(request, iterations=_curve(curve), nodes=nodes)
     options = {
         "model_parallel": "--model-parallel",
@@ -238,18 +230,18 @@ def command(
     if output is not None:
         write_schedule(plan, output, seed)
     if as_json:
-        record = plan_record(instance, plan, broken)
+        record = plan_record(instance, plan)
         record["compare"] = {
             name: short_record(other) for name, other in others.items()
         }
         write_json(record)
         return
-    print_plan(instance, plan, broken, others, table=table)
+    print_plan(instance, plan, others, table=table)
 
 
 def _refuse_planning(*options: int | str | None) -> None:
     """Raise if a recorded iteration is to be planned."""
-    names = ("--model-parallel", "--replicas", "--batch", "--curve", "--gpus", "--jobs")
+    names = ("--model-parallel", "--replicas", "--batch", "--curve", "--gpus")
     for name, value in zip(names, options, strict=True):
         if value is not None:
             what = "a recorded iteration is cut and placed already"
@@ -328,6 +320,23 @@ def _told(asked: Instance) -> str:
 
     [(name, table)] = task_table(asked.task).items()
     return f"[{name}] {table.get('op', '')}".strip()
+
+
+def _nodes(fabric: AnyFabric, gpus: int | None) -> tuple[int, ...] | None:
+    """Return the first nodes of a fabric, ``None`` for all."""
+    from lightloom.training.node_layout import require_rows
+
+    if gpus is None:
+        return None
+    if gpus > fabric.node_count:
+        raise InputError(
+            "more nodes than the fabric has",
+            where="--gpus",
+            found=gpus,
+            allowed=f"1 to {fabric.node_count}",
+        )
+    require_rows(fabric, gpus, "--gpus")
+    return tuple(range(gpus))
 
 
 def _curve(path: str | None) -> dict[int, int] | None:

@@ -11,7 +11,6 @@ from lightloom.core.units import PS_PER_S, format_ps
 
 if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
-    from lightloom.instances.jobs import Fragmentation
     from lightloom.training.recorded_replay import RecordedReplay
     from lightloom.training.training_plan import TrainingPlan
 
@@ -94,9 +93,7 @@ def short_record(plan: TrainingPlan | str) -> dict[str, object]:
     }
 
 
-def plan_record(
-    name: str, plan: TrainingPlan, broken: Fragmentation | None
-) -> dict[str, object]:
+def plan_record(name: str, plan: TrainingPlan) -> dict[str, object]:
     """Return a plan as its documented JSON object.
 
     Parameters
@@ -105,8 +102,6 @@ def plan_record(
         Name of the instance, or its file.
     plan
         The plan.
-    broken
-        How broken up the free nodes are; ``None`` where all are the training's.
     """
     return {
         "instance": name,
@@ -123,20 +118,12 @@ def plan_record(
             }
             for each in plan.tried
         ],
-        "fragmentation": None
-        if broken is None
-        else {
-            "free": broken.free,
-            "blocks": list(broken.blocks),
-            "share_outside_longest": float(broken.share),
-        },
     }
 
 
 def print_plan(
     name: str,
     plan: TrainingPlan,
-    broken: Fragmentation | None,
     others: dict[str, TrainingPlan | str],
     *,
     table: bool,
@@ -145,7 +132,7 @@ def print_plan(
 
     Parameters
     ----------
-    name, plan, broken
+    name, plan
         As in `plan_record`.
     others
         The same training on other fabrics, or why it does not run there.
@@ -159,13 +146,6 @@ def print_plan(
     if others:
         write_table(comparison_table({name: plan, **others}))
     write_text(_text(name, plan))
-    if broken is not None:
-        stay = "stays" if broken.free == 1 else "stay"
-        write_text(
-            f"  {counted(broken.free, 'node')} {stay} free, in blocks of"
-            f" {', '.join(map(str, broken.blocks)) or 'none'};"
-            f" {100 * float(broken.share):.0f} % of them outside the longest"
-        )
 
 
 def _text(name: str, plan: TrainingPlan) -> str:

@@ -50,7 +50,7 @@ def fastest_held(
     demand: Demand,
     launch: Launch | None,
     rounds: int = ROUNDS,
-) -> tuple[IterationTimeline, bool]:
+) -> tuple[IterationTimeline, PlaneCircuits, bool]:
     """Return the fastest replay over circuits that stay for an iteration.
 
     Tried are the circuits of the paper's objective, the fabric's coarser ones for it,
@@ -77,7 +77,7 @@ def fastest_held(
 
     Returns
     -------
-    The replay, and whether it is one on other circuits than the paper's.
+    The replay, its circuits, and whether these are others than the paper's.
 
     Raises
     ------
@@ -89,17 +89,17 @@ def fastest_held(
     held = kept.lasting(fabric, demand)
     first = replays.on(held)
     if not rounds:
-        return first, False
+        return first, held, False
     best = first, held
     for coarser in kept.coarser(fabric, demand):
         other = replays.on(coarser)
         if other.iteration_ps < best[0].iteration_ps:
             best = other, coarser
     found = min(
-        chain([best[0]], _refined(replays, demand, *best, rounds)),
-        key=lambda timeline: timeline.iteration_ps,
+        chain([best], _refined(replays, demand, *best, rounds)),
+        key=lambda one: one[0].iteration_ps,
     )
-    return found, found is not first
+    return *found, found[0] is not first
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def _refined(
     timeline: IterationTimeline,
     held: PlaneCircuits,
     rounds: int,
-) -> Iterator[IterationTimeline]:
+) -> Iterator[tuple[IterationTimeline, PlaneCircuits]]:
     """Yield replays on circuits for what the replay before waited for."""
     fabric, kept = replays.fabric, kept_circuits(replays.fabric)
     moves = _moves(replays.iteration, replays.collectives, demand)
@@ -148,7 +148,7 @@ def _refined(
         rates, before = _rates(fabric, held, demand), len(replays.known)
         timeline = replays.on(held)
         stale = stale + 1 if len(replays.known) == before else 0
-        yield timeline
+        yield timeline, held
 
 
 def slacks(iteration: Iteration, timeline: IterationTimeline) -> IntArray:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.training.circuit_controllers import ControllerTime
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
@@ -40,12 +41,15 @@ class KeptReplay:
         Bytes of each pair.
     controller
         What the controller cost, where circuits followed the traffic.
+    held
+        Of each plane, where circuits stayed.
     """
 
     circuits: CircuitMode
     timeline: IterationTimeline
     demand: Demand
     controller: ControllerTime | None = None
+    held: PlaneCircuits | None = None
 
 
 def kept_replay(
@@ -78,15 +82,17 @@ def kept_replay(
         As `network_for`.
     """
     demand = traffic(iteration, collectives)
-    if way == "critical-path" and demand.src and not isinstance(fabric, PacketFabric):
-        rounds = ROUNDS
+    stays = way in ("one-shot", "critical-path")
+    if stays and demand.src and not isinstance(fabric, PacketFabric):
+        rounds = ROUNDS if way == "critical-path" else 0
         if request.circuits == "auto":
             rounds = min(rounds, _MOST_AUTO_TASKS // max(1, iteration.task_count))
-        timeline, other = fastest_held(
+        timeline, held, other = fastest_held(
             fabric, iteration, collectives, demand, request.launch, rounds
         )
-        return KeptReplay(way if other else "one-shot", timeline, demand)
-    if way == "critical-path":
+        way = "critical-path" if other else "one-shot"
+        return KeptReplay(way, timeline, demand, held=held)
+    if stays:
         way = "one-shot"
     network = network_for(
         *(fabric, demand, collectives, way),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.strategy import Strategy
 
-__all__ = ["AlikeReplicas", "NodeLayout", "layout", "require_room"]
+__all__ = ["AlikeReplicas", "NodeLayout", "layout", "require_room", "require_rows"]
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,31 @@ def require_room(strategy: Strategy, nodes: int) -> None:
             found=strategy.devices,
             allowed=f"at most {nodes}",
         )
+
+
+def require_rows(fabric: AnyFabric, nodes: int, where: str) -> None:
+    """Raise if so many nodes are no whole rows, where a training has some of the rows.
+
+    Parameters
+    ----------
+    fabric
+        The fabric.
+    nodes
+        Nodes of a training.
+    where
+        What says so, for the message.
+
+    Raises
+    ------
+    InputError
+        They are not.
+    """
+    rows_of = plug_of(fabric).layout.rows
+    grid = None if rows_of is None else rows_of(fabric)
+    if grid is not None and grid.any_rows and nodes % grid.cols:
+        what = f"a job has whole rows of a fabric of kind {fabric.kind}"
+        allowed = f"multiples of {grid.cols} nodes"
+        raise InputError(what, where=where, found=nodes, allowed=allowed)
 
 
 def _blocks(nodes: Sequence[int], k: int) -> tuple[tuple[int, ...], ...]:

@@ -103,6 +103,7 @@ class StrategyReplays:
             *(kept.timeline, kept.demand, needed or None),
             circuits=kept.circuits,
             controller=kept.controller,
+            held=kept.held,
         )
 
     def _called(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline, Launch
     from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.training.circuit_controllers import ControllerTime
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.node_layout import NodeLayout
@@ -155,6 +156,8 @@ class TrainingPlan(Summarised):
         Every strategy that was looked at, sorted.
     controller
         What the controller cost, where circuits followed the traffic.
+    held
+        Of each plane, where circuits stayed.
     """
 
     strategy: Strategy
@@ -168,6 +171,7 @@ class TrainingPlan(Summarised):
     calls: tuple[ServedCall, ...] = ()
     tried: tuple[Tried, ...] = ()
     controller: ControllerTime | None = None
+    held: PlaneCircuits | None = None
 
     def facts(self) -> Mapping[str, object]:
         """Return how the training is shared out, and how long an iteration takes."""

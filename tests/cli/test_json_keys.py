@@ -65,6 +65,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "solve": ("solve", GATHER, "--problem", "rounds"),
     "model": ("model", GATHER, "--problem", "rounds", "--write", "{}/m.mps"),
     "train": ("train", "ocs-16/bert-large-batch64", "--gpus", "4", "--replicas", "4"),
+    "jobs": ("jobs", "ocs-16/bert-large-batch64", "{}/jobs.csv", "--replayed", "1"),
     "bench list": ("bench", "list"),
     "bench run": ("bench", "run", "{}/mine.toml", "--results", "{}/r.jsonl"),
     "bench report": ("bench", "report", "{}/s.jsonl"),
@@ -80,6 +81,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "instances": ("instances",),
     "algorithms": ("algorithms", "ring"),
 }
+JOBS = """name,arrival_us,devices,iterations,replicas
+a,0,2,3,2
+b,0,2,3,2
+"""
 SUITE = """
 format = "lightloom-suite"
 version = 1
@@ -112,6 +117,7 @@ def test_every_command_with_json_is_here() -> None:
 def test_keys_are_those_documented(name: str, files: Path) -> None:
     """Keys of the object, and of the objects in its lists, are those of the page."""
     (files / "mine.toml").write_text(SUITE, encoding="utf-8")
+    (files / "jobs.csv").write_text(JOBS, encoding="utf-8")
     if name.startswith("bench") and not (files / "s.jsonl").exists():
         run(*(part.format(files) for part in COMMANDS["sweep"]))
     record = run_json(*(part.format(files) for part in COMMANDS[name]))

@@ -59,7 +59,6 @@ def test_the_record_is_that_of_the_fastest_replayed(ocs: str) -> None:
     assert record["iteration_ps"] == min(times)
     assert 1 <= record["model_parallel"] * record["replicas"] <= 8
     assert 0 <= record["communication_share"] <= 1
-    assert record["fragmentation"] is None
     assert {row["model_parallel"] for row in record["tried"]} == set(range(1, 9))
 
 
@@ -94,19 +93,6 @@ def test_a_curve_gives_the_time_to_accuracy(ocs: str, tmp_path: Path) -> None:
     expected = record["iterations"] * record["iteration_ps"] / 10**12
     assert record["time_to_accuracy_s"] == pytest.approx(expected)
     assert {row["batch_size"] for row in record["tried"]} == {8, 16}
-
-
-def test_jobs_before_leave_their_marks(ring: str) -> None:
-    """Blocks on a ring: two nodes, then three taken, two given back."""
-    options = ("--jobs", "a=2,b=3,-a", "--gpus", "2", "--model-parallel", "2")
-    record = run_json("train", ring, *options)
-    assert record["fragmentation"] == {
-        "free": 3,
-        "blocks": [3],
-        "share_outside_longest": 0.0,
-    }
-    result = run("train", ring, *options)
-    assert "3 nodes stay free, in blocks of 3" in result.stdout
 
 
 @pytest.mark.parametrize("name", ["ring", "grid"])
@@ -152,11 +138,10 @@ def test_grids_are_trained_on_and_compared(grid: str) -> None:
     assert "at most 1 partner a node" in single.stdout
 
 
-def test_jobs_on_a_2d_ring_have_whole_rows(grid: str) -> None:
-    """Two rows were taken, and one given back."""
-    options = ("--jobs", "a=2,b=2,-a", "--gpus", "4")
-    record = run_json("train", grid, *options, "--batch", "4", "--replicas", "2")
-    assert record["fragmentation"]["blocks"] == [2]
+def test_a_part_of_a_2d_ring_is_whole_rows(grid: str) -> None:
+    """Two of four rows train; one and a half do not."""
+    options = ("--gpus", "4", "--batch", "4", "--replicas", "2")
+    assert run_json("train", grid, *options)["replicas"] == 2
     result = run("train", grid, "--gpus", "3")
     assert result.exit_code == 2
     assert "multiples of 2 nodes" in result.stderr
@@ -180,16 +165,12 @@ def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
         (("--replayed", "0"), 2, "--replayed"),
         (("--period", "0"), 2, "--period"),
         (("--gpus", "99"), 2, "--gpus: more nodes than the fabric has"),
-        (("--jobs", "a=99"), 4, "needs 99 nodes and the fabric has 8; ask for fewer"),
         (("--collectives", "rong"), 2, "--collectives"),
         (("--controlled-by", "flow-heuristic"), 2, "kind ocs; found 'flow-heuristic'"),
         (("--controlled-by", "x", "--circuits", "one-shot"), 2, "follow traffic have"),
         (("-o", "x", "--circuits", "one-shot"), 2, "--circuits: only circuits that"),
         (("--trace", "no/such/folder/x"), 2, "no such folder"),
         (("--trace", "-"), 2, "--trace"),
-        (("--jobs", "x"), 2, "NAME=NODES"),
-        (("--jobs", "a=5,b=4"), 4, "b needs 4 nodes and 3 are free; wait until"),
-        (("--jobs", "-b"), 2, "unknown job"),
         (("--curve", "none.csv"), 2, "cannot read the curve"),
         (("--curve", "none.csv", "--batch", "8"), 2, "a batch, or a curve"),
     ],

@@ -24,13 +24,13 @@ def test_rows_are_read_in_the_order_of_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "other columns"),
+        ("", "curve.csv:1.*without rows"),
         ("batch,iterations\n8,1\n", "curve.csv:1"),
         ("batch_size,iterations\n", "without rows"),
         ("batch_size,iterations\n8,70\n8,71\n", "curve.csv:3.*twice"),
         ("batch_size,iterations\n8,0\n", "curve.csv:2, iterations.*not a count"),
         ("batch_size,iterations\n# x\n8.5,3\n", "curve.csv:3, batch_size"),
-        ("batch_size,iterations\n8\n", "curve.csv:2.*not two values"),
+        ("batch_size,iterations\n8\n", "curve.csv:2.*another number of values"),
     ],
 )
 def test_damaged_curves_are_refused_with_the_line(

@@ -43,10 +43,11 @@ def test_circuits_go_where_the_iteration_waits() -> None:
     """Three of four circuits carry 4,000 bytes in a third of a microsecond."""
     one = hidden_transfer()
     demand = traffic(one, RINGS)
-    best, other = fastest_held(SWITCHES, one, RINGS, demand, AT_ONCE)
+    best, held, other = fastest_held(SWITCHES, one, RINGS, demand, AT_ONCE)
     assert (best.iteration_ps, other) == (US + -(-US // 3) + 10 * US, True)
-    alone = fastest_held(SWITCHES, one, RINGS, demand, AT_ONCE, rounds=0)
-    assert (alone[0].iteration_ps, alone[1]) == (12 * US, False)
+    assert [len(held[plane]) for plane in range(4)] == [1, 1, 1, 1]
+    plain, _, other = fastest_held(SWITCHES, one, RINGS, demand, AT_ONCE, rounds=0)
+    assert (plain.iteration_ps, other) == (12 * US, False)
 
 
 def test_a_ring_of_equal_sums_keeps_the_paper_s_circuits() -> None:

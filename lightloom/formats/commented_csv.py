@@ -1,0 +1,79 @@
+"""Tables in CSV files whose lines beginning with ``#`` are comments."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from lightloom.core.errors import FormatError, InputError
+
+__all__ = ["count_of", "read_commented_csv"]
+
+_MOST = 2**40
+
+
+def read_commented_csv(path: str | Path, noun: str) -> list[tuple[str, list[str]]]:
+    """Return the rows of a table, the heading first, each with where it stands.
+
+    Empty lines and those that begin with ``#`` are left out; values are stripped.
+
+    Parameters
+    ----------
+    path
+        The file.
+    noun
+        What it holds, for messages.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FormatError
+        It is not text, it holds no rows, or a row has more or fewer values than the
+        heading.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as problem:
+        what = f"cannot read the {noun}: {problem.strerror}"
+        raise InputError(what, where=str(path)) from None
+    except UnicodeDecodeError:
+        raise FormatError("not a text file", where=str(path)) from None
+    rows: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            [values] = csv.reader([line])
+            rows.append((f"{path}:{number}", [value.strip() for value in values]))
+    for where, values in rows[1:]:
+        if len(values) != len(rows[0][1]):
+            what, allowed = "another number of values than columns", len(rows[0][1])
+            raise FormatError(
+                what, where=where, found=len(values), allowed=str(allowed)
+            )
+    if not rows:
+        raise FormatError(f"a {noun} without rows", where=f"{path}:1")
+    return rows
+
+
+def count_of(text: str, where: str, least: int = 1, most: int = _MOST) -> int:
+    """Return a whole number.
+
+    Parameters
+    ----------
+    text
+        What stands there.
+    where
+        Where that is.
+    least, most
+        Limits of the number.
+
+    Raises
+    ------
+    FormatError
+        It is none, or beyond the limits.
+    """
+    value = int(text) if text.isascii() and text.removeprefix("-").isdigit() else None
+    if value is None or not least <= value <= most:
+        allowed = f"{least} to {most}"
+        raise FormatError("not a count", where=where, found=text, allowed=allowed)
+    return value

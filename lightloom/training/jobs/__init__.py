@@ -1,0 +1,1 @@
+"""Several trainings on one fabric: placed, replayed together, over time."""

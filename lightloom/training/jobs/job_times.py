@@ -1,0 +1,235 @@
+"""How long the iterations of several trainings take on one fabric, by replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+import networkx as nx
+import numpy as np
+
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.fabric import PacketFabric, step_ps
+from lightloom.core.task import Demand
+from lightloom.replay.workload import RingCollectives, SharedLinks, replay_iteration
+from lightloom.training.fabric_networks import held_network, kept_circuits
+from lightloom.training.jobs.joint_iteration import joint_iteration, mean_iterations_ps
+from lightloom.training.planner import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lightloom.core.training import Training
+    from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload.network import NetworkKind
+    from lightloom.training.training_plan import TrainingPlan, TrainingRequest
+
+__all__ = ["JobTimes", "PlacedJob"]
+
+_WINDOWS = 2
+"""Iterations of the longest that are replayed together."""
+_MOST_TASKS = 400_000
+
+Resource: TypeAlias = tuple[int, int]
+"""Plane and number of what circuits compete for, or 0 and a link of packets."""
+
+
+@dataclass(frozen=True)
+class PlacedJob:
+    """A training on some nodes of a fabric.
+
+    Attributes
+    ----------
+    training
+        What is trained.
+    nodes
+        In the order of its ranks; nobody else's.
+    model_parallel, replicas
+        Kept where they are given.
+    """
+
+    training: Training = field(hash=False)
+    nodes: tuple[int, ...]
+    model_parallel: int | None = None
+    replicas: int | None = None
+
+
+@dataclass(eq=False)
+class JobTimes:
+    """Times of the iterations of trainings on one fabric, alone and together.
+
+    Trainings share links of packets, and what circuits compete for where all that they
+    ask for is more than there is. Those that share nothing do not slow each other.
+    Those that do are replayed together, on links that flows share, or on circuits that
+    are set for the traffic of all of them.
+
+    Attributes
+    ----------
+    fabric
+        The fabric.
+    request
+        How circuits are set (they stay) and how many strategies are replayed.
+    seed
+        Of placements.
+    tell
+        Told in words what is being done.
+    """
+
+    fabric: AnyFabric
+    request: TrainingRequest
+    seed: int = 0
+    tell: Callable[[str], None] = field(default=lambda _: None)
+    _planners: dict[str, Planner] = field(default_factory=dict)
+    _plans: dict[PlacedJob, TrainingPlan] = field(default_factory=dict)
+    _taken: dict[PlacedJob, dict[Resource, int]] = field(default_factory=dict)
+    _together: dict[frozenset[PlacedJob], dict[PlacedJob, Fraction]] = field(
+        default_factory=dict
+    )
+
+    def plan(self, job: PlacedJob) -> TrainingPlan:
+        """Return the fastest plan of a training that has the fabric to itself.
+
+        Parameters
+        ----------
+        job
+            The training and its nodes.
+
+        Raises
+        ------
+        InputError, InfeasibleError, NoAnswerError
+            As `Planner.plan`.
+        """
+        if job not in self._plans:
+            key = repr(job.training)
+            if key not in self._planners:
+                planner = Planner(job.training, seed=self.seed, tell=self.tell)
+                self._planners[key] = planner
+            request = replace(
+                self.request,
+                nodes=job.nodes,
+                model_parallel=job.model_parallel,
+                replicas=job.replicas,
+            )
+            self._plans[job] = self._planners[key].plan(self.fabric, request)
+        return self._plans[job]
+
+    def iterations_ps(self, jobs: Sequence[PlacedJob]) -> list[Fraction]:
+        """Return how long an iteration of each of some trainings takes together.
+
+        Parameters
+        ----------
+        jobs
+            Trainings that run at the same time, on different nodes.
+
+        Raises
+        ------
+        InfeasibleError
+            No circuits for all of them were found.
+        NoAnswerError
+            Iterations of those that share something differ too much in length.
+        """
+        found: dict[PlacedJob, Fraction] = {}
+        for group in self._sharing(jobs):
+            if len(group) == 1:
+                found[group[0]] = Fraction(self.plan(group[0]).iteration_ps)
+                continue
+            key = frozenset(group)
+            if key not in self._together:
+                self._together[key] = self._replayed(group)
+            found |= self._together[key]
+        return [found[job] for job in jobs]
+
+    def _sharing(self, jobs: Sequence[PlacedJob]) -> list[list[PlacedJob]]:
+        """Return groups of jobs; those of different groups share nothing."""
+        takers: dict[Resource, list[int]] = {}
+        for number, job in enumerate(jobs):
+            for resource in self._resources(job):
+                takers.setdefault(resource, []).append(number)
+        graph = nx.empty_graph(len(jobs))
+        several = {resource: who for resource, who in takers.items() if len(who) > 1}
+        room = self._room(list(several))
+        for resource, who in several.items():
+            taken = sum(self._taken[jobs[number]][resource] for number in who)
+            if taken > room[resource]:
+                nx.add_path(graph, who)
+        groups = nx.connected_components(graph)
+        return [[jobs[number] for number in sorted(each)] for each in groups]
+
+    def _room(self, resources: Sequence[Resource]) -> dict[Resource, int]:
+        """Return how much there is of each resource; of links of packets none."""
+        if isinstance(self.fabric, PacketFabric) or not resources:
+            return dict.fromkeys(resources, 0)
+        numbers = np.array([number for _, number in resources], dtype=np.int64)
+        room = self.fabric.capacity(numbers).tolist()
+        return dict(zip(resources, room, strict=True))
+
+    def _resources(self, job: PlacedJob) -> Mapping[Resource, int]:
+        """Return what a training takes of each resource."""
+        if job in self._taken:
+            return self._taken[job]
+        plan, fabric = self.plan(job), self.fabric
+        taken: dict[Resource, int] = {}
+        if isinstance(fabric, PacketFabric):
+            ends = (
+                np.array(end, dtype=np.int64)
+                for end in (plan.demand.src, plan.demand.dst)
+            )
+            links = np.unique(fabric.link_usage(*ends).resource).tolist()
+            taken = dict.fromkeys(((0, link) for link in links), 1)
+        else:
+            for plane, circuits in (plan.held or {}).items():
+                usage = fabric.usage(circuits)
+                numbers, of = np.unique(usage.resource, return_inverse=True)
+                amount = np.zeros(len(numbers), dtype=np.int64)
+                np.add.at(amount, of.reshape(-1), usage.amount)
+                rows = zip(numbers.tolist(), amount.tolist(), strict=True)
+                taken |= {(plane, number): size for number, size in rows}
+        self._taken[job] = taken
+        return taken
+
+    def _replayed(self, jobs: Sequence[PlacedJob]) -> dict[PlacedJob, Fraction]:
+        """Return the times of trainings that share something."""
+        plans = [self.plan(job) for job in jobs]
+        names = ", ".join(str(plan.strategy) for plan in plans)
+        self.tell(f"replaying together {names}")
+        longest_ps = _WINDOWS * max(plan.iteration_ps for plan in plans)
+        repeats = [-(-longest_ps // plan.iteration_ps) for plan in plans]
+        tasks = sum(
+            times * plan.iteration.task_count
+            for times, plan in zip(repeats, plans, strict=True)
+        )
+        if tasks > _MOST_TASKS:
+            raise NoAnswerError(
+                "iterations of jobs that share links differ too much in length",
+                where=names,
+                found=f"{tasks} tasks",
+                allowed=f"up to {_MOST_TASKS}",
+                fix="use smaller models or fewer devices",
+            )
+        joint, ends = joint_iteration([plan.iteration for plan in plans], repeats)
+        network = self._network(plans)
+        timeline = replay_iteration(joint, network, self.request.launch)
+        times_ps = mean_iterations_ps(timeline, ends)
+        return dict(zip(jobs, times_ps, strict=True))
+
+    def _network(self, plans: Sequence[TrainingPlan]) -> NetworkKind:
+        """Return what carries the traffic of several trainings."""
+        fabric = self.fabric
+        collectives = RingCollectives(step_ps(fabric))
+        if isinstance(fabric, PacketFabric):
+            return SharedLinks(fabric, collectives)
+        longest_ps = max(plan.iteration_ps for plan in plans)
+        rows = [
+            (src, dst, -(-size * longest_ps // plan.iteration_ps))
+            for plan in plans
+            for src, dst, size in zip(
+                *(plan.demand.src, plan.demand.dst, plan.demand.bytes), strict=True
+            )
+        ]
+        demand = Demand.from_rows(sorted(rows))
+        try:
+            held = kept_circuits(fabric).lasting(fabric, demand)
+        except NoAnswerError as problem:
+            raise InfeasibleError(problem.what, where=problem.where) from None
+        return held_network(fabric, held, collectives)
