@@ -12,6 +12,7 @@ from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
 from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
+from lightloom.synth.ocs.baseline_schedules import BASELINES
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
@@ -129,6 +130,10 @@ def algorithm_rows() -> list[AlgorithmRow]:
             "circuits of a ring that are best for the slowest pair",
             (f"{DEMANDS} on ring",),
         ),
+    ]
+    rows += [
+        AlgorithmRow(one.name, one.summary, ("collectives on ocs",), parameters_of(one))
+        for one in BASELINES.values()
     ]
     return sorted(rows, key=lambda row: row.name)
 

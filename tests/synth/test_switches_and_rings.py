@@ -176,3 +176,44 @@ def test_random_plans_are_timed_by_both_replays(data: st.DataObject) -> None:
     if all(segment.index == 0 for segment in made.schedule.segments):
         assert made.compared[0].predicted_ps <= made.completion_time_ps
     assert made.certificate is None or made.certificate.bound <= made.completion_time_ps
+
+
+@pytest.mark.parametrize(
+    ("baseline", "size_bytes", "time_ps"),
+    [
+        ("every-step", 8_000_000, 1_710_000_000),
+        ("one-shot", 8_000_000, 960_000_000),
+        ("every-step", 128_000_000, 3_960_000_000),
+        ("one-shot", 128_000_000, 9_960_000_000),
+    ],
+)
+def test_baselines_take_what_their_closed_forms_say(
+    baseline: str, size_bytes: int, time_ps: int
+) -> None:
+    """Halving and doubling of 16 nodes on 4 switches, to the picosecond."""
+    fabric = switches(16, 4, 25 * 10**9)
+    task = Collective("all-reduce", tuple(range(16)), size_bytes)
+    made = synthesise(Instance(fabric, task, "test"), baseline).incumbent
+    assert made is not None
+    assert made.completion_time_ps == time_ps
+    assert made.schedule.algorithm.name == baseline
+    assert verify(made.schedule).valid
+
+
+@pytest.mark.parametrize(
+    ("parameters", "op", "words"),
+    [
+        ({"of": "tree"}, "all-reduce", "tree does not do all-reduce"),
+        ({"of": "ladder"}, "all-reduce", "unknown algorithm"),
+        ({"planes": 2}, "all-reduce", "unknown"),
+        ({"of": "bruck"}, "all-to-all", "more configurations than switches"),
+    ],
+)
+def test_baselines_that_cannot_be_are_refused(
+    parameters: dict[str, object], op: str, words: str
+) -> None:
+    """Naming what is wrong; the last would need a fifth switch."""
+    fabric = switches(32, 4, 10**9)
+    instance = Instance(fabric, Collective(op, tuple(range(32)), 32_000), "test")
+    with pytest.raises(InputError, match=words):
+        synthesise(instance, "one-shot", parameters)

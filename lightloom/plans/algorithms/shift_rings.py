@@ -1,4 +1,4 @@
-"""Bruck all-to-all on a ring whose strides are doubled a few times."""
+"""Bruck's collectives on a ring whose strides are doubled a few times."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
+import numpy as np
 
 from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.algorithms.bruck import digit_round
+from lightloom.plans.partition import Partition
+from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,9 +30,12 @@ class ShiftRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     whose stride is that of the first of them, 2^a, on which step k takes 2^(k - a)
     rounds, one for each hop. No cut is one ring for all steps, n - 1 rounds; a cut
     before every step is the index algorithm in radix 2. Largest steps go first.
+
+    In an all-gather the smallest go first, and a ring of stride s passes s blocks on in
+    every round, none twice to a rank; a reduce-scatter is its reverse.
     """
 
-    ops: ClassVar[tuple[str, ...]] = ("all-to-all",)
+    ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-to-all", "reduce-scatter")
 
     cuts: Annotated[
         tuple[Annotated[int, msgspec.Meta(ge=1, le=62)], ...],
@@ -51,7 +58,11 @@ class ShiftRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
                 found=list(self.cuts),
                 allowed=f"ascending steps of 1 to {steps - 1}",
             )
-        rounds: list[Round] = []
+        if collective.op != "all-to-all":
+            rounds = list(_gather(collective, starts))
+            back = collective.op == "reduce-scatter"
+            return reversed_rounds(rounds, Op.REDUCE) if back else rounds
+        rounds = []
         for low, high in reversed(list(pairwise(starts))):
             for step in range(high - 1, low - 1, -1):
                 made = digit_round(ranks, chunks, 2**step, 2 ** (step + 1))
@@ -65,6 +76,23 @@ def _hops(made: Round, stride: int, hops: int, ranks: int) -> Iterator[Round]:
     for hop in range(hops):
         src = (made.src + hop * stride) % ranks
         yield replace(made, src=src, dst=(src + stride) % ranks)
+
+
+def _gather(collective: Collective, starts: Sequence[int]) -> Iterator[Round]:
+    """Yield the rounds of an all-gather: ranks pass on what they received last."""
+    ranks = collective.rank_count
+    blocks = Partition(ranks, collective.chunk_count)
+    rank = np.arange(ranks, dtype=np.int64)
+    for low, high in pairwise(starts):
+        stride = 2**low
+        for hop in range(1, 2 ** (high - low)):
+            count = min(stride, ranks - hop * stride)
+            newest = (rank - (hop - 1) * stride - count + 1) % ranks
+            dst = (rank + stride) % ranks
+            if count > 0:
+                one = blocks.round(rank, dst, newest, count, port=0, op=Op.COPY)
+                assert one is not None
+                yield one
 
 
 def hop_rounds(cuts: tuple[int, ...], steps: int) -> int:
@@ -87,7 +115,7 @@ def hop_rounds(cuts: tuple[int, ...], steps: int) -> int:
 
 ALGORITHM = AlgorithmEntry(
     name="shift-rings",
-    summary="index algorithm along rings whose stride is doubled a few times",
+    summary="Bruck's algorithms along rings whose stride is doubled a few times",
     ops=ShiftRings.ops,
     make=ShiftRings,
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.plans.digraphs.balanced_lifts import (
     balanced_lifts,
@@ -19,6 +20,7 @@ from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
+from lightloom.synth.ocs.baseline_schedules import BASELINES, named_baseline
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
 from lightloom.synth.ocs.configurations_in_turn import rounds_in_turn
 from lightloom.synth.ocs.demand_schedules import (
@@ -31,7 +33,6 @@ from lightloom.synth.ocs.training_circuits import CIRCUITS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
     from lightloom.plans.digraphs.lift import Lift
     from lightloom.plans.plan import RoundOutline
@@ -154,30 +155,41 @@ def _told(lift: Lift) -> dict[str, object]:
 def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[MadeSchedule]:
-    """Yield schedules of a demand, in one configuration and in several in turn.
+    """Yield schedules of a demand, or of a collective that is a baseline.
 
     Parameters
     ----------
     instance
-        A demand on parallel optical switches.
+        A demand on parallel optical switches; or a collective.
     algorithm
-        ``auto`` or the name of an algorithm: see `ocs_demand_schedules`.
+        ``auto`` or the name of an algorithm: see `ocs_demand_schedules`; for a
+        collective one of `BASELINES`.
     parameters
-        Must be empty.
+        Must be empty for a demand.
     seed
         Not used: nothing is random.
 
     Raises
     ------
     InputError
-        Another algorithm, parameters, or one configuration where it does not serve.
+        Another algorithm, invalid parameters, or one configuration where it does not
+        serve.
     """
     del seed
     fabric, known = instance.fabric, OCS_DEMAND_ALGORITHMS
+    task = instance.communication
     assert isinstance(fabric, Ocs)
+    if isinstance(task, Collective):
+        yield MadeSchedule(named_baseline(fabric, task, algorithm, parameters))
+        return
     demand = demand_of(instance, algorithm, parameters, known=known)
     wanted = known if algorithm == AUTO else (algorithm,)
     yield from ocs_demand_schedules(fabric, demand, wanted)
+
+
+def _own(instance: Instance, algorithm: str) -> bool:
+    """Tell whether the task is a demand, or a baseline is wanted."""
+    return not isinstance(instance.communication, Collective) or algorithm in BASELINES
 
 
 def _alike(fabric: Ocs, devices: int) -> Ocs:
@@ -189,6 +201,7 @@ PLUG = FabricPlug(
     "ocs",
     realiser=OcsRealiser,
     schedules=schedules,
+    own=_own,
     circuits=CIRCUITS,
     layout=TrainingLayout(alike=_alike, blocks="any"),
 )

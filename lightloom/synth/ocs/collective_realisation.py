@@ -104,7 +104,7 @@ class SwitchRounds:
 
         Raises
         ------
-        InfeasibleError
+        InputError
             What the baseline cannot hold.
         """
         walks = self._walks

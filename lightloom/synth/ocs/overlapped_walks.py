@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.errors import InfeasibleError
+from lightloom.core.errors import InputError
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.ocs.plane_search import best_timing, every_step, one_shot
 from lightloom.synth.ocs.plane_timing import LaneJobs
@@ -100,7 +100,7 @@ def baseline_walks(
 
     Raises
     ------
-    InfeasibleError
+    InputError
         More layers than planes, for `ONE_SHOT`.
     """
     keys = [(step, layer) for step, moved in enumerate(sizes) for layer in moved]
@@ -109,11 +109,12 @@ def baseline_walks(
     if baseline == ONE_SHOT:
         dedicated = one_shot(jobs, fabric.switches)
         if dedicated is None:
-            raise InfeasibleError(
-                "more configurations than planes that keep one each",
-                where="planes",
+            raise InputError(
+                "more configurations than switches that keep one each",
+                where="algorithm",
                 found=len(np.unique(jobs.lane)),
                 allowed=f"at most {fabric.switches}",
+                fix=f"more switches, or `--algorithm {EVERY_STEP}`",
             )
         used = dedicated
     shares = jobs.data * used / used.sum(axis=0)
