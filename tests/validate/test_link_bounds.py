@@ -18,6 +18,7 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.fat_tree import FatTree
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
@@ -31,6 +32,7 @@ from lightloom.validate.certificates.proofs.link_costs import (
     gossip_cost,
     tree_costs,
 )
+from lightloom.validate.certificates.proofs.step_potentials import FLOWS
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ def _costs(ranks: int) -> st.SearchStrategy[IntArray]:
         ("superpod-64/broadcast-256MiB", "link-stream", 1768.488062),
         ("bcube-64/reduce-4MiB", "link-stream", 23.798583),
         ("torus-16/all-reduce-64KiB", "link-steps", 2.424),
+        ("sipac-16/all-reduce-16KiB", "link-steps", 1.784001),
     ],
 )
 def test_known_bounds(name: str, kind: str, bound_us: float) -> None:
@@ -321,6 +324,23 @@ def test_tables_of_other_steps_are_refused(key: str, value: list[int]) -> None:
     """Boxes that the ring is none of, and rows that do not fit the steps."""
     with pytest.raises(WitnessError):
         BOUND_KINDS["link-steps"].prove(_LINE, _SUM, _changed(key, value))
+
+
+@pytest.mark.parametrize("op", sorted(FLOWS))
+@pytest.mark.parametrize("level", [1, 2])
+def test_no_schedule_on_sipac_beats_them(op: str, level: int) -> None:
+    """Whatever the size; two and three digits, by the shuffle and tuned."""
+    for switching in ("fixed", "tunable"):
+        fabric = Sipac(radix=2, level=level, switching=switching)
+        nodes = tuple(range(fabric.node_count))
+        root = 1 if FLOWS[op].rooted else None
+        for size_bytes in (2**10, 2**16, 2**20):
+            task = Collective(op, nodes, size_bytes, None, root)
+            found = synthesise(Instance(fabric, task, "a test")).objective
+            bound = find_bound("link-steps", fabric, task)
+            assert found is not None
+            assert bound is not None
+            assert bound.bound <= found
 
 
 def test_tables_are_for_collectives_on_links() -> None:

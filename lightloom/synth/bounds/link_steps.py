@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.fabric import PacketFabric, step_ps
+from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective
+from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.link_lengths import SEARCHES as LINK_LENGTHS
 from lightloom.synth.bounds.link_lengths import LinkQuestion
 from lightloom.synth.bounds.link_stream import SEARCHES as LINK_STREAM
@@ -21,21 +22,21 @@ from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
 )
-from lightloom.validate.certificates.completion_time.link_lengths import lengths_ps
-from lightloom.validate.certificates.completion_time.link_steps import StepTable
-from lightloom.validate.certificates.completion_time.link_stream import (
-    stream_ps,
-    streams,
+from lightloom.validate.certificates.completion_time.link_steps import (
+    StepTable,
+    far_ps,
+    first_steps,
+    steps_ps,
 )
+from lightloom.validate.certificates.completion_time.link_stream import streams
 from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
-from lightloom.validate.certificates.proofs.link_costs import one_step_ps
 from lightloom.validate.certificates.proofs.step_potentials import (
     FLOWS,
     Flow,
     Lifts,
-    relations,
+    Ways,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
+    from lightloom.validate.certificates.proofs.link_costs import PairRoutes
 
     FloatArray = npt.NDArray[np.float64]
 
@@ -71,12 +73,12 @@ class _Steps:
 
     Attributes
     ----------
-    question
-        The collective.
     fabric
-        Of it.
-    group
-        Of each link, shape (links,).
+        Of the collective.
+    routes
+        Between its ranks.
+    links, group
+        Distinct links, ascending, and the group of each, shape (links,).
     classes
         Of each relation, shape (relations,).
     shape
@@ -85,8 +87,9 @@ class _Steps:
         Of its data.
     """
 
-    question: LinkQuestion
-    fabric: PacketFabric
+    fabric: PacketFabric | Sipac
+    routes: PairRoutes
+    links: IntArray
     group: IntArray
     classes: IntArray
     shape: tuple[int, ...]
@@ -96,8 +99,7 @@ class _Steps:
     def rate(self) -> IntArray:
         """Rate of all links of each group, as Python integers, shape (groups,)."""
         rate = np.zeros(int(self.group.max()) + 1, dtype=object)
-        each = self.fabric.link_bits_per_s(self.question.links).astype(object)
-        np.add.at(rate, self.group, each)
+        np.add.at(rate, self.group, Ways.rates(self.fabric, self.links))
         return rate
 
     @functools.cached_property
@@ -151,7 +153,7 @@ class _Steps:
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return potentials for as many steps as may be the best of all."""
-    if not isinstance(task, Collective) or not isinstance(fabric, PacketFabric):
+    if not isinstance(task, Collective) or not isinstance(fabric, PacketFabric | Sipac):
         return None
     if task.op not in FLOWS or not 2 < task.rank_count <= _MOST_RANKS:
         return None
@@ -168,7 +170,7 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         return None
     rows = [tables[count] for count in sorted(tables)]
     return {
-        "links": steps.question.links.tolist(),
+        "links": steps.links.tolist(),
         "groups": steps.group.tolist(),
         "classes": steps.classes.tolist(),
         "shape": list(steps.shape),
@@ -188,31 +190,34 @@ def _tables(
     of the one that, as far as is known, is the best, until it has one.
     """
     fabric, size = steps.fabric, needs.collective.chunk_bytes
-    base_ps = step_ps(fabric)
     most = min(_MOST_STEPS, _MOST_WORK // steps.program.work)
+    few, times = first_steps(fabric, needs)
     tables: dict[int, StepTable] = {}
 
     def least_ps(count: int) -> int:
         known = min((one for one in tables if one >= count), default=0)
         if not known:
-            return _far_ps(fabric, steps.question, needs, far, count)
+            return far_ps(fabric, needs, steps.routes, far, count)
         data_ps = tables[known].data_ps(steps.lifts, steps.rate, size)
-        return count * base_ps + data_ps
+        return steps_ps(fabric, count) + data_ps
 
-    for count in sorted({min(count, most) for count in _FIRST_STEPS} - {0, 1}):
-        best = min([one_step_ps(fabric, needs), *map(least_ps, tables)])
-        if least_ps(max(tables, default=1) + 1) >= best:
+    for count in sorted({min(count, most) for count in _FIRST_STEPS}):
+        if count <= max(1, few):
+            continue
+        best = min([*times, *map(least_ps, tables)], default=0)
+        if best and least_ps(max(tables, default=few) + 1) >= best:
             break
         table = steps.table(count)
         if table is None:
             return {}
         tables[count] = table
     while tables:
-        count = min(range(2, max(tables) + 1), key=least_ps)
-        table = None if count in tables else steps.table(count)
+        count = min(range(few + 1, max(tables) + 1), key=least_ps)
+        asked = max(2, count)
+        table = None if asked in tables else steps.table(asked)
         if table is None:
             break
-        tables[count] = table
+        tables[asked] = table
     return tables
 
 
@@ -225,23 +230,28 @@ def _steps(
     Lengths of links by what they are among all, and by what they are to the root if
     these kinds are few; else those out of the root are told from the others.
     """
-    assert isinstance(fabric, PacketFabric)
-    question = LinkQuestion.of(fabric, Collective(op, nodes, len(nodes), None, root))
-    assert question is not None
-    relation = relations(fabric, question.routes)
-    count = np.arange(int(relation.max()) + 1)
+    assert isinstance(fabric, PacketFabric | Sipac)
+    ways = Ways.of(fabric, nodes)
+    count = np.arange(int(ways.relation.max()) + 1)
     many = len(count) > _FEW_CLASSES
     classes = np.minimum(count, 3 + (count > _NEAR)) if many else count
-    group = _groups(fabric, question, FLOWS[op], plain=many)
-    of_row = group[question.place]
-    task = question.needs.collective
+    task = Collective(op, nodes, len(nodes), None, root)
+    if isinstance(fabric, Sipac):
+        links = np.unique(ways.routes.link)
+        group = (links // fabric.levels == root).astype(np.int64)
+    else:
+        question = LinkQuestion.of(fabric, task)
+        assert question is not None
+        links = question.links
+        group = _groups(fabric, question, FLOWS[op], plain=many)
+    of_row = group[np.searchsorted(links, ways.routes.link)]
     for shape in (*_boxes(len(nodes)), ()):
         try:
-            lifts = Lifts.of(task, question.routes, of_row, classes[relation], shape)
+            lifts = Lifts.of(task, ways, of_row, classes, shape)
         except WitnessError:
             continue
         kept = () if FLOWS[op].rooted else shape
-        return _Steps(question, fabric, group, classes, kept, lifts)
+        return _Steps(fabric, ways.routes, links, group, classes, kept, lifts)
     return None
 
 
@@ -286,6 +296,8 @@ def _boxes(ranks: int) -> Iterator[tuple[int, ...]]:
 @functools.lru_cache(maxsize=16)
 def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     """Return what any number of steps must do."""
+    if isinstance(fabric, Sipac):
+        return {}
     assert isinstance(fabric, PacketFabric)
     lengths = LINK_LENGTHS.find(fabric, task)
     if lengths is None:
@@ -295,19 +307,6 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
         return found
     stream = LINK_STREAM.find(fabric, task)
     return None if stream is None else {**found, **stream}
-
-
-def _far_ps(
-    fabric: PacketFabric,
-    question: LinkQuestion,
-    needs: CollectiveNeeds,
-    far: Witness,
-    steps: int,
-) -> int:
-    """Return what so many steps or more take at least."""
-    given = fabric, needs, question.routes, far
-    least_ps = lengths_ps(*given, ("all_links", "all_lengths"), steps)
-    return max(least_ps, stream_ps(*given, steps)) if "out" in far else least_ps
 
 
 SEARCHES = WitnessSearch("link-steps", _find)

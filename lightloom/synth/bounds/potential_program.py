@@ -58,7 +58,7 @@ class PotentialProgram:
             Of a collective.
         """
         ranks, width = len(lifts.relation), lifts.place_count
-        src, dst = np.nonzero(~np.eye(ranks, dtype=np.bool_))
+        src, dst = np.nonzero(lifts.joined)
         each = []
         for source, place in zip(lifts.sources, lifts.places, strict=True):
             away = np.delete(place, source, axis=0)
@@ -100,11 +100,10 @@ class PotentialProgram:
         """Return all that messages between ranks equally far apart lift, in a row."""
         if not len(lifts.sums):
             return code, lifts.usage[src, dst]
-        ranks = len(lifts.relation)
         back = np.argsort(lifts.sums, axis=1)
         apart = back[src, dst]
         order = np.argsort(apart, kind="stable")
-        far = np.arange(1, ranks)
+        far = np.flatnonzero(lifts.joined[0])
         return code[order].reshape(len(far), -1), lifts.usage[0, far]
 
     @property

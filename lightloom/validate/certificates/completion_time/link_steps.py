@@ -33,6 +33,12 @@ other. Pairs of ranks stand alike if their routes have equally many links of eac
 ``classes`` may call more of them alike. Where the translations of a box, ``shape``,
 leave links' groups and relations as they are, rank 0 stands for all sources. What
 gathers, or reduces, without telling all is the same with time turned around.
+
+On SiPAC the same holds of what nodes hear. Circuits join those that differ in one
+digit, so messages do; what a node hears on a level comes by one bus, which is the link
+of all these messages, whoever else hears them. Nodes stand alike that are equally many
+circuits apart; steps are portions; and of more steps than all P_i the bytes count that
+all must hear, or one (`volume`, `receive`).
 """
 
 from __future__ import annotations
@@ -44,7 +50,8 @@ import numpy as np
 
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
@@ -57,7 +64,10 @@ from lightloom.validate.certificates.completion_time.link_stream import (
 from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
-from lightloom.validate.certificates.completion_time.step_costs import require_carrier
+from lightloom.validate.certificates.completion_time.step_costs import (
+    fixed_ps,
+    require_carrier,
+)
 from lightloom.validate.certificates.proofs.link_costs import (
     MOST_LENGTH,
     PairRoutes,
@@ -67,7 +77,7 @@ from lightloom.validate.certificates.proofs.step_potentials import (
     FLOWS,
     MOST_POTENTIAL,
     Lifts,
-    relations,
+    Ways,
 )
 from lightloom.validate.certificates.witness import WitnessError, keys, rows
 
@@ -79,7 +89,14 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "StepTable"]
+__all__ = [
+    "BOUND",
+    "StepTable",
+    "far_keys",
+    "far_ps",
+    "first_steps",
+    "steps_ps",
+]
 
 _OWN = ("links", "groups", "classes", "shape", "steps", "lengths", "potentials")
 _FAR = ("all_links", "all_lengths")
@@ -130,31 +147,113 @@ class StepTable:
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
-    stream = streams(task)
-    keys(witness, *_OWN, *_FAR, *(_STREAM if stream else ()))
-    if not isinstance(fabric, PacketFabric) or not isinstance(task, Collective):
-        message = "the kind link-steps is about collectives on packet fabrics"
+    if not isinstance(fabric, PacketFabric | Sipac) or not isinstance(task, Collective):
+        message = "the kind link-steps is about collectives on packet fabrics and SiPAC"
         raise WitnessError(message)
     if task.op not in FLOWS or task.rank_count < 2:
         message = f"the kind link-steps does not speak of {task.op}"
         raise WitnessError(message)
+    keys(witness, *_OWN, *far_keys(fabric, task))
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
-    routes = PairRoutes.of(fabric, task.nodes)
-    link, group = _groups(witness, routes)
+    ways = Ways.of(fabric, task.nodes)
+    link, group = _groups(witness, ways.routes)
     rate = np.zeros(int(group.max(initial=-1)) + 1, dtype=object)
-    np.add.at(rate, group, fabric.link_bits_per_s(link).astype(object))
-    lifts = _lifts(fabric, task, routes, witness, link, group)
-    base_ps, times = step_ps(fabric), [one_step_ps(fabric, needs)]
-    last = 1
+    np.add.at(rate, group, Ways.rates(fabric, link))
+    lifts = _lifts(task, ways, witness, link, group)
+    last, times = first_steps(fabric, needs)
     for table in _tables(witness, len(rate), lifts.place_count):
         data_ps = table.data_ps(lifts, rate, needs.collective.chunk_bytes)
-        times.append((last + 1) * base_ps + data_ps)
-        last = len(table.lengths)
-    far_ps = lengths_ps(fabric, needs, routes, witness, _FAR, last + 1)
-    if stream:
-        far_ps = max(far_ps, stream_ps(fabric, needs, routes, witness, last + 1))
-    return min(*times, far_ps)
+        if len(table.lengths) > last:
+            times.append(steps_ps(fabric, last + 1) + data_ps)
+            last = len(table.lengths)
+    return min(*times, far_ps(fabric, needs, ways.routes, witness, last + 1))
+
+
+def far_keys(fabric: AnyFabric, task: Collective) -> tuple[str, ...]:
+    """Return the keys of what a witness says of any number of steps.
+
+    Parameters
+    ----------
+    fabric, task
+        Of the question.
+    """
+    if isinstance(fabric, Sipac):
+        return ()
+    return (*_FAR, *_STREAM) if streams(task) else _FAR
+
+
+def steps_ps(fabric: PacketFabric | Sipac, steps: int) -> int:
+    """Return what so many steps cost without data.
+
+    Parameters
+    ----------
+    fabric
+        Of the collective.
+    steps
+        1 or more.
+    """
+    if isinstance(fabric, Sipac):
+        return fixed_ps(fabric, steps, 1)
+    return steps * step_ps(fabric)
+
+
+def first_steps(
+    fabric: PacketFabric | Sipac, needs: CollectiveNeeds
+) -> tuple[int, list[int]]:
+    """Return up to how many steps are known already, and what these take at least.
+
+    On SiPAC fewer than data have circuits to take one after another are too few; then
+    no time is returned.
+
+    Parameters
+    ----------
+    fabric
+        Of the collective.
+    needs
+        Of it.
+    """
+    if isinstance(fabric, Sipac):
+        return max(0, needs.way(fabric) - 1), []
+    return 1, [one_step_ps(fabric, needs)]
+
+
+def far_ps(
+    fabric: PacketFabric | Sipac,
+    needs: CollectiveNeeds,
+    routes: PairRoutes,
+    witness: Witness,
+    steps: int,
+) -> int:
+    """Return what so many steps or more take at least.
+
+    On SiPAC the data are what all must hear, or one.
+
+    Parameters
+    ----------
+    fabric
+        Of the collective.
+    needs
+        Of it.
+    routes
+        Between its ranks.
+    witness
+        With `far_keys`.
+    steps
+        Two or more; on SiPAC one or more.
+    """
+    if isinstance(fabric, Sipac):
+        rate = fabric.node_bits_per_s
+        everyone = rate * needs.collective.rank_count
+        data_ps = max(
+            transmission_ps(needs.volume_bytes(), everyone),
+            transmission_ps(max(needs.received_bytes()), rate),
+        )
+        return steps_ps(fabric, steps) + data_ps
+    least_ps = lengths_ps(fabric, needs, routes, witness, _FAR, steps)
+    if not streams(needs.collective):
+        return least_ps
+    return max(least_ps, stream_ps(fabric, needs, routes, witness, steps))
 
 
 def _groups(witness: Witness, routes: PairRoutes) -> tuple[IntArray, IntArray]:
@@ -175,25 +274,21 @@ def _groups(witness: Witness, routes: PairRoutes) -> tuple[IntArray, IntArray]:
 
 
 def _lifts(
-    fabric: PacketFabric,
-    task: Collective,
-    routes: PairRoutes,
-    witness: Witness,
-    link: IntArray,
-    group: IntArray,
+    task: Collective, ways: Ways, witness: Witness, link: IntArray, group: IntArray
 ) -> Lifts:
     """Return the data of the task, with the groups and classes of a witness."""
-    place = np.minimum(np.searchsorted(link, routes.link), len(link) - 1)
-    of_row = np.where(link[place] == routes.link, group[place], -1)
-    relation, classes = relations(fabric, routes), rows(witness, "classes", 0)
-    if len(classes) != int(relation.max()) + 1:
-        message = f"there are {int(relation.max()) + 1} relations to put into classes"
+    links = ways.routes.link
+    place = np.minimum(np.searchsorted(link, links), len(link) - 1)
+    of_row = np.where(link[place] == links, group[place], -1)
+    count, classes = int(ways.relation.max()) + 1, rows(witness, "classes", 0)
+    if len(classes) != count:
+        message = f"there are {count} relations to put into classes"
         raise WitnessError(message)
     if classes.min() < 0 or classes.max() >= len(classes):
         message = f"classes are not from 0 to {len(classes) - 1}"
         raise WitnessError(message)
     shape = tuple(rows(witness, "shape", 0).tolist())
-    return Lifts.of(task, routes, of_row, classes[relation], shape)
+    return Lifts.of(task, ways, of_row, classes, shape)
 
 
 def _tables(witness: Witness, groups: int, places: int) -> Iterator[StepTable]:

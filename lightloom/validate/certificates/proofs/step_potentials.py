@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.validate.certificates.proofs.link_costs import MOST_RANKS, PairRoutes
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import PacketFabric
     from lightloom.core.task import Collective
-    from lightloom.validate.certificates.proofs.link_costs import PairRoutes
 
-__all__ = ["FLOWS", "MOST_POTENTIAL", "Flow", "Lifts", "relations"]
+__all__ = ["FLOWS", "MOST_POTENTIAL", "Flow", "Lifts", "Ways"]
 
 MOST_POTENTIAL = 2**24
 """Largest potential: the sum of what all pairs of ranks gain stays below 2**63."""
@@ -64,25 +67,81 @@ FLOWS = {
 """The flow of each collective that potentials say something about."""
 
 
-def relations(fabric: PacketFabric, routes: PairRoutes) -> IntArray:
-    """Return how ranks stand to each other, shape (n, n): 0 for a rank to itself.
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """The messages that there can be between the ranks of a collective.
 
-    Two pairs stand alike if their routes have equally many links of each rate; fewer
-    links of the lowest rates have lower numbers.
-
-    Parameters
+    Attributes
     ----------
-    fabric
-        Of the collective.
     routes
-        Between its ranks.
+        The links of each message; of SiPAC, on which level a rank hears it.
+    relation
+        How ranks stand to each other, shape (n, n): 0 for a rank to itself.
+    joined
+        Whether there can be a message from rank to rank, shape (n, n).
     """
-    rates, kind = np.unique(fabric.link_bits_per_s(routes.link), return_inverse=True)
-    count = np.zeros((routes.ranks**2, len(rates)), dtype=np.int64)
-    np.add.at(count, (routes.pair, kind), 1)
-    _, number = np.unique(count, axis=0, return_inverse=True)
-    found: IntArray = number.reshape(routes.ranks, routes.ranks).astype(np.int64)
-    return found
+
+    routes: PairRoutes
+    relation: IntArray
+    joined: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, fabric: PacketFabric | Sipac, nodes: tuple[int, ...]) -> Ways:
+        """Return the ways between the nodes of a collective, or raise `WitnessError`.
+
+        On packet fabrics two pairs stand alike if their routes have equally many links
+        of each rate; fewer links of the lowest rates have lower numbers. On SiPAC they
+        do if they are equally many circuits apart, and messages join those one apart.
+
+        Parameters
+        ----------
+        fabric
+            Of the collective.
+        nodes
+            The node of each rank.
+        """
+        if isinstance(fabric, Sipac):
+            return cls._heard(fabric, nodes)
+        routes = PairRoutes.of(fabric, nodes)
+        rate = fabric.link_bits_per_s(routes.link)
+        rates, kind = np.unique(rate, return_inverse=True)
+        count = np.zeros((routes.ranks**2, len(rates)), dtype=np.int64)
+        np.add.at(count, (routes.pair, kind), 1)
+        _, number = np.unique(count, axis=0, return_inverse=True)
+        relation = number.reshape(routes.ranks, routes.ranks).astype(np.int64)
+        return cls(routes, relation, ~np.eye(routes.ranks, dtype=np.bool_))
+
+    @classmethod
+    def _heard(cls, fabric: Sipac, nodes: tuple[int, ...]) -> Ways:
+        """Return the level of each rank on which it hears from another."""
+        count = len(nodes)
+        if count > MOST_RANKS:
+            message = f"{count} ranks, allowed up to {MOST_RANKS}"
+            raise WitnessError(message)
+        node = np.repeat(np.array(nodes, dtype=np.int64)[:, None], count, axis=1)
+        src, dst = node.reshape(-1), node.T.reshape(-1)
+        relation = fabric.circuits_apart(src, dst)
+        pair = np.flatnonzero(relation == 1)
+        level = fabric.level_of(src[pair], dst[pair])
+        routes = PairRoutes(count, pair, dst[pair] * fabric.levels + level)
+        square = relation.reshape(count, count)
+        return cls(routes, square, square == 1)
+
+    @staticmethod
+    def rates(fabric: PacketFabric | Sipac, links: IntArray) -> IntArray:
+        """Return the rates of links, as Python integers, shape (links,).
+
+        Parameters
+        ----------
+        fabric
+            Of the collective.
+        links
+            That are on some route.
+        """
+        if isinstance(fabric, Sipac):
+            rate = fabric.wavelengths * fabric.bits_per_second_per_wavelength
+            return np.full(len(links), rate, dtype=object)
+        return fabric.link_bits_per_s(links).astype(object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +161,8 @@ class Lifts:
         How ranks stand to each other, shape (n, n).
     usage
         Links of each group between two ranks, shape (n, n, groups).
+    joined
+        Whether there can be a message from rank to rank, shape (n, n).
     """
 
     flow: Flow
@@ -109,14 +170,15 @@ class Lifts:
     sums: IntArray
     relation: IntArray
     usage: IntArray
+    joined: npt.NDArray[np.bool_]
 
     @classmethod
     def of(
         cls,
         task: Collective,
-        routes: PairRoutes,
+        ways: Ways,
         group: IntArray,
-        relation: IntArray,
+        classes: IntArray,
         shape: tuple[int, ...],
     ) -> Lifts:
         """Return the lifts of a collective, or raise `WitnessError`.
@@ -125,34 +187,36 @@ class Lifts:
         ----------
         task
             One of `FLOWS`.
-        routes
+        ways
             Between its ranks.
         group
             Of the link of each row of the routes, from 0; -1 for none.
-        relation
-            Numbers from 0 for pairs of ranks, shape (n, n), any.
+        classes
+            Of each relation, from 0, shape (relations,), any.
         shape
             The box that ranks stand in, whose translations must leave groups and
             relations as they are; empty for none.
         """
-        flow, ranks = FLOWS[task.op], routes.ranks
+        flow, routes, ranks = FLOWS[task.op], ways.routes, ways.routes.ranks
+        relation, joined = classes[ways.relation], ways.joined
         flat = np.zeros((ranks**2, int(group.max(initial=-1)) + 1), dtype=np.int64)
         some = group >= 0
         np.add.at(flat, (routes.pair[some], group[some]), 1)
         usage: IntArray = flat.reshape(ranks, ranks, -1)
         if flow.turned:
-            usage, relation = usage.transpose(1, 0, 2), relation.T
+            usage, relation, joined = usage.transpose(1, 0, 2), relation.T, joined.T
         sums = np.zeros((0, ranks), dtype=np.int64)
         if flow.rooted:
             sources: tuple[int, ...] = (task.root_rank,)
         elif shape:
-            sums, sources = _checked_sums(shape, relation, usage), (0,)
+            alike = relation, joined, usage
+            sums, sources = _checked_sums(shape, *alike), (0,)
         elif ranks <= _MOST_UNLIKE:
             sources = tuple(range(ranks))
         else:
             message = f"{ranks} ranks of which none is shown to be like another"
             raise WitnessError(message)
-        return cls(flow, sources, sums, relation, usage)
+        return cls(flow, sources, sums, relation, usage, joined)
 
     @cached_property
     def places(self) -> IntArray:
@@ -196,8 +260,7 @@ class Lifts:
                 total += self._everywhere(price)
             else:
                 total = np.maximum(total, price)
-        np.fill_diagonal(total, 0)
-        return total
+        return np.where(self.joined, total, 0)
 
     def _everywhere(self, price: IntArray) -> IntArray:
         """Return the sum of prices over all sources that one stands for."""
@@ -224,7 +287,10 @@ class Lifts:
 
 
 def _checked_sums(
-    shape: tuple[int, ...], relation: IntArray, usage: IntArray
+    shape: tuple[int, ...],
+    relation: IntArray,
+    joined: npt.NDArray[np.bool_],
+    usage: IntArray,
 ) -> IntArray:
     """Return the translations of a box, shape (n, n), or raise `WitnessError`.
 
@@ -236,13 +302,14 @@ def _checked_sums(
         raise WitnessError(message)
     digit = np.stack(np.unravel_index(np.arange(ranks), shape))
     size = np.array(shape)[:, None, None]
-    both = (digit[:, :, None] + digit[:, None, :]) % size
-    sums: IntArray = np.ravel_multi_index(tuple(both), shape).astype(np.int64)
+    added = (digit[:, :, None] + digit[:, None, :]) % size
+    sums: IntArray = np.ravel_multi_index(tuple(added), shape).astype(np.int64)
     for axis in range(len(shape)):
         unit = tuple(int(one == axis and shape[one] > 1) for one in range(len(shape)))
         moved = sums[np.ravel_multi_index(unit, shape)]
-        alike = (relation[np.ix_(moved, moved)] == relation).all()
-        if not alike or not (usage[np.ix_(moved, moved)] == usage).all():
+        both = np.ix_(moved, moved)
+        alike = (relation[both] == relation).all() and (joined[both] == joined).all()
+        if not alike or not (usage[both] == usage).all():
             message = "translations of the box change links or relations"
             raise WitnessError(message)
     return sums
