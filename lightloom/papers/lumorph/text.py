@@ -9,9 +9,12 @@ import msgspec
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.instance import Instance
+from lightloom.instances.workloads import default_training, model_named
 from lightloom.papers.claims import fact, holds, near
 from lightloom.papers.lumorph.rack import lightpath
 from lightloom.papers.text_claims import TextClaim, unknown
+from lightloom.training.jobs.job_times import JobTimes, PlacedJob
+from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +31,7 @@ def claims() -> Iterator[TextClaim]:
         near("16 lasers of 150 Gb/s give a GPU", 300, _gbyte_per_s(), "GB/s"),
         "lightloom instances lightpath-256/all-reduce-4MiB",
     )
+    yield _scattered_tiles()
     for where, claim, paper in (
         ("abstract, section 7", "delay of a reconfiguration", "3.7 us"),
         ("section 7", "rate of a wavelength", "112 and 224 Gb/s"),
@@ -84,6 +88,23 @@ def _one_round() -> TextClaim:
         " --problem rounds"
     )
     return TextClaim("section 3", comparison, command)
+
+
+def _scattered_tiles() -> TextClaim:
+    """Return what it costs a training to have tiles that lie apart."""
+    training = default_training(model_named("ncf"))
+    times = JobTimes(lightpath(64), TrainingRequest(circuits="per-call", replayed=1))
+    block, apart = (
+        PlacedJob(training, nodes, 2, 2) for nodes in ((0, 1, 8, 9), (0, 7, 56, 63))
+    )
+    near_ps, far_ps = (times.plan(job).iteration_ps for job in (block, apart))
+    comparison = near(
+        "training on the corners of a rack of 64 over one on four neighbours",
+        1,
+        far_ps / near_ps,
+        "of the time",
+    )
+    return TextClaim("section 4: circuits of any length are alike", comparison)
 
 
 def _gbyte_per_s() -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.papers.claims import between, holds, near
+from lightloom.papers.sipml import shared_fabric
 from lightloom.papers.text_claims import TextClaim, unknown
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def claims() -> Iterator[TextClaim]:
         "section 3.1",
         near("80 wavelengths of 25 Gb/s give a GPU", 2, terabit_per_s, "Tb/s"),
     )
+    yield from shared_fabric.claims()
     yield unknown(
         "Fig. 14, A.3",
         "scaling efficiency over that of MLPerf's strategies",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.errors import InfeasibleError, LightloomError
 from lightloom.instances.jobs import JobMap
 from lightloom.synth.fabrics import plug_of
 from lightloom.training.jobs.job_times import PlacedJob
@@ -182,6 +183,17 @@ def run_jobs(
     )
 
 
+@contextmanager
+def _named(job: TracedJob) -> Iterator[None]:
+    """Have errors of the block name a job."""
+    try:
+        yield
+    except LightloomError as problem:
+        problem.where = ", ".join(filter(None, (job.where, job.name, problem.where)))
+        problem.args = (problem.line(),)
+        raise
+
+
 @dataclass(eq=False)
 class _Running:
     """A job that has nodes."""
@@ -208,8 +220,10 @@ class _Run:
         self._coming = [job for job, _ in reversed(jobs)]
         self._waiting: list[str] = []
         self._running: dict[str, _Running] = {}
+        placed = [(job, self._on_empty(job)) for job, _ in jobs]
         self.results = {
-            job.name: JobResult(job, self._alone_ps(job)) for job, _ in jobs
+            job.name: JobResult(job, self._alone_ps(job, nodes))
+            for job, nodes in placed
         }
         self.moments: list[Moment] = []
         self._now = jobs[0][0].arrival_ps
@@ -234,17 +248,15 @@ class _Run:
                 return
             self._go_to(later)
 
-    def _alone_ps(self, job: TracedJob) -> int:
-        """Return the time of an iteration on the empty fabric, or say what is wrong."""
-        try:
-            nodes = self._allocated(empty_map(self._times), job)
+    def _on_empty(self, job: TracedJob) -> tuple[int, ...]:
+        """Return the nodes that a job has on the empty fabric."""
+        with _named(job):
+            return self._allocated(empty_map(self._times), job)
+
+    def _alone_ps(self, job: TracedJob, nodes: tuple[int, ...]) -> int:
+        """Return the time of an iteration on the empty fabric."""
+        with _named(job):
             plan = self._times.plan(self._placed(job, nodes))
-        except (InputError, InfeasibleError, NoAnswerError) as problem:
-            problem.where = ", ".join(
-                filter(None, (job.where, job.name, problem.where))
-            )
-            problem.args = (problem.line(),)
-            raise
         self._shape[job.name] = plan.strategy.model_parallel, plan.strategy.replicas
         return plan.iteration_ps
 
