@@ -33,6 +33,8 @@ class Series:
         Whether the points of a line are marked; those of a staircase are not.
     ends
         Of spans: where each ends that begins at `x` on row `y`.
+    texts
+        Of a network: what stands in each point; by default its number.
     """
 
     label: str
@@ -42,6 +44,7 @@ class Series:
     colour: int | None = None
     markers: bool = True
     ends: Sequence[float] = ()
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Panel:
         series on top of one another, the total above unless all are alike;
         ``matrix``: a row for each series, the darker the larger, zeros white;
         ``spans``: bars along the x axis, each on its row; or ``network``: `lines`
-        between the points of the only series.
+        between the points of the first series, and those of a second with texts.
     x_log, y_log
         Base of a logarithmic axis, or ``None`` for a linear one. Bars have none: the
         length of a bar says nothing where the axis has no zero.
@@ -88,8 +91,8 @@ class Panel:
     x_end, y_end
         Where linear axes end at least, for panels that are to be compared.
     lines
-        Of a network: both ends of each line, and its weight, shown by colour and width;
-        `y_label` says what it is.
+        Of a network: both ends of each line, and its weight, shown by colour and width,
+        grey where it is 0; `y_label` says what it is.
     scale
         Whether a matrix has a scale of its shades.
     """

@@ -50,7 +50,10 @@ _ROOM_ABOVE = 1.07
 
 
 _FEW_NODES = 128
+_FEW_IN_A_ROW = 40
 """Of a network; more are not numbered."""
+_FEW_LINES = 128
+"""More of a network are thin."""
 _DENSE = 16
 """More points than this are drawn without markers."""
 
@@ -204,23 +207,32 @@ def _draw_network(axes: Axes, panel: Panel) -> None:
     import numpy as np
     from matplotlib.collections import LineCollection
 
-    (points,) = panel.series
+    points, *switches = panel.series
     weight = np.array([line[2] for line in panel.lines])
     most = float(weight.max(initial=0)) or 1.0
+    idle = [line[:2] for line in panel.lines if not line[2]]
+    axes.add_collection(LineCollection(idle, colors="#dddddd", linewidths=0.5))
+    weight = weight[weight > 0]
     drawn = LineCollection(
-        [line[:2] for line in panel.lines],
+        [line[:2] for line in panel.lines if line[2]],
         cmap="viridis_r",
-        linewidths=0.5 + 2.5 * weight / most,
+        linewidths=0.5 + (2.5 if len(weight) <= _FEW_LINES else 1) * weight / most,
     )
     drawn.set_array(weight)
     drawn.set_clim(0, most)
     axes.add_collection(drawn)
     x, y = np.asarray(points.x, dtype=float), np.asarray(points.y)
-    few = len(points.x) <= _FEW_NODES
+    few = len(points.x) <= (_FEW_IN_A_ROW if switches else _FEW_NODES)
     axes.scatter(x, y, s=90 if few else 12, color="white", edgecolors="black", zorder=3)
     for node in range(len(points.x)) if few else ():
         middle: Any = {"ha": "center", "va": "center", "zorder": 4}
         axes.text(x[node], y[node], str(node), fontsize=5.5, **middle)
+    for series in switches:
+        every = -(-len(series.x) // _FEW_NODES)
+        box: Any = {"boxstyle": "round", "facecolor": "white"}
+        for place in range(0, len(series.x), every):
+            u, v, text = float(series.x[place]), series.y[place], series.texts[place]
+            axes.text(u, v, text, fontsize=5.5, ha="center", va="center", bbox=box)
     axes.set_title(panel.title)
     axes.set_aspect("equal")
     axes.set_axis_off()

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.core.units import PS_PER_US, format_bytes
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, PS_PER_US, format_bytes
 from lightloom.replay import replay
 from lightloom.report.panel import Panel, Series
 from lightloom.report.schedule_page.fabric_layout import fabric_layout
+from lightloom.report.schedule_page.link_loads import link_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.schedule import Schedule, Segment
     from lightloom.replay import Timeline
+    from lightloom.report.schedule_page.link_loads import LinkView
 
 Point = tuple[float, float]
 _MOST_NODES = 1024
@@ -42,7 +44,8 @@ def step_panels(schedule: Schedule, step: int) -> tuple[Panel, ...]:
     -------
     A permutation matrix for each switch, of the first twelve that the step uses; or the
     fabric with its edges by the wavelengths that cross them, where circuits have
-    routes, and else with its pairs by the bytes that they send.
+    routes, with its links by the time that each needs for its data, where packets
+    share them, and else with its pairs by the bytes that they send.
 
     Raises
     ------
@@ -64,6 +67,9 @@ def step_panels(schedule: Schedule, step: int) -> tuple[Panel, ...]:
     used = [one for one in schedule.segments if (one.plane, one.index) in done.segments]
     if layout["shape"] == "planes":
         return tuple(_switch(one, nodes, step) for one in used[:_MOST_PLANES])
+    view = link_view(schedule.fabric)
+    if view is not None and (view.bits_per_s is not None or "levels" in layout):
+        return (_links(view, timeline, step, layout, f"step {step}: {times}"),)
     place = _places(layout)
     routed = [one.circuits for one in used if one.circuits.route is not None]
     if routed:
@@ -98,6 +104,50 @@ def _places(layout: dict[str, object]) -> Callable[[int], Point]:
     return on_circle
 
 
+def _links(
+    view: LinkView, timeline: Timeline, step: int, layout: dict[str, object], title: str
+) -> Panel:
+    """Return the fabric with its links; switches stand in rows beside the nodes."""
+    nodes, place = int(str(layout["nodes"])), _places(layout)
+    points = [place(node) for node in range(nodes)]
+    if view.spots:
+        wide = max(6.0, nodes * 0.6)
+        points = [(wide * x, -0.55 * wide * y) for x, y in view.spots]
+    used, size = view.load(timeline, step)
+    weight, what = (
+        size / max(1, size.max(initial=0)),
+        "share of the most data on a link",
+    )
+    if view.bits_per_s is not None:
+        weight = size * BITS_PER_BYTE / view.bits_per_s[used] * (PS_PER_S / PS_PER_US)
+        what = "time that a link needs for its data, us"
+    else:
+        what += f", {format_bytes(int(size.max(initial=0)))}"
+    load = np.zeros(len(view.graph.link))
+    load[used] = weight
+    ends = zip(view.graph.tail.tolist(), view.graph.head.tolist(), load, strict=True)
+    lines = [
+        (*part, float(one))
+        for tail, head, one in ends
+        for part in _parts(
+            points[tail],
+            points[head],
+            grid=layout["shape"] == "grid" and not view.spots,
+        )
+    ]
+    names = [
+        f"{name}{', ' if name[-1].isdigit() else ' '}{number}" if count > 1 else name
+        for name, count in view.graph.tiers
+        for number in range(count)
+    ]
+    x, y = [x for x, _ in points], [y for _, y in points]
+    stands = [Series("", x[:nodes], y[:nodes])]
+    if names:
+        stands.append(Series("", x[nodes:], y[nodes:], texts=names))
+    label = str(layout["label"])
+    return Panel(title, label, what, stands, kind="network", lines=lines)
+
+
 def _edges(
     routed: list[Circuits], place: Callable[[int], Point]
 ) -> list[tuple[Point, Point, float]]:
@@ -125,6 +175,17 @@ def _beside(tail: Point, head: Point) -> tuple[Point, Point]:
         (tail[0] + right[0], tail[1] + right[1]),
         (head[0] + right[0], head[1] + right[1]),
     )
+
+
+def _parts(tail: Point, head: Point, *, grid: bool) -> list[tuple[Point, Point]]:
+    """Return a line, or two stubs of one round a torus or to another layer."""
+    dx, dy = head[0] - tail[0], head[1] - tail[1]
+    if not grid or max(abs(dx), abs(dy)) <= 1:
+        return [_beside(tail, head)]
+    ahead = 0.4 * np.sign(-dx), 0.4 * np.sign(-dy)
+    leaves = _beside(tail, (tail[0] + ahead[0], tail[1] + ahead[1]))
+    comes = _beside((head[0] - ahead[0], head[1] - ahead[1]), head)
+    return [leaves, comes]
 
 
 def _pairs(

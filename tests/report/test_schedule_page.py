@@ -9,13 +9,14 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import lightloom as ll
 from lightloom.core.columns import column
 from lightloom.core.fabric import PacketFabric
 from lightloom.instances.fabrics import load_fabric
-from lightloom.report.schedule_page.fabric_layout import fabric_layout
+from lightloom.report.schedule_page.link_loads import link_view
 from tests.cli.program import run
 
 if TYPE_CHECKING:
@@ -104,31 +105,66 @@ def test_use_of_edges_is_what_they_carry(
     assert all(0 < one <= most for one, most in zip(mean, busiest, strict=True))
 
 
-@pytest.mark.parametrize("kind", ["fat-tree", "superpod", "electrical-cluster"])
-def test_tiers_are_those_of_the_fabric(kind: str) -> None:
-    """The links that a pair climbs are as many as the fabric says it crosses."""
-    fabric = load_fabric(
-        {
-            "fat-tree": {"nodes": 23, "nodes_per_leaf": 3, "leaves_per_pod": 3},
-            "superpod": {"nodes": 23, "gpus_per_server": 3, "servers_per_unit": 2},
-            "electrical-cluster": {"nodes": 23, "nodes_per_server": 4},
-        }[kind]
-        | {"kind": kind}
-    )
-    layout = fabric_layout(fabric.table())
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"kind": "ideal-switch", "nodes": 5},
+        {"kind": "electrical-cluster", "nodes": 23, "nodes_per_server": 4},
+        {"kind": "fat-tree", "nodes": 23, "nodes_per_leaf": 3, "leaves_per_pod": 3},
+        {"kind": "fat-tree", "nodes": 8, "nodes_per_leaf": 4},
+        {"kind": "superpod", "nodes": 23, "gpus_per_server": 3, "servers_per_unit": 2},
+        {"kind": "bcube", "radix": 3, "level": 2},
+        {"kind": "torus", "rows": 3, "cols": 4, "layers": 2},
+        {"kind": "topoopt", "nodes": 16},
+    ],
+)
+def test_the_links_that_packets_cross_are_a_way(table: dict[str, Any]) -> None:
+    """Drawn one after the other they lead from each node to any other."""
+    fabric = load_fabric(table)
     assert isinstance(fabric, PacketFabric)
-    for src, dst in itertools.permutations(range(23), 2):
-        tiers, a, b, links = layout["tiers"], src, dst, 0
-        if layout["below"]:
-            inside, *tiers = tiers
-            if inside["above"][src] == inside["above"][dst]:
-                tiers, links = [], 2
-        for tier in tiers:
-            if a != b:
-                links += 2
-                a, b = tier["above"][a], tier["above"][b]
+    view = link_view(fabric.table())
+    assert view is not None
+    graph, nodes = view.graph, fabric.node_count
+    switches = sum(count for _, count in graph.tiers)
+    assert set(graph.tail.tolist()) == set(range(nodes + switches))
+    assert len(view.spots) in (0, nodes + switches)
+    ends = dict(
+        zip(
+            graph.link.tolist(),
+            zip(graph.tail.tolist(), graph.head.tolist(), strict=True),
+            strict=True,
+        )
+    )
+    assert len(ends) == len(graph.link)
+    for src, dst in itertools.permutations(range(nodes), 2):
         usage = fabric.link_usage(column([src]), column([dst]))
-        assert links == len(usage.resource)
+        after = dict(ends[link] for link in usage.resource.tolist())
+        here = src
+        while after:
+            here = after.pop(here)
+        assert here == dst
+
+
+@pytest.mark.parametrize("name", ["torus-16", "superpod-16", "sipac-64"])
+def test_links_carry_what_pairs_send(name: str) -> None:
+    """What leaves the nodes in a step is what they send and what they pass on."""
+    schedule = ll.synthesise(f"{name}/all-reduce-1MiB").schedule
+    links = data_of(ll.show(schedule).html)["links"]
+    nodes = data_of(ll.show(schedule).html)["layout"]["nodes"]
+    pairs = ll.replay(schedule).pairs
+    assert len(links["of"]) == len(ll.replay(schedule).steps)
+    for step, load in enumerate(links["of"]):
+        balance = [0] * nodes
+        for at, size in zip(*links["loads"][load], strict=True):
+            for node, sign in ((links["tail"][at], 1), (links["head"][at], -1)):
+                if node < nodes:
+                    balance[node] += sign * size
+        rows = pairs.step == step
+        sent = np.bincount(pairs.src[rows], pairs.bytes[rows], nodes)
+        assert (
+            balance
+            == (sent - np.bincount(pairs.dst[rows], pairs.bytes[rows], nodes)).tolist()
+        )
 
 
 def test_a_large_schedule_is_sampled_and_says_so() -> None:
@@ -182,6 +218,9 @@ _INSTANCES = (
     "superpod-16/all-reduce-1MiB",
     "topoopt-16/all-gather-1MiB",
     "torus-16/all-reduce-1MiB",
+    "bcube-64/all-reduce-1MiB",
+    "fat-tree-64/all-reduce-1MiB",
+    "sipac-64/all-gather-1MiB",
 )
 
 

@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import trunks
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.core.link_graph import LinkGraph
 
 _MOST_NODES = 2**20
 
@@ -106,6 +108,20 @@ class BCube(FabricRecord, frozen=True, kw_only=True):
             now = after
         links = np.concatenate(resource)
         return Usage(np.concatenate(circuit), links, np.ones(len(links), np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return the ports of every node, and a tier of switches for each level."""
+        nodes = np.arange(self.node_count, dtype=np.int64)
+        each, ingress = self.node_count // self.radix, self.node_count * self.levels
+        both_ways = []
+        for level in range(self.levels):
+            stride = self.radix**level
+            switch = nodes // (stride * self.radix) * stride + nodes % stride
+            out = nodes * self.levels + level
+            upper = self.node_count + level * each + switch
+            both_ways.append((nodes, upper, out, ingress + out))
+        tiers = tuple((f"level {level}", each) for level in range(self.levels))
+        return trunks(both_ways, tiers)
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of a port for every link."""

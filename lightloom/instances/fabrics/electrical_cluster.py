@@ -8,11 +8,13 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import trunks
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.core.link_graph import LinkGraph
 
 
 class ElectricalCluster(FabricRecord, frozen=True, kw_only=True):
@@ -78,6 +80,21 @@ class ElectricalCluster(FabricRecord, frozen=True, kw_only=True):
         resource = np.concatenate(links)
         crossing = np.concatenate([row, row, far, far])
         return Usage(crossing, resource, np.ones(len(resource), dtype=np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return nodes below servers, and uplinks to the network."""
+        nodes = np.arange(self.nodes, dtype=np.int64)
+        servers = -(-self.nodes // self.nodes_per_server)
+        server = self.nodes + nodes // self.nodes_per_server
+        both_ways = [(nodes, server, nodes, self.nodes + nodes)]
+        if servers == 1:
+            return trunks(both_ways, (("server", 1),))
+        uplink = np.arange(self.uplink_count, dtype=np.int64)
+        lower = uplink if self.uplinks == "node" else self.nodes + uplink
+        out = 2 * self.nodes + uplink
+        network = np.full_like(uplink, self.nodes + servers)
+        both_ways.append((lower, network, out, out + self.uplink_count))
+        return trunks(both_ways, (("server", servers), ("network", 1)))
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of a node for its links, and of an uplink for the others."""

@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import trunks
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.core.link_graph import LinkGraph
 
 _MOST_BITS_PER_S = 9 * 10**18
 
@@ -102,6 +104,25 @@ class FatTree(FabricRecord, frozen=True, kw_only=True):
             resource += [first + up[apart], first + self.nodes + down[apart]]
         links = np.concatenate(resource)
         return Usage(np.concatenate(circuit), links, np.ones(len(links), np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return the links between tiers, as far up as there are several switches."""
+        both_ways, tiers = [], []
+        sizes = [below for _, below, _ in self._tiers()]
+        lower = first = 0
+        for tier, name in enumerate(("leaf", "pod", "core")):
+            count = -(-self.nodes // sizes[tier])
+            if tier and count == 1:
+                break
+            first += count
+            number = np.arange(count, dtype=np.int64)
+            above = sizes[tier + 1] if tier + 1 < len(sizes) else self.nodes
+            up = 2 * tier * self.nodes + number
+            upper = first + number * sizes[tier] // above
+            both_ways.append((lower + number, upper, up, up + self.nodes))
+            tiers.append((name, -(-self.nodes // above)))
+            lower = first
+        return trunks(both_ways, tuple(tiers))
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of each link."""

@@ -8,11 +8,13 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import trunks
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.core.link_graph import LinkGraph
 
 
 class IdealSwitch(FabricRecord, frozen=True, kw_only=True):
@@ -47,6 +49,12 @@ class IdealSwitch(FabricRecord, frozen=True, kw_only=True):
         resource = np.concatenate([src, self.nodes + dst])
         both = np.concatenate([row, row])
         return Usage(both, resource, np.ones(len(resource), dtype=np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return the egress and the ingress of every node, and the switch."""
+        nodes = np.arange(self.nodes, dtype=np.int64)
+        switch = np.full_like(nodes, self.nodes)
+        return trunks([(nodes, switch, nodes, self.nodes + nodes)], (("switch", 1),))
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of a node for every link."""

@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import trunks
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
+    from lightloom.core.link_graph import LinkGraph
 
 _MOST_BITS_PER_S = 9 * 10**18
 _TIERS = ("NVLink", "network port", "leaf")
@@ -120,6 +122,23 @@ class SuperPod(FabricRecord, frozen=True, kw_only=True):
             resource.append((2 * tier + 1) * span + head[rows])
         links = np.concatenate(resource)
         return Usage(np.concatenate(circuit), links, np.ones(len(links), np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return NVLink below, and network ports, leaves and spines above the nodes."""
+        nodes, span = np.arange(self.nodes, dtype=np.int64), self._span
+        servers = -(-self.nodes // self.gpus_per_server)
+        inside = self.nodes + nodes // self.gpus_per_server
+        both_ways = [(nodes, inside, nodes, span + nodes)]
+        if servers == 1:
+            return trunks(both_ways, (("NVLink", 1),))
+        leaf, first = self.leaf(nodes), self.nodes + servers
+        leaves = int(leaf.max()) + 1
+        both_ways.append((nodes, first + leaf, 2 * span + nodes, 3 * span + nodes))
+        every = np.unique(leaf)
+        spines = np.full_like(every, first + leaves)
+        both_ways.append((first + every, spines, 4 * span + every, 5 * span + every))
+        tiers = (("NVLink", servers), ("leaf", leaves), ("spines", 1))
+        return trunks(both_ways, tiers)
 
     @property
     def _span(self) -> int:

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import LinkGraph
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
@@ -109,6 +110,12 @@ class TopoOpt(FabricRecord, frozen=True, kw_only=True):
             row = row[offset[row] != 0]
         links = np.concatenate(resource)
         return Usage(np.concatenate(circuit), links, np.ones(len(links), np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return the links of all rings."""
+        tail, ring = np.divmod(np.arange(self.nodes * self.degree), self.degree)
+        head = (tail + np.array(self.strides, dtype=np.int64)[ring]) % self.nodes
+        return LinkGraph(tail * self.degree + ring, tail, head)
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of a link for every link."""

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import Usage
+from lightloom.core.link_graph import LinkGraph
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
@@ -115,6 +116,22 @@ class Torus(FabricRecord, frozen=True, kw_only=True):
             stride *= size
         links = np.concatenate(resource)
         return Usage(np.concatenate(circuit), links, np.ones(len(links), np.int64))
+
+    def link_graph(self) -> LinkGraph:
+        """Return the links to the neighbours in each dimension longer than one."""
+        nodes = np.arange(self.node_count, dtype=np.int64)
+        link, tail, head = [nodes[:0]], [nodes[:0]], [nodes[:0]]
+        stride = 1
+        for dimension, size in enumerate(self.sizes):
+            here = nodes // stride % size
+            for way, step in enumerate((1, -1) if size > 1 else ()):
+                link.append((nodes * 3 + dimension) * 2 + way)
+                tail.append(nodes)
+                head.append(nodes + ((here + step) % size - here) * stride)
+            stride *= size
+        return LinkGraph(
+            np.concatenate(link), np.concatenate(tail), np.concatenate(head)
+        )
 
     def link_bits_per_s(self, links: IntArray) -> IntArray:
         """Return the rate of a link for every link."""

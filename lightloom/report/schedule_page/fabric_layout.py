@@ -35,10 +35,8 @@ def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
     ``shape`` is ``grid`` (``rows`` x ``cols``, boxes of so many rows and columns such
     as wafers, racks or servers, and what joins neighbours), ``circle``, or ``planes``
     (a permutation matrix for each switch); ``nodes`` is their number and ``label`` says
-    what it is. Where packets climb, ``tiers`` has for each tier of switches its name
-    and the switch above each node, or each switch of the tier below; with ``below``
-    the first of them is a network of its own. ``strides`` are those of rings through
-    all nodes.
+    what it is. ``strides`` are those of rings through all nodes. With ``levels`` nodes
+    are joined by switches of so many levels, more than a grid can show.
     """
     kind, nodes = str(fabric.get("kind")), node_count(fabric)
     rows, cols = _number(fabric, "rows"), _number(fabric, "cols")
@@ -60,11 +58,13 @@ def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
         return _grid(groups * racks, numbers, racks, numbers, label)
     if kind in ("sipac", "bcube"):
         radix, levels = _number(fabric, "radix"), _number(fabric, "level") + 1
-        label = f"{kind}: {levels} levels; a row shares a switch of level 0"
-        if levels == 2:
-            label += ", a column one of level 1"
+        label = f"{kind}: {levels} levels of switches"
+        if levels <= 2:
+            label = f"{kind}: a row shares a switch of level 0"
+            label += ", a column one of level 1" if levels == 2 else ""
         drawn = _grid(radix ** (levels - 1), radix, 1, radix, label)
-        return {**drawn, "columnBoxes": levels == 2}
+        many = {"levels": levels} if levels > 2 else {}
+        return {**drawn, "columnBoxes": levels == 2, **many}
     if kind == "ocs":
         label = f"{kind}: {fabric.get('switches')} switches; rows send, columns receive"
         return {"shape": "planes", "nodes": nodes, "label": label}
@@ -78,9 +78,7 @@ def _boxes(kind: str, fabric: FabricTable, nodes: int) -> dict[str, Any] | None:
         size = _number(fabric, key) or 1
         label = f"{kind}: {nodes} nodes, {size} a {noun}"
         drawn = _grid(-(-nodes // size), size, 1, size, label)
-        below = kind == "superpod"
-        tiers = _tiers(kind, fabric, nodes)
-        return {**drawn, "nodes": nodes, "tiers": tiers, "below": below}
+        return {**drawn, "nodes": nodes}
     return None
 
 
@@ -99,29 +97,6 @@ def _circle(kind: str, fabric: FabricTable, nodes: int) -> dict[str, Any]:
             label = f"{circle['label']}, rings of strides {strides}"
             return {**circle, "label": label, "strides": list(known.strides)}
     return circle
-
-
-def _tiers(kind: str, fabric: FabricTable, nodes: int) -> list[dict[str, Any]]:
-    """Return the switches that packets climb, from the lowest tier to one switch."""
-    every = range(nodes)
-    if kind == "superpod":
-        gpus = _number(fabric, "gpus_per_server") or 1
-        unit = gpus * (_number(fabric, "servers_per_unit") or 1)
-        inside = {"name": "NVLink", "above": [node // gpus for node in every]}
-        rails = [node // unit * gpus + node % gpus for node in every]
-        spine = {"name": "spines", "above": [0] * (max(rails, default=0) + 1)}
-        return [inside, {"name": "leaf", "above": rails}, spine]
-    key, noun = _BOXES[kind]
-    size = _number(fabric, key) or 1
-    tiers = [{"name": noun, "above": [node // size for node in every]}]
-    count = -(-nodes // size)
-    if kind == "fat-tree" and (pod := _number(fabric, "leaves_per_pod")) < count:
-        tiers.append({"name": "pod", "above": [leaf // pod for leaf in range(count)]})
-        count = -(-count // pod)
-    if count > 1:
-        top = "core" if kind == "fat-tree" else "network"
-        tiers.append({"name": top, "above": [0] * count})
-    return tiers
 
 
 def node_count(fabric: FabricTable) -> int:

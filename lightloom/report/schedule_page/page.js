@@ -60,13 +60,13 @@
   };
 
   // ---- fabric ------------------------------------------------------------
-  const tiered = () => layout.tiers && !following && get("colour").value === "load";
+  const links = data.links;
+  const loaded = () => links && !following && get("colour").value === "load" && get("node").value === "";
+  // Fabrics whose switches are drawn have a row for each tier.
+  const tiered = () => links && links.spots.length && (loaded() || layout.levels);
   const places = (width, height) => {
     const margin = 22, nodes = layout.nodes;
-    if (tiered()) {
-      const y = layout.below ? height * 0.72 : height - 40;
-      return (node) => [margin + (width - 2 * margin) * (node + 0.5) / nodes, y];
-    }
+    if (tiered()) return (node) => [margin + (width - 2 * margin) * links.spots[node][0], height * links.spots[node][1]];
     if (layout.shape === "grid") {
       const dx = (width - 2 * margin) / layout.cols, dy = (height - 2 * margin) / layout.rows;
       return (node) => [margin + dx * (0.5 + node % layout.cols), margin + dy * (0.5 + Math.floor(node / layout.cols))];
@@ -128,17 +128,18 @@
     const drawn = rows(), [colour, words] = painter(drawn);
     hits = [];
     let said = words;
-    if (tiered()) said = drawTiers(pen, width, height, drawn);
+    if (loaded()) said = drawLinks(pen, width, height);
     else if (layout.shape === "planes" && !following || drawn.length > 3000 && !layout.rows && !layout.ring) said = drawPlanes(pen, width, height, drawn, colour, words);
     else if (get("colour").value === "load" && layout.shape !== "planes") said = drawNetwork(pen, width, height, drawn, colour, true, words);
     else drawNetwork(pen, width, height, drawn, colour, false, words);
-    get("legend").textContent = `${layout.label}. ${said}. ${drawn.length.toLocaleString("en")} drawn.`;
+    get("legend").textContent = `${layout.label}. ${said}.` + (loaded() ? "" : ` ${drawn.length.toLocaleString("en")} drawn.`);
     canvas.setAttribute("aria-label", `${layout.label}, step ${now}: ${drawn.length} ${get("draw").value}`);
   };
   const drawNetwork = (pen, width, height, drawn, colour, loads, words) => {
     const place = places(width, height), nodes = layout.nodes;
     pen.strokeStyle = css("--faint"); pen.lineWidth = 1.5;
-    if (layout.shape === "grid") {
+    if (tiered()) switches(pen, place, width);
+    else if (layout.shape === "grid") {
       const [x0, y0] = place(0), [x1, y1] = place(layout.cols + 1 < nodes ? layout.cols + 1 : 0);
       const dx = layout.cols > 1 ? place(1)[0] - x0 : width - 44, dy = layout.rows > 1 ? place(layout.cols)[1] - y0 : height - 44;
       for (let row = 0; row < layout.rows; row += layout.boxRows) for (let col = 0; col < layout.cols; col += layout.boxCols) {
@@ -185,6 +186,9 @@
           pen.beginPath();
           row[4].forEach((node, i) => { const [x, y] = place(node), off = ((row[3] || 0) % 8 - 3.5) * 1.2; i ? pen.lineTo(x + off, y + off) : pen.moveTo(x + off, y + off); });
           pen.stroke();
+        } else if (tiered() && through(row[0], row[1]) !== undefined) {
+          const by = place(through(row[0], row[1]));
+          line(pen, place(row[0]), by, 0.02); line(pen, by, place(row[1]), 0.02);
         } else if (layout.shape === "circle" && row[7] !== null && row[7] !== undefined) ringArc(pen, width, height, row[0], row[1], row[7], row[3] || 0);
         else line(pen, place(row[0]), place(row[1]), layout.shape === "circle" ? 0 : 0.12);
       }
@@ -199,60 +203,68 @@
     const off = 4 + (wavelength % 6) * 2.5, radius = Math.min(width, height) / 2 - 22;
     pen.beginPath(); pen.arc(width / 2, height / 2, radius + (direction ? -off : off), at(src), at(dst), Boolean(direction)); pen.stroke();
   };
-  // Switches above the nodes; a pair climbs to the first that is above both its ends.
-  const drawTiers = (pen, width, height, drawn) => {
-    const place = places(width, height), nodes = layout.nodes, spots = [[...Array(nodes).keys()].map(place)], loads = new Map();
-    const above = layout.below ? layout.tiers.slice(1) : layout.tiers, all = layout.below ? [layout.tiers[0], ...above] : above;
-    const spot = (tier, below, y) => {
-      const sums = [];
-      tier.above.forEach((parent, child) => { if (!below[child]) return; const sum = sums[parent] = sums[parent] || [0, 0]; sum[0] += below[child][0]; sum[1] += 1; });
-      return sums.map(([x, count]) => [x / count, y]);
+  // Links by what they carry in this step, each way on its right; a node to a switch, or to a neighbour.
+  const drawLinks = (pen, width, height) => {
+    const place = places(width, height), carried = links.of[now] === undefined ? [[], []] : links.loads[links.of[now]];
+    // Of packets a link is as full as its data take long; light has no rate of a link.
+    const lasts = carried[1].map((bytes, i) => links.rate ? bytes * 8 / links.rate[carried[0][i]] : bytes);
+    const most = Math.max(1e-18, ...lasts), wide = layout.shape === "grid" && !links.spots.length;
+    const [dx, dy] = wide ? [(width - 44) / layout.cols, (height - 44) / layout.rows] : [width, height];
+    const link = (at, apart) => {
+      const [x, y] = place(links.tail[at]), [u, v] = place(links.head[at]), long = Math.max(1, Math.hypot(u - x, v - y));
+      const right = [-(v - y) / long * apart, (u - x) / long * apart];
+      // Round a torus, or to the other layer: stubs at both ends say where it leaves and comes.
+      const round = wide && (Math.abs(u - x) > 1.5 * dx || Math.abs(v - y) > 1.5 * dy);
+      const layer = (node) => Math.floor(Math.floor(node / layout.cols) / layout.layerRows);
+      if (round && layer(links.tail[at]) !== layer(links.head[at])) { line(pen, [x + right[0], y + right[1]], [u + right[0], v + right[1]], 0.08); return; }
+      const [ex, ey] = round ? [-Math.sign(u - x) * dx * 0.4, -Math.sign(v - y) * dy * 0.4] : [u - x, v - y];
+      const side = round ? -1 : 1;
+      line(pen, [x + side * right[0], y + side * right[1]], [x + side * right[0] + ex, y + side * right[1] + ey], 0);
+      if (round) line(pen, [u + side * right[0], v + side * right[1]], [u + side * right[0] - ex, v + side * right[1] - ey], 0);
     };
-    above.forEach((tier, i) => spots.push(spot(tier, spots[i], spots[0][0][1] - (spots[0][0][1] - 26) * (i + 1) / above.length)));
-    const under = layout.below ? spot(layout.tiers[0], spots[0], height - 26) : [];
-    const add = (tier, child, bytes) => { const key = tier + ":" + child; loads.set(key, (loads.get(key) || 0) + bytes); };
-    for (const row of drawn) {
-      const bytes = row[5] || 0;
-      let a = row[0], b = row[1];
-      if (layout.below && layout.tiers[0].above[a] === layout.tiers[0].above[b]) { add("u", a, bytes); add("u", b, bytes); continue; }
-      for (let tier = 0; tier < above.length && a !== b; tier++) {
-        add(tier, a, bytes); add(tier, b, bytes);
-        a = above[tier].above[a]; b = above[tier].above[b];
-      }
-    }
-    const most = Math.max(1, ...loads.values());
-    const link = (key, from, to) => {
-      const load = loads.get(key) || 0;
-      pen.strokeStyle = load ? shade(load / most) : css("--faint"); pen.lineWidth = load ? 1 + 4 * load / most : 1;
-      line(pen, from, to, 0);
-    };
-    above.forEach((tier, i) => tier.above.forEach((parent, child) => { if (spots[i][child]) link(i + ":" + child, spots[i][child], spots[i + 1][parent]); }));
-    if (layout.below) layout.tiers[0].above.forEach((parent, child) => link("u:" + child, spots[0][child], under[parent]));
-    const box = ([x, y], text) => { const half = Math.max(7, 4 * text.length); pen.fillStyle = css("--paper"); pen.strokeStyle = css("--ink"); pen.lineWidth = 1; pen.fillRect(x - half, y - 8, 2 * half, 16); pen.strokeRect(x - half, y - 8, 2 * half, 16); pen.fillStyle = css("--ink"); pen.fillText(text, x, y); };
-    pen.textAlign = "center"; pen.textBaseline = "middle";
-    // Names where there is room for them, else numbers, else every so many of them.
-    const boxes = (tier, at) => {
-      const shown = at.length > 1 ? tier.name + " " + (at.length - 1) : tier.name, apart = at.length > 1 ? at[1][0] - at[0][0] : width, room = apart > 8 * shown.length + 4;
-      const every = Math.max(1, Math.ceil(26 / apart));
-      at.forEach((spot, number) => { if (number % every === 0) box(spot, room ? (at.length > 1 ? tier.name + " " + number : tier.name) : String(number)); });
-      if (!room) { pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.fillText(tier.name, 4, at[0][1] - 16); pen.textAlign = "center"; }
-    };
-    above.forEach((tier, i) => boxes(tier, spots[i + 1]));
-    if (layout.below) boxes(layout.tiers[0], under);
-    dots(pen, place, drawn, Math.max(1.5, Math.min(6, width / nodes / 3)), nodes <= 40, layout.below ? 0 : 14);
-    return `${all.map((tier) => tier.name).join(", ")}. Colour: data on a link both ways, up to ${size(most)}`;
+    pen.strokeStyle = css("--faint"); pen.lineWidth = 1;
+    if (links.tail.length <= 20000) links.tail.forEach((_, at) => link(at, 1.5));
+    carried[0].forEach((at, i) => { pen.strokeStyle = shade(lasts[i] / most); pen.lineWidth = 1 + 3 * lasts[i] / most; link(at, 2.2); });
+    switches(pen, place, width);
+    const radius = links.spots.length ? Math.max(1.5, Math.min(6, width / layout.nodes / 3)) : Math.max(1.5, Math.min(9, 90 / Math.sqrt(Math.max(1, layout.nodes))));
+    dots(pen, place, (rowsOf[now] || []).map((row) => [pairs.src[row], pairs.dst[row]]), radius, layout.nodes <= (links.spots.length ? 40 : 128), 0, wide);
+    const tiers = links.tiers.length ? "Switches: " + links.tiers.map(([name, count]) => count + " " + name).join(", ") + ". " : "";
+    if (links.of[now] === undefined) return tiers + "Loads of this step are not in this page";
+    const needs = links.rate ? `time that a link needs for its data, up to ${us(most * 1e12)} us; ` : "";
+    return `${tiers}Colour: ${needs}most data on a link ${size(Math.max(0, ...carried[1]))}`;
   };
-  const dots = (pen, place, drawn, radius, named, below) => {
+  // Names where there is room for them, else numbers, else every so many of them.
+  const switches = (pen, place, width) => {
+    let first = layout.nodes;
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    for (const [name, count] of links.tiers) {
+      const apart = width / count, text = (number) => count > 1 ? name + " " + number : name, room = apart > 7 * text(count - 1).length + 6;
+      const every = Math.max(1, Math.ceil(26 / apart));
+      for (let number = 0; number < count; number += every) {
+        const [x, y] = place(first + number), said = room ? text(number) : String(number), half = Math.max(7, 3.6 * said.length);
+        pen.fillStyle = css("--paper"); pen.strokeStyle = css("--ink"); pen.lineWidth = 1;
+        pen.fillRect(x - half, y - 8, 2 * half, 16); pen.strokeRect(x - half, y - 8, 2 * half, 16);
+        pen.fillStyle = css("--ink"); pen.fillText(said, x, y);
+      }
+      if (!room) { const [, y] = place(first); pen.fillStyle = css("--soft"); pen.textAlign = "left"; pen.fillText(name, 4, y - 16); pen.textAlign = "center"; }
+      first += count;
+    }
+  };
+  // The switch that two nodes share, where a grid cannot show all levels.
+  const beside = new Map();
+  if (links && layout.levels) links.tail.forEach((tail, at) => { if (tail < layout.nodes) { if (!beside.has(tail)) beside.set(tail, new Set()); beside.get(tail).add(links.head[at]); } });
+  const through = (src, dst) => beside.size ? [...beside.get(src)].find((one) => beside.get(dst).has(one)) : undefined;
+  const dots = (pen, place, drawn, radius, named, below, aside) => {
     const active = new Set(drawn.flatMap((row) => [row[0], row[1]]));
     pen.textAlign = "center"; pen.textBaseline = "middle";
     for (let node = 0; node < Math.min(layout.nodes, 20000); node++) {
-      const [x, y] = place(node), v = below ? y + below : y - radius - 7;
+      const [x, y] = place(node), v = below ? y + below : y - radius - 7, u = aside ? x + radius + 7 : x;
       pen.fillStyle = active.has(node) ? css("--ink") : css("--soft");
       pen.beginPath(); pen.arc(x, y, radius, 0, 2 * Math.PI); pen.fill();
       hits.push([x, y, radius + 3, node]);
       if (named) {
-        pen.strokeStyle = css("--paper"); pen.lineWidth = 4; pen.strokeText(String(node), x, v);
-        pen.fillStyle = css("--ink"); pen.fillText(String(node), x, v);
+        pen.strokeStyle = css("--paper"); pen.lineWidth = 4; pen.strokeText(String(node), u, v);
+        pen.fillStyle = css("--ink"); pen.fillText(String(node), u, v);
       }
     }
   };
@@ -431,13 +443,13 @@
   for (const plane of planes) get("plane").append(element("option", String(plane)));
   get("plane-label").hidden = planes.length < 2;
   for (const use of data.used) get("use").append(element("option", use.label));
-  if (data.segments.some((segment) => segment.route) || layout.tiers) get("colour").value = "load";
+  if (data.segments.some((segment) => segment.route) || links && (!data.segments.length || layout.levels)) get("colour").value = "load";
   const choice = (value) => [...get("colour").options].find((option) => option.value === value);
   if (layout.shape === "planes") choice("count").textContent = "used or standing by";
   else if (!data.segments.some((segment) => segment.wavelengths)) { choice("count").disabled = true; if (get("colour").value === "count") get("colour").value = "bytes"; }
-  if (!(data.segments.some((segment) => segment.route) || layout.tiers || layout.shape === "circle" && data.segments.some((segment) => segment.direction))) choice("load").disabled = true;
+  if (!(data.segments.some((segment) => segment.route) || links || layout.shape === "circle" && data.segments.some((segment) => segment.direction))) choice("load").disabled = true;
   if (planes.length === 1 && layout.nodes <= 256) get("rows").value = "nodes";
-  if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; if (!layout.tiers) get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
+  if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; if (!links) get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
   if (!Object.keys(data.transfers).length) get("chunk-section").hidden = true;
   else { get("chunk").max = data.transfers.chunk_hi.reduce((a, b) => Math.max(a, b)) - 1; get("chunk").value = data.transfers.chunk_lo[0]; }
   get("step").addEventListener("input", (event) => { play(false); choose(Number(event.target.value)); });

@@ -14,6 +14,7 @@ from lightloom.core.units import format_bytes, format_ps
 from lightloom.replay import replay
 from lightloom.report.bandwidth import bandwidth
 from lightloom.report.schedule_page.fabric_layout import fabric_layout
+from lightloom.report.schedule_page.link_loads import link_view, page_links
 from lightloom.report.schedule_page.use_over_time import use_over_time
 from lightloom.validate import verify
 
@@ -56,6 +57,7 @@ def page_data(schedule: Schedule, title: str) -> dict[str, Any]:
         "pairs": _pairs(schedule, timeline, notes),
         "segments": _segments(schedule, timeline, notes),
         "transfers": _transfers(schedule, notes),
+        "links": page_links(link_view(schedule.fabric), timeline, notes),
         "used": use_over_time(schedule, timeline, valid=verdict.valid),
         "violations": [
             [one.rule, one.step, one.resource, one.message]
