@@ -11,6 +11,7 @@ from lightloom.instances.catalogue import load_instance, named_instances
 from lightloom.instances.instance_file import parse_instance
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
+from lightloom.synth.ocs.baseline_schedules import BASELINES
 from tests.cli.program import one_error, run, run_json
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def test_algorithms_lists_the_catalogue_with_parameters() -> None:
     """Every algorithm is there, with what it serves and takes."""
     listed = {entry["name"]: entry for entry in run_json("algorithms")["algorithms"]}
     own = {"configurations", "ring-ladder", "saturated-port"}
-    assert set(listed) == {*ALGORITHMS, *DEMAND_ALGORITHMS, *own}
+    assert set(listed) == {*ALGORITHMS, *DEMAND_ALGORITHMS, *own, *BASELINES}
+    assert listed["one-shot"]["ops"] == ["collectives on ocs"]
     assert listed["ring-ladder"]["ops"] == ["demand on ring"]
     assert listed["ring"]["ops"] == list(ALGORITHMS["ring"].ops)
     assert listed["greedy"]["ops"] == ["demand"]
