@@ -190,6 +190,8 @@ def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
     allowed = ""
     if isinstance(kind, inspect.BoolType):
         return "boolean", "true or false", False
+    if isinstance(kind, inspect.StrType):
+        return "text", "any", False
     if isinstance(kind, inspect.LiteralType):
         allowed = " or ".join(map(str, kind.values))
     return type(kind).__name__.removesuffix("Type").lower(), allowed, False
