@@ -191,10 +191,11 @@ def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
     if isinstance(kind, inspect.BoolType):
         return "boolean", "true or false", False
     if isinstance(kind, inspect.StrType):
-        return "text", "any", False
+        allowed = "any"
     if isinstance(kind, inspect.LiteralType):
         allowed = " or ".join(map(str, kind.values))
-    return type(kind).__name__.removesuffix("Type").lower(), allowed, False
+    name = type(kind).__name__.removesuffix("Type").lower()
+    return {"str": "text"}.get(name, name), allowed, False
 
 
 def value_text(value: object) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.parameters import Count, Pieces
+from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
 from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows
 from lightloom.plans.reversal import reversed_rounds
@@ -49,7 +49,14 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         bool,
         msgspec.Meta(description="Half of the ranks are fed from either side."),
     ] = True
-    pieces: Pieces = 1
+    pieces: Annotated[
+        Count,
+        msgspec.Meta(
+            description="Pieces of the buffer, which follow one another a round apart."
+            " Scatter and gather, both ways: with 2, a rank that is as far on either"
+            " side has half of its block from each."
+        ),
+    ] = 1
     leap: Annotated[
         Count,
         msgspec.Meta(
@@ -66,9 +73,11 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return _OPS
 
     def _chunks(self, ranks: int, ports: int) -> int:
-        """Return one chunk per block, or some for each piece."""
+        """Return one chunk per block or half of one, or some for each piece."""
         del ports
-        return ranks if self.pieces == 1 else self.pieces * CHUNKS_OF_A_PIECE
+        if self.pieces <= 2:
+            return ranks * self.pieces
+        return self.pieces * CHUNKS_OF_A_PIECE
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return the rounds; those towards the root mirror those away from it."""
@@ -104,8 +113,17 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     def _scatter(self, collective: Collective) -> list[Round]:
         """Return the rounds of a scatter, a block an arc in each."""
-        blocks = Partition(collective.rank_count, collective.chunk_count)
+        ranks = collective.rank_count
+        blocks = Partition(2 * ranks, collective.chunk_count)
         place, side = self._places(collective)
+        half = np.zeros(len(place), dtype=np.int64)
+        # Unless the root feeds that rank itself, on one circuit.
+        if self.pieces == 2 and self.both_ways and 2 * self.stride < ranks:
+            half = (2 * place == ranks).astype(np.int64)
+            opposite = np.flatnonzero(half)
+            place = np.concatenate([place, place[opposite]])
+            side = np.concatenate([side, 1 - side[opposite]])
+            half = np.concatenate([half, half[opposite]])
         depth = -(-place // self.stride)
         made = []
         for turn in range(int(depth.max())):
@@ -118,8 +136,8 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
             one = blocks.round(
                 self._rank(collective, before, side[row]),
                 self._rank(collective, after, side[row]),
-                dst,
-                1,
+                2 * dst + half[row] * side[row],
+                2 - half[row],
                 port=self._port(after, side[row]),
                 op=Op.COPY,
             )

@@ -142,7 +142,10 @@ class RingRealiser(Realiser[Ring]):
                 continue
             for leap in self._leaps(task, -(-side // stride), stride):
                 counts = {1}
-                if not op_of(task).uses_blocks:
+                if op_of(task).uses_blocks:
+                    if both_ways and others % 2 and (side - 1) % stride == 0:
+                        counts = {2}  # the farthest rank is alone in its round
+                else:
                     rounds = side // stride // leap + leap - 1
                     data = (rounds - 1) * stride * whole_ps
                     counts.add(max(1, isqrt(data // max(fabric.alpha_ps, 1))))
