@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
 
-__all__ = ["KeptReplay", "kept_replay"]
+__all__ = ["KeptReplay", "kept_replay", "refining_rounds"]
 
 _MOST_AUTO_TASKS = 40_000
 """Tasks that ``auto`` replays to find other circuits than the first, in all rounds."""
@@ -84,9 +84,8 @@ def kept_replay(
     demand = traffic(iteration, collectives)
     stays = way in ("one-shot", "critical-path")
     if stays and demand.src and not isinstance(fabric, PacketFabric):
-        rounds = ROUNDS if way == "critical-path" else 0
-        if request.circuits == "auto":
-            rounds = min(rounds, _MOST_AUTO_TASKS // max(1, iteration.task_count))
+        refined = way == "critical-path"
+        rounds = refining_rounds(request, iteration.task_count) if refined else 0
         timeline, held, other = fastest_held(
             fabric, iteration, collectives, demand, request.launch, rounds
         )
@@ -100,3 +99,19 @@ def kept_replay(
     )
     timeline = replay_iteration(iteration, network, request.launch)
     return KeptReplay(way, timeline, demand, controller_time(network))
+
+
+def refining_rounds(request: TrainingRequest, tasks: int) -> int:
+    """Return how often better circuits are looked for, beyond the first ones.
+
+    Parameters
+    ----------
+    request
+        Where circuits are ``auto``, no more is replayed than a fixed amount of work
+        allows.
+    tasks
+        Operations and collectives of the iteration.
+    """
+    if request.circuits != "auto":
+        return ROUNDS
+    return min(ROUNDS, _MOST_AUTO_TASKS // max(1, tasks))

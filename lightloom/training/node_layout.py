@@ -2,7 +2,8 @@
 
 Where the replicas fill a fabric they are all alike: moved along by one replica (or one
 server) nothing changes, neither the traffic nor what it shares. A few of them, on a
-smaller fabric of the same kind, then do the same at the same times as all of them.
+smaller fabric of the same kind, then do the same at the same times as all of them. On
+some fabrics that holds too where nodes stay idle.
 """
 
 from __future__ import annotations
@@ -144,9 +145,10 @@ def layout(
     taken = range(fabric.node_count) if nodes is None else nodes
     require_room(strategy, len(taken))
     placed = plug_of(fabric).layout
-    if nodes is None and not whole and strategy.devices == fabric.node_count:
+    full = strategy.devices == fabric.node_count or placed.idle_alike
+    if nodes is None and not whole and full:
         small = placed.alike(fabric, k)
-        if small is not None and small.node_count < fabric.node_count:
+        if small is not None and small.node_count < strategy.devices:
             blocks = _blocks(range(small.node_count), k)
             return NodeLayout(small, blocks, (replicas,))
     if placed.rows is not None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.fabric import PacketFabric
 from lightloom.replay.workload import replay_iteration
+from lightloom.training.alike_replicas import two_for_all
 from lightloom.training.call_networks import (
     KeptQueue,
     call_queue,
@@ -15,15 +17,18 @@ from lightloom.training.call_networks import (
 )
 from lightloom.training.call_schedules import CallSchedules
 from lightloom.training.iteration import training_iteration
-from lightloom.training.kept_replay import kept_replay
+from lightloom.training.kept_replay import kept_replay, refining_rounds
 from lightloom.training.training_plan import TrainingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lightloom.instances.instance import AnyFabric
+    from lightloom.training.alike_replicas import TwoForAll
     from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replay_order import ReplayOrder
+    from lightloom.training.replica import Replica
     from lightloom.training.strategy import Strategy
     from lightloom.training.strategy_prospects import StrategyProspects
     from lightloom.training.training_plan import Tried
@@ -93,11 +98,18 @@ class StrategyReplays:
         """Return the replay on circuits that stay, or follow traffic."""
         request = self.prospects.request
         replica, laid = self.prospects.run(strategy, way)
+        needed = request.iterations and request.iterations[strategy.batch_size]
+        alike = self._alike(replica, laid, way)
+        if alike is not None:
+            timeline = replay_iteration(alike.iteration, alike.network, request.launch)
+            return TrainingPlan(
+                *(strategy, replica, alike.layout, alike.iteration),
+                *(timeline, alike.demand, needed or None),
+            )
         iteration = training_iteration(
             replica, laid.nodes, laid.fabric.node_count, laid.replayed_rings
         )
         kept = kept_replay(iteration, laid.fabric, laid.collectives(), way, request)
-        needed = request.iterations and request.iterations[strategy.batch_size]
         return TrainingPlan(
             *(strategy, replica, laid, iteration),
             *(kept.timeline, kept.demand, needed or None),
@@ -105,6 +117,21 @@ class StrategyReplays:
             controller=kept.controller,
             held=kept.held,
         )
+
+    def _alike(
+        self, replica: Replica, laid: NodeLayout, way: CircuitMode
+    ) -> TwoForAll | None:
+        """Return two replicas for all, where they are alike and nothing is refined."""
+        request, fabric = self.prospects.request, laid.fabric
+        if isinstance(fabric, PacketFabric) or not laid.is_whole:
+            return None
+        if request.whole or request.nodes is not None:
+            return None
+        tasks = 2 * len(replica.device) * len(laid.nodes)
+        few = way == "critical-path" and refining_rounds(request, tasks) > 0
+        if few or way == "controlled":
+            return None
+        return two_for_all(fabric, replica, laid)
 
     def _called(
         self,

@@ -310,3 +310,28 @@ def test_controllers_keep_a_circuit_for_every_known_pair() -> None:
     many = Demand.from_rows([(0, dst, dst) for dst in range(1, 5)])
     lit_ring = held_for(ring, Demand.from_rows([]), many)[0]
     assert sorted(lit_ring.dst.tolist()) == [3, 4]
+
+
+@pytest.mark.parametrize("name", ["ideal-switch", "ocs", "ring", "lightpath"])
+@pytest.mark.parametrize(("k", "replicas"), [(1, 13), (2, 8), (3, 5)])
+def test_a_few_replicas_stand_for_all_beside_idle_nodes(
+    name: str, k: int, replicas: int
+) -> None:
+    """To the picosecond, wherever two or three are replayed for all."""
+    fabric = {**fabrics(16), **grids(4)}[name]
+    few, every = (
+        Planner(training(30)).plan(
+            fabric,
+            TrainingRequest(
+                model_parallel=k,
+                replicas=replicas,
+                circuits="one-shot",
+                whole=whole,
+            ),
+        )
+        for whole in (False, True)
+    )
+    assert name == "ring" or not few.layout.is_whole
+    assert few.iteration_ps == every.iteration_ps
+    assert few.communication_share == every.communication_share
+    assert few.demand == every.demand or few.fabric != fabric

@@ -203,5 +203,5 @@ PLUG = FabricPlug(
     schedules=schedules,
     own=_own,
     circuits=CIRCUITS,
-    layout=TrainingLayout(alike=_alike, blocks="any"),
+    layout=TrainingLayout(alike=_alike, idle_alike=True, blocks="any"),
 )

@@ -357,7 +357,7 @@ PLUG = (
     FabricPlug(
         "ideal-switch",
         realiser=_IdealSwitchRealiser,
-        layout=TrainingLayout(alike=_alike_switch),
+        layout=TrainingLayout(alike=_alike_switch, idle_alike=True),
     ),
     FabricPlug("fat-tree", realiser=_FatTreeRealiser),
     FabricPlug("superpod", realiser=_SuperPodRealiser),

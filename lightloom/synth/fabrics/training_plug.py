@@ -105,6 +105,8 @@ class TrainingLayout(Generic[FabricT]):
         ``alike(fabric, devices)`` returns the fabric of the same kind on which a few
         replicas do at the same times what all do on `fabric` when they fill it, or
         ``None``. It may have more nodes than `fabric`.
+    idle_alike
+        Whether that holds too where replicas leave nodes of `fabric` idle.
     rows
         The rows of a fabric on which replicas stand; ``None`` where any nodes serve.
     ring
@@ -114,6 +116,7 @@ class TrainingLayout(Generic[FabricT]):
     """
 
     alike: Callable[[FabricT, int], FabricT | None] = _no_smaller_fabric
+    idle_alike: bool = False
     rows: Callable[[FabricT], Rows] | None = None
     ring: bool = False
     blocks: Blocks = "preferred"
