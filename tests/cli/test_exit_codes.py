@@ -40,6 +40,7 @@ CASES = [
     ("model", 0, ("model", "{}/place.toml", "--write", "{}/m.mps")),
     ("model", 2, ("model", "{}/place.toml", "--write", "{}/m.xls")),
     ("model", 4, ("model", "{}/full.toml", "--write", "{}/m.mps")),
+    ("jobs", 4, ("jobs", "ring-16/bert-large-batch64", "{}/jobs.csv")),
     ("conform", 1, ("conform", "tests.examples.synthesisers:bare", "--examples", "2")),
 ]
 
@@ -58,6 +59,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (folder / "place.toml").write_text(place)
     (folder / "full.toml").write_text(f"{place}device_memory_bytes = 0\n")
+    (folder / "jobs.csv").write_text(
+        "name,arrival_us,devices,iterations,batch_size\na,0,2,1,100000\n"
+    )
     pairs = [(a, b) for a in range(100) for b in range(100) if a != b]
     (folder / "all.toml").write_text(
         '[fabric]\nkind = "lightpath"\nrows = 10\ncols = 10\n[demand]\n'
@@ -90,6 +94,7 @@ def test_every_command_has_its_codes_on_the_page() -> None:
         ("demo", 1),  # of a defect of ours
         ("bench run", 1),  # tests/bench: faulty solvers
         ("ramp check", 1),  # tests/validate/test_ramp.py
+        ("jobs", 3),  # iterations together that differ too much in length
         ("train", 3),  # a placement that is not found
         ("train", 4),  # tests/cli/test_train.py
     }
