@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
 
-Way: TypeAlias = Literal["all-to-all", "broadcast", "gather", "scatter"]
+Way: TypeAlias = Literal["all-to-all", "broadcast", "exchange", "gather", "scatter"]
 
 
 def box_of_shape(shape: Sequence[int] | None, ranks: int, ports: int) -> Dimensions:
@@ -103,6 +103,9 @@ class LevelExchange:
         As in `Pieces`.
     whole_blocks
         Whether whole blocks are divided among the dimensions, instead of parts of all.
+    exchanged
+        Of an all-reduce: dimensions, the first of each part, along which ranks sum all
+        that they hold of it instead of gathering it.
     """
 
     box: Dimensions
@@ -110,6 +113,7 @@ class LevelExchange:
     collective: Collective
     blocks: bool
     whole_blocks: bool = False
+    exchanged: int = 0
 
     def rounds(self, way: Way) -> list[Round]:
         """Return one round for each dimension in turn, all parts together.
@@ -117,12 +121,14 @@ class LevelExchange:
         Parameters
         ----------
         way
-            Ranks gather what others hold; holders scatter what lies behind their peers,
-            or broadcast their whole part; or blocks go on by a digit, all to all.
+            Ranks gather what others hold, or sum what all hold; holders scatter what
+            lies behind their peers, or broadcast their whole part; or blocks go on by a
+            digit, all to all.
         """
         rows = {
             "all-to-all": self._all_to_all,
             "broadcast": self._broadcast,
+            "exchange": self._exchange,
             "gather": self._gather,
             "scatter": self._scatter,
         }[way]
@@ -136,15 +142,21 @@ class LevelExchange:
                         one.start,
                         one.length,
                         port=one.port,
-                        op=Op.COPY,
+                        op=Op.REDUCE if way == "exchange" else Op.COPY,
                         base=one.base,
                     )
                     for one in self._at_once(rows, turn)
                 ]
             )
-            for turn in range(len(self.box.sizes))
+            for turn in self._turns(way)
         ]
         return [one for one in found if one is not None]
+
+    def _turns(self, way: Way) -> range:
+        """Return the turns that a way takes."""
+        if way == "exchange":
+            return range(self.exchanged)
+        return range(self.exchanged, len(self.box.sizes))
 
     def _at_once(
         self, rows: Callable[[int, int], LineRows], turn: int
@@ -176,6 +188,15 @@ class LevelExchange:
             return LineRows(src, dst, start, 1, port)
         pieces = Pieces(self.box, part, self.parts, order, self.blocks)
         start, length = pieces.ranges(rank, order[:turn])
+        return LineRows(src, dst, start, length, port)
+
+    def _exchange(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which ranks sum all that they hold of a part."""
+        order = self.box.order(part)
+        rank = np.arange(self.box.ranks, dtype=np.int64)
+        src, dst, port = self._line(rank, order[turn])
+        pieces = Pieces(self.box, part, self.parts, order, self.blocks)
+        start, length = pieces.ranges(rank, order[: self.exchanged])
         return LineRows(src, dst, start, length, port)
 
     def _scatter(self, part: int, turn: int) -> LineRows:

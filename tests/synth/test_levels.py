@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
+from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.rank_box import Dimensions
+from lightloom.synth.synthesise import synthesise
 from tests.oracle.rank_buffers import execute, pairs, port_chunks
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=3).filter(
@@ -42,6 +44,8 @@ def test_levels_do_their_collective(
         "parts": data.draw(st.none() | st.integers(1, most)),
     }
     name = "levels"
+    if op == "all-reduce":
+        parameters["exchanged"] = data.draw(st.integers(0, most))
     if op in ("broadcast", "reduce") and data.draw(st.booleans()):
         name = "level-scatter-gather"
     root = data.draw(st.integers(0, ranks - 1))
@@ -55,6 +59,45 @@ def test_levels_do_their_collective(
             for number in range(len(box.sizes))
         )
         assert (apart == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "exchanged", "rounds", "us"),
+    [
+        ("sipac-16/all-reduce-16KiB", 2, 2, 1.784002),
+        ("sipac-16/all-reduce-64KiB", 1, 3, 2.676003),
+        ("sipac-64/all-reduce-4KiB", 2, 2, 1.624002),
+        ("sipac-64/all-reduce-64KiB", 1, 3, 2.772003),
+    ],
+)
+def test_sums_along_levels_meet_the_bound(
+    name: str, exchanged: int, rounds: int, us: float
+) -> None:
+    """All levels in every round: no schedule is faster by more than rounding."""
+    found = synthesise(load_instance(name))
+    assert found.incumbent is not None
+    assert found.bound is not None
+    schedule = found.incumbent.schedule
+    assert schedule.algorithm.parameters["exchanged"] == exchanged
+    assert schedule.footer.steps == rounds
+    assert found.objective == round(us * 10**6)
+    assert found.objective - found.bound <= rounds
+
+
+@pytest.mark.parametrize(
+    ("op", "parameters", "message"),
+    [
+        ("all-reduce", {"shape": [2, 3], "exchanged": 3}, "more dimensions exchanged"),
+        ("all-gather", {"exchanged": 1}, "does not do all-gather"),
+        ("all-reduce", {"exchanged": -1}, "not allowed"),
+    ],
+)
+def test_sums_along_levels_that_there_are_not(
+    op: str, parameters: dict[str, object], message: str
+) -> None:
+    """Only as many as there are, of an all-reduce."""
+    with pytest.raises(InputError, match=message):
+        make_algorithm("levels", parameters, op=op).plan(task_of(op, 6, 1), 3)
 
 
 @settings(max_examples=60, deadline=None)

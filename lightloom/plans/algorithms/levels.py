@@ -18,7 +18,7 @@ from lightloom.plans.level_exchange import (
     box_of_shape,
     checked_parts,
 )
-from lightloom.plans.parameters import Parts, Shape
+from lightloom.plans.parameters import MOST, Parts, Shape
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     round uses all dimensions. All-gather, all-reduce, reduce-scatter, scatter and
     gather move the least data there is; all-to-all moves each block once for every
     digit in which its ends differ.
+
+    An all-reduce may take one round for each of the `exchanged` dimensions in the
+    middle, in which ranks sum all that they hold, where it takes two: fewer rounds, and
+    more data, for small buffers.
     """
 
     shape: Shape = None
@@ -54,6 +58,16 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         ),
     ] = False
 
+    exchanged: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=MOST,
+            description="Dimensions of an all-reduce along which ranks sum all that"
+            " they hold, in one round each instead of two.",
+        ),
+    ] = 0
+
     all_ops: ClassVar[tuple[str, ...]] = (
         *("all-gather", "all-reduce", "all-to-all", "broadcast"),
         *("gather", "reduce", "reduce-scatter", "scatter"),
@@ -62,6 +76,8 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     @property
     def ops(self) -> tuple[str, ...]:
         """Collectives it can do with these parameters."""
+        if self.exchanged:
+            return () if self.whole_blocks else ("all-reduce",)
         return _IN_BLOCKS if self.whole_blocks else self.all_ops
 
     def _chunks(self, ranks: int, ports: int) -> int:
@@ -71,12 +87,18 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return the rounds of the collective."""
         box = box_of_shape(self.shape, collective.rank_count, ports)
+        if self.exchanged > len(box.sizes):
+            what = "more dimensions exchanged than there are"
+            allowed = f"at most {len(box.sizes)}"
+            where = "algorithm.exchanged"
+            raise InputError(what, where=where, found=self.exchanged, allowed=allowed)
         made = LevelExchange(
             box,
             self._parts(box),
             collective,
             blocks=collective.op != "all-reduce",
             whole_blocks=self.whole_blocks,
+            exchanged=self.exchanged,
         )
         return _rounds(made)
 
@@ -105,7 +127,8 @@ def _rounds(made: LevelExchange) -> list[Round]:
         case "gather":
             return reversed_rounds(rounds, Op.COPY)
         case "all-reduce":
-            return reversed_rounds(rounds, Op.REDUCE) + rounds
+            middle = made.rounds("exchange")
+            return [*reversed_rounds(rounds, Op.REDUCE), *middle, *rounds]
         case _:
             return rounds
 

@@ -63,8 +63,8 @@ _NEAR = 4
 """Relations from which on all others are alike where they are many."""
 _MOST_DIGITS = 3
 _LEAST = 1e-7
-_FINE = 2**12
-"""What all lengths of a step are made of: potentials are whole numbers, as they are."""
+_FINE = 5040
+"""The highest potential: simple fractions of it are whole numbers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,6 +193,10 @@ class PacketRealiser(Realiser[PacketT]):
             yield "levels", {**box}
             if task.op in ("broadcast", "reduce"):
                 yield "level-scatter-gather", {**box}
+        if task.op == "all-reduce":
+            for exchanged in range(1, len(shape) + 1):
+                box = {"shape": list(shape), "parts": len(shape)}
+                yield "levels", {**box, "exchanged": exchanged}
 
     def _fitted_to_links(self, task: Collective) -> Iterator[Proposal]:
         """Yield the algorithms that choose arcs and pieces by the links' rates."""

@@ -40,7 +40,7 @@ class SipacRealiser(Realiser[Sipac]):
     """Lights rounds of one hop, by the shuffle or by tuned switches.
 
     ``auto`` compares `levels` with one part and with as many as there are levels,
-    rings along the levels, for all-reduce exchanges of whole blocks, and for broadcast
+    rings along the levels, for all-reduce sums along levels, and for broadcast
     and reduce the way through blocks and pipelined trees. Any other algorithm will do
     whose transfers all go one hop.
     """
@@ -85,7 +85,8 @@ class SipacRealiser(Realiser[Sipac]):
             if task.op in _RINGS:
                 yield "torus-rings", {"parts": number}
         if task.op == "all-reduce":
-            yield from _exchanges([size for size in arrangement.shape if size > 1])
+            for exchanged in range(1, dimensions + 1):
+                yield "levels", {"parts": parts[-1], "exchanged": exchanged}
         if task.op in ("broadcast", "reduce"):
             yield from self._trees(task, arrangement)
 
@@ -162,20 +163,6 @@ class SipacRealiser(Realiser[Sipac]):
             for row in np.flatnonzero(self.fabric.level_of(src, dst) < 0)[:1]:
                 return f"{src[row]} -> {dst[row]}"
         return None
-
-
-def _exchanges(sizes: list[int]) -> Iterator[Proposal]:
-    """Yield all-reduces that exchange whole blocks along the last levels.
-
-    They take one round for each of these levels, where `levels` takes two: faster for
-    small buffers.
-    """
-    for scattered in range(len(sizes)):
-        scatter, exchange = sizes[:scattered], sizes[scattered:]
-        if scatter:
-            yield "scatter-exchange", {"scatter": scatter, "exchange": exchange}
-        elif exchange:
-            yield "full-exchange", {"radices": exchange}
 
 
 def _pieces(fabric: Sipac, task: Collective, hops: int) -> int:
