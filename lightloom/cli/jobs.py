@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--circuits",
-    type=click.Choice(["critical-path", "one-shot"]),
+    type=click.Choice(["critical-path", "one-shot", "per-call"]),
     default="critical-path",
     show_default=True,
-    help="Circuits of a job follow what its iterations wait for, or their bytes.",
+    help="Circuits of a job stay, and follow what its iterations wait for or their"
+    " bytes, or are set for each call.",
 )
 @click.option(
     "--replayed",

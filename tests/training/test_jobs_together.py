@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.core.errors import InfeasibleError
+from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.formats.job_trace import TracedJob
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay.workload import Launch, SharedLinks, replay_iteration
 from lightloom.training.jobs.job_run import run_jobs
@@ -187,6 +188,48 @@ def test_every_job_is_served_and_nodes_are_nobody_elses(
         assert starts == sorted(starts)
     assert 0 <= found.utilisation <= 1
     assert found.moments[-1].running == ()
+
+
+def line(lasers: int, dark: Literal["plane", "changed-circuits"]) -> Lightpath:
+    """Return four tiles in a row, a waveguide between any two."""
+    return Lightpath(
+        rows=1,
+        cols=4,
+        lasers=lasers,
+        waveguides=1,
+        dark_while_reconfiguring=dark,
+    )
+
+
+def test_circuits_that_cross_share_the_wavelengths_of_a_waveguide() -> None:
+    """0 and 2 beside 1 and 3: with two wavelengths each has one, as if alone on one."""
+    request = TrainingRequest(circuits="one-shot", replayed=1)
+    times, alone = (
+        JobTimes(line(lasers, "plane"), request).iterations_ps for lasers in (2, 1)
+    )
+    crossing = [PlacedJob(training(2), nodes, 1, 2) for nodes in ((0, 2), (1, 3))]
+    apart = [PlacedJob(training(2), nodes, 1, 2) for nodes in ((0, 1), (2, 3))]
+    slow = [each for job in crossing for each in alone([job])]
+    assert times(crossing) == slow
+    fast = [each for job in crossing for each in times([job])]
+    assert all(one > other for one, other in zip(slow, fast, strict=True))
+    assert times(apart) == [each for job in apart for each in times([job])]
+
+
+def test_calls_of_jobs_are_served_beside_each_other_or_not_at_all() -> None:
+    """Apart they take as long as alone; where they cross the second has to wait."""
+    request = TrainingRequest(circuits="per-call", replayed=1)
+    with pytest.raises(InputError, match="would darken those of others"):
+        JobTimes(line(2, "plane"), request)
+    times = JobTimes(line(2, "changed-circuits"), request)
+    jobs = {
+        nodes: PlacedJob(training(2), nodes, 1, 2)
+        for nodes in ((0, 1), (2, 3), (0, 2), (1, 3))
+    }
+    apart = [jobs[0, 1], jobs[2, 3]]
+    assert times.iterations_ps(apart) == [times.plan(job).iteration_ps for job in apart]
+    with pytest.raises(InfeasibleError, match="do not fit beside"):
+        times.iterations_ps([jobs[0, 2], jobs[1, 3]])
 
 
 def test_jobs_on_circuits_of_their_own_do_not_slow_each_other() -> None:

@@ -93,7 +93,10 @@ def _one_round() -> TextClaim:
 def _scattered_tiles() -> TextClaim:
     """Return what it costs a training to have tiles that lie apart."""
     training = default_training(model_named("ncf"))
-    times = JobTimes(lightpath(64), TrainingRequest(circuits="per-call", replayed=1))
+    fabric = msgspec.structs.replace(
+        lightpath(64), dark_while_reconfiguring="changed-circuits"
+    )
+    times = JobTimes(fabric, TrainingRequest(circuits="per-call", replayed=1))
     block, apart = (
         PlacedJob(training, nodes, 2, 2) for nodes in ((0, 1, 8, 9), (0, 7, 56, 63))
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import networkx as nx
 import numpy as np
 
-from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Demand
 from lightloom.replay.workload import RingCollectives, SharedLinks, replay_iteration
@@ -18,8 +18,9 @@ from lightloom.training.jobs.joint_iteration import joint_iteration, mean_iterat
 from lightloom.training.planner import Planner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.network import NetworkKind
@@ -62,18 +63,24 @@ class JobTimes:
     Trainings share links of packets, and what circuits compete for where all that they
     ask for is more than there is. Those that share nothing do not slow each other.
     Those that do are replayed together, on links that flows share, or on circuits that
-    are set for the traffic of all of them.
+    are set for the traffic of all of them. Where circuits are set for each call they
+    cannot run at the same time.
 
     Attributes
     ----------
     fabric
         The fabric.
     request
-        How circuits are set (they stay) and how many strategies are replayed.
+        How circuits are set, and how many strategies are replayed.
     seed
         Of placements.
     tell
         Told in words what is being done.
+
+    Raises
+    ------
+    InputError
+        Circuits are to be set for each call, where that darkens those of other jobs.
     """
 
     fabric: AnyFabric
@@ -86,6 +93,21 @@ class JobTimes:
     _together: dict[frozenset[PlacedJob], dict[PlacedJob, Fraction]] = field(
         default_factory=dict
     )
+
+    def __post_init__(self) -> None:
+        """Refuse reconfigurations that other jobs would feel."""
+        fabric, way = self.fabric, self.request.circuits
+        if way != "per-call" or isinstance(fabric, PacketFabric):
+            return
+        if fabric.dark_while_reconfiguring != "changed-circuits":
+            raise InputError(
+                "a job that sets its circuits would darken those of others",
+                where="fabric.dark_while_reconfiguring",
+                found=fabric.dark_while_reconfiguring,
+                allowed="changed-circuits",
+                fix="--set fabric.dark_while_reconfiguring=changed-circuits, or"
+                " circuits that stay",
+            )
 
     def plan(self, job: PlacedJob) -> TrainingPlan:
         """Return the fastest plan of a training that has the fabric to itself.
@@ -178,13 +200,14 @@ class JobTimes:
             links = np.unique(fabric.link_usage(*ends).resource).tolist()
             taken = dict.fromkeys(((0, link) for link in links), 1)
         else:
-            for plane, circuits in (plan.held or {}).items():
+            for plane, circuits in _configurations(plan):
                 usage = fabric.usage(circuits)
                 numbers, of = np.unique(usage.resource, return_inverse=True)
                 amount = np.zeros(len(numbers), dtype=np.int64)
                 np.add.at(amount, of.reshape(-1), usage.amount)
-                rows = zip(numbers.tolist(), amount.tolist(), strict=True)
-                taken |= {(plane, number): size for number, size in rows}
+                for number, size in zip(numbers.tolist(), amount.tolist(), strict=True):
+                    key = plane, number
+                    taken[key] = max(taken.get(key, 0), size)
         self._taken[job] = taken
         return taken
 
@@ -192,6 +215,9 @@ class JobTimes:
         """Return the times of trainings that share something."""
         plans = [self.plan(job) for job in jobs]
         names = ", ".join(str(plan.strategy) for plan in plans)
+        if any(plan.circuits == "per-call" for plan in plans):
+            what = "circuits set for each call do not fit beside those of other jobs"
+            raise InfeasibleError(what, where=names)
         self.tell(f"replaying together {names}")
         longest_ps = _WINDOWS * max(plan.iteration_ps for plan in plans)
         repeats = [-(-longest_ps // plan.iteration_ps) for plan in plans]
@@ -233,3 +259,11 @@ class JobTimes:
         except NoAnswerError as problem:
             raise InfeasibleError(problem.what, where=problem.where) from None
         return held_network(fabric, held, collectives)
+
+
+def _configurations(plan: TrainingPlan) -> Iterator[tuple[int, Circuits]]:
+    """Yield what planes hold for a training, one configuration after the other."""
+    yield from (plan.held or {}).items()
+    for call in plan.calls:
+        for segment in call.schedule.segments:
+            yield segment.plane, segment.circuits
