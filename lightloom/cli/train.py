@@ -225,7 +225,7 @@ def command(
     with progress("train") as tell, as_given(asked.name, **options):
         planner = Planner(training, seed=seed, tell=tell)
         plan = planner.plan(asked.fabric, request)
-        others = _others(planner, asked.fabric, request, tell) if compare else {}
+        others = _others(planner, asked.fabric, request, plan, tell) if compare else {}
     write_files(plan, trace, traffic)
     if output is not None:
         write_schedule(plan, output, seed)
@@ -351,6 +351,7 @@ def _others(
     planner: Planner,
     fabric: AnyFabric,
     request: TrainingRequest,
+    plan: TrainingPlan,
     tell: Callable[[str], None],
 ) -> dict[str, TrainingPlan | str]:
     """Return the same training on other fabrics, or why it does not run there."""
@@ -363,6 +364,9 @@ def _others(
     found: dict[str, TrainingPlan | str] = {}
     for name, other in named.items():
         tell(f"comparing with {name}")
+        if other == fabric and elsewhere == request:
+            found[name] = plan
+            continue
         try:
             found[name] = planner.plan(other, elsewhere)
         except LightloomError as problem:

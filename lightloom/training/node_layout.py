@@ -145,10 +145,11 @@ def layout(
     taken = range(fabric.node_count) if nodes is None else nodes
     require_room(strategy, len(taken))
     placed = plug_of(fabric).layout
-    full = strategy.devices == fabric.node_count or placed.idle_alike
-    if nodes is None and not whole and full:
+    used = strategy.devices
+    alike = used == fabric.node_count or placed.idle_alike(fabric, used)
+    if nodes is None and not whole and alike:
         small = placed.alike(fabric, k)
-        if small is not None and small.node_count < strategy.devices:
+        if small is not None and small.node_count < used:
             blocks = _blocks(range(small.node_count), k)
             return NodeLayout(small, blocks, (replicas,))
     if placed.rows is not None:

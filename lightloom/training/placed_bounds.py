@@ -127,7 +127,7 @@ class PlacedBounds:
         return self._known[key]
 
     def links_ps(
-        self, replica: Replica, laid: NodeLayout, *, sums_alone: bool = False
+        self, replica: Replica, laid: NodeLayout, *, coarsely: bool = False
     ) -> int:
         """Return a bound by the links of a packet network, with rings of twins.
 
@@ -137,8 +137,9 @@ class PlacedBounds:
             A placed replica.
         laid
             Where replicas are, in one ring.
-        sums_alone
-            Whether only sums of gradients are counted, which are few.
+        coarsely
+            Whether all that a device sends to another is taken to be there when the
+            first of it is: less work, and a bound that is no more.
         """
         fabric = laid.fabric
         assert isinstance(fabric, PacketFabric)
@@ -146,7 +147,9 @@ class PlacedBounds:
         made = self._passes_of(replica, fabric.node_bits_per_s, alpha_ps)
         steps = _steps_before(laid)
         sums = _sums(replica, made, laid.replicas, steps * alpha_ps, alpha_ps)
-        rows = sums if sums_alone else _joined(made.transfers, sums)
+        rows = _joined(made.transfers, sums)
+        if coarsely:
+            rows = _by_pair(rows)
         nodes = np.array(laid.nodes, dtype=np.int64)
         twin = rows.src == _TWIN
         before = np.where(twin, np.roll(nodes, 1, axis=0)[:, rows.dst], 0)
@@ -267,6 +270,19 @@ def _steps_before(laid: NodeLayout) -> int:
 def _joined(one: _Rows, other: _Rows) -> _Rows:
     pairs = zip(_columns(one), _columns(other), strict=True)
     return _Rows(*(np.concatenate(pair) for pair in pairs))
+
+
+def _by_pair(rows: _Rows) -> _Rows:
+    """Return what each device receives from each other as a row each."""
+    ends = np.stack([rows.src, rows.dst])
+    (src, dst), of = np.unique(ends, axis=1, return_inverse=True)
+    size, head, tail = (np.zeros(len(src), dtype=np.int64) for _ in range(3))
+    np.add.at(size, of, rows.bytes)
+    head += np.iinfo(np.int64).max
+    tail += np.iinfo(np.int64).max
+    np.minimum.at(head, of, rows.head)
+    np.minimum.at(tail, of, rows.tail)
+    return _Rows(src, dst, size, head, tail)
 
 
 def _taken(rows: _Rows, which: np.typing.NDArray[np.bool_]) -> _Rows:

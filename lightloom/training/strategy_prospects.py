@@ -96,10 +96,10 @@ class StrategyProspects:
         found = dict(bounds)
         for way, bound_ps in bounds.items():
             replica, laid = self.run(tried.strategy, way)
-            for sums_alone in (True, False):
+            for coarsely in (True, False):
                 if order.rules_out(replace(tried, bound_ps=found[way])):
                     break
-                links_ps = self.placed.links_ps(replica, laid, sums_alone=sums_alone)
+                links_ps = self.placed.links_ps(replica, laid, coarsely=coarsely)
                 found[way] = max(bound_ps, links_ps)
         return found
 

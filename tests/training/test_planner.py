@@ -312,13 +312,28 @@ def test_controllers_keep_a_circuit_for_every_known_pair() -> None:
     assert sorted(lit_ring.dst.tolist()) == [3, 4]
 
 
-@pytest.mark.parametrize("name", ["ideal-switch", "ocs", "ring", "lightpath"])
-@pytest.mark.parametrize(("k", "replicas"), [(1, 13), (2, 8), (3, 5)])
+@pytest.mark.parametrize(
+    ("name", "k", "replicas"),
+    [
+        ("ideal-switch", 1, 13),
+        ("ideal-switch", 3, 5),
+        ("ocs", 1, 13),
+        ("ocs", 2, 7),
+        ("ocs", 3, 5),
+        ("ring", 1, 13),
+        ("lightpath", 2, 7),
+        ("lightpath", 3, 5),
+        ("cluster", 8, 5),
+        ("cluster", 4, 12),
+    ],
+)
 def test_a_few_replicas_stand_for_all_beside_idle_nodes(
     name: str, k: int, replicas: int
 ) -> None:
     """To the picosecond, wherever two or three are replayed for all."""
-    fabric = {**fabrics(16), **grids(4)}[name]
+    fabric = {**fabrics(16), **grids(4), "cluster": fabrics(64)["electrical-cluster"]}[
+        name
+    ]
     few, every = (
         Planner(training(30)).plan(
             fabric,

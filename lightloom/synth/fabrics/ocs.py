@@ -197,11 +197,16 @@ def _alike(fabric: Ocs, devices: int) -> Ocs:
     return replace(fabric, nodes=2 * devices)
 
 
+def _idle_alike(_fabric: Ocs, _nodes: int) -> bool:
+    """Return true: idle nodes take no circuit of others."""
+    return True
+
+
 PLUG = FabricPlug(
     "ocs",
     realiser=OcsRealiser,
     schedules=schedules,
     own=_own,
     circuits=CIRCUITS,
-    layout=TrainingLayout(alike=_alike, idle_alike=True, blocks="any"),
+    layout=TrainingLayout(alike=_alike, idle_alike=_idle_alike, blocks="any"),
 )

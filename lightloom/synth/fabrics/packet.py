@@ -350,18 +350,28 @@ def _alike_cluster(fabric: ElectricalCluster, devices: int) -> ElectricalCluster
     return replace(fabric, nodes=2 * max(devices, server))
 
 
+def _idle_nodes(_fabric: IdealSwitch, _nodes: int) -> bool:
+    """Return true: nodes share no link."""
+    return True
+
+
+def _idle_servers(fabric: ElectricalCluster, nodes: int) -> bool:
+    """Return whether servers are idle as a whole."""
+    return nodes % fabric.nodes_per_server == 0
+
+
 PLUG = (
     FabricPlug("packet", realiser=PacketRealiser[PacketFabric]),
     FabricPlug("bcube", realiser=_BCubeRealiser),
     FabricPlug(
         "electrical-cluster",
         realiser=PacketRealiser[ElectricalCluster],
-        layout=TrainingLayout(alike=_alike_cluster),
+        layout=TrainingLayout(alike=_alike_cluster, idle_alike=_idle_servers),
     ),
     FabricPlug(
         "ideal-switch",
         realiser=_IdealSwitchRealiser,
-        layout=TrainingLayout(alike=_alike_switch, idle_alike=True),
+        layout=TrainingLayout(alike=_alike_switch, idle_alike=_idle_nodes),
     ),
     FabricPlug("fat-tree", realiser=_FatTreeRealiser),
     FabricPlug("superpod", realiser=_SuperPodRealiser),

@@ -95,6 +95,11 @@ def _no_smaller_fabric(_fabric: object, _devices: int) -> None:
     """Return nothing: every replica is replayed."""
 
 
+def _not_beside_idle_nodes(_fabric: object, _nodes: int) -> bool:
+    """Return false: idle nodes tell replicas apart."""
+    return False
+
+
 @dataclass(frozen=True)
 class TrainingLayout(Generic[FabricT]):
     """Where the replicas of a training stand on one kind of fabric.
@@ -106,7 +111,8 @@ class TrainingLayout(Generic[FabricT]):
         replicas do at the same times what all do on `fabric` when they fill it, or
         ``None``. It may have more nodes than `fabric`.
     idle_alike
-        Whether that holds too where replicas leave nodes of `fabric` idle.
+        ``idle_alike(fabric, nodes)`` returns whether that holds too where replicas are
+        on the first `nodes` nodes, and the others stay idle.
     rows
         The rows of a fabric on which replicas stand; ``None`` where any nodes serve.
     ring
@@ -116,7 +122,7 @@ class TrainingLayout(Generic[FabricT]):
     """
 
     alike: Callable[[FabricT, int], FabricT | None] = _no_smaller_fabric
-    idle_alike: bool = False
+    idle_alike: Callable[[FabricT, int], bool] = _not_beside_idle_nodes
     rows: Callable[[FabricT], Rows] | None = None
     ring: bool = False
     blocks: Blocks = "preferred"
