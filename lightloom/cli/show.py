@@ -8,9 +8,12 @@ import click
 
 from lightloom.cli.console import write_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
+from lightloom.cli.output_paths import STDOUT, check_output
 from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
+from lightloom.core.errors import InputError
+
+_PICTURES = (".pdf", ".png", ".svg")
 
 
 @click.command(
@@ -26,7 +29,8 @@ from lightloom.cli.schedule_file import read_schedule_file
     "-o",
     "--output",
     metavar="FILE",
-    help="Page to write.  [default: FILE with .html in place of its suffixes]",
+    help="Page to write; - is stdout.  [default: FILE with .html in place of its"
+    " suffixes]",
 )
 def command(file: str, output: str | None) -> None:
     """Read, judge, replay, and write the page."""
@@ -35,9 +39,20 @@ def command(file: str, output: str | None) -> None:
     name = Path(file).name.partition(".")[0] or "schedule"
     page = Path(f"{name}.html") if output is None else Path(output)
     check_output(str(page), "--output", file, compressible=False)
+    if page.suffix in _PICTURES:
+        what, fix = (
+            "a page is no picture",
+            f"`lightloom plot {file} -o {page}` draws one",
+        )
+        raise InputError(what, where="--output", found=str(page), fix=fix)
     with progress("show") as tell:
         tell(f"reading {file}")
         schedule = read_schedule_file(file)
         tell("verifying and replaying")
-        schedule_page(schedule, Path(file).name).save(page)
+        made = schedule_page(schedule, Path(file).name)
+        if output != STDOUT:
+            made.save(page)
+    if output == STDOUT:
+        write_text(made.html)
+        return
     write_text(f"{page}: {page.stat().st_size:,} bytes; open it in a browser")

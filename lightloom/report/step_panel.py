@@ -44,8 +44,8 @@ def step_panels(schedule: Schedule, step: int) -> tuple[Panel, ...]:
     -------
     A permutation matrix for each switch, of the first twelve that the step uses; or the
     fabric with its edges by the wavelengths that cross them, where circuits have
-    routes, with its links by the time that each needs for its data, where packets
-    share them, and else with its pairs by the bytes that they send.
+    routes, with its links by what they carry, where packets share them or light passes
+    SiPAC's switches, and else with its pairs by the bytes that they send.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def step_panels(schedule: Schedule, step: int) -> tuple[Panel, ...]:
     if layout["shape"] == "planes":
         return tuple(_switch(one, nodes, step) for one in used[:_MOST_PLANES])
     view = link_view(schedule.fabric)
-    if view is not None and (view.bits_per_s is not None or "levels" in layout):
+    if view is not None:
         return (_links(view, timeline, step, layout, f"step {step}: {times}"),)
     place = _places(layout)
     routed = [one.circuits for one in used if one.circuits.route is not None]

@@ -99,6 +99,11 @@ HINTS = [
         ("show", "{}/a.jsonl", "-o", "{}/a.html"),
     ),
     (
+        ("show", "{}/a.jsonl", "-o", "{}/b.png"),
+        "`lightloom plot",
+        ("plot", "{}/a.jsonl", "-o", "{}/b.png"),
+    ),
+    (
         ("synth", REDUCE, "-o", "{}/a.jsonl.xz"),
         "allowed: .gz, .zst",
         ("synth", REDUCE, "-o", "{}/a.jsonl.zst"),

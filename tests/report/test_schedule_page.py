@@ -183,6 +183,7 @@ def test_a_broken_file_is_shown_with_its_faults(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     data = data_of((tmp_path / "bad.html").read_text(encoding="utf-8"))
     assert data["violations"]
+    assert run("show", str(bad), "-o", "-").stdout.startswith("<!DOCTYPE html>")
     assert ["verdict", "breaks rules"] in data["facts"]
     ((objective, told),) = data["certificates"]
     assert objective == "completion-time"
@@ -218,6 +219,7 @@ _INSTANCES = (
     "superpod-16/all-reduce-1MiB",
     "topoopt-16/all-gather-1MiB",
     "torus-16/all-reduce-1MiB",
+    "ring-2d-16/all-reduce-1MiB",
     "bcube-64/all-reduce-1MiB",
     "fat-tree-64/all-reduce-1MiB",
     "sipac-64/all-gather-1MiB",

@@ -37,6 +37,8 @@
     pen.font = "12px system-ui, 'DejaVu Sans', sans-serif";
     return [pen, box.width, box.height];
   };
+  // Steps in which a rule is broken: marked in the table, and above the time line.
+  const faulty = new Set(data.violations.map((row) => row[1]).filter((step) => step !== null));
   // Rows of each step, made once.
   const rowsOf = steps.map(() => []);
   (pairs.step || []).forEach((step, row) => { if (rowsOf[step]) rowsOf[step].push(row); });
@@ -175,7 +177,9 @@
       for (const [key, count] of load) {
         const [a, b] = key.split(">").map(Number);
         pen.strokeStyle = shade(count / most); pen.lineWidth = 1 + 5 * count / most;
-        if (layout.shape === "circle") ringArc(pen, width, height, a, b, (b - a + nodes) % nodes === 1 ? 0 : 1, 0); else line(pen, place(a), place(b), 0.12);
+        if (layout.shape === "circle") ringArc(pen, width, height, a, b, (b - a + nodes) % nodes === 1 ? 0 : 1, 0);
+        else if (layout.edges === "loops") wire(pen, place, a, b, 3, [(width - 44) / layout.cols, (height - 44) / layout.rows]);
+        else line(pen, place(a), place(b), 0.12);
       }
       said = load.size ? `Colour: wavelengths on an edge of the fabric, up to ${most}` : "This fabric has no routes in its file";
     } else {
@@ -203,6 +207,19 @@
     const off = 4 + (wavelength % 6) * 2.5, radius = Math.min(width, height) / 2 - 22;
     pen.beginPath(); pen.arc(width / 2, height / 2, radius + (direction ? -off : off), at(src), at(dst), Boolean(direction)); pen.stroke();
   };
+  // From node to node, on the right of the way. Round a grid of such cells: stubs at both ends say where it leaves and comes.
+  const wire = (pen, place, tail, head, apart, cell) => {
+    const [x, y] = place(tail), [u, v] = place(head), long = Math.max(1, Math.hypot(u - x, v - y));
+    const round = cell && (Math.abs(u - x) > 1.5 * cell[0] || Math.abs(v - y) > 1.5 * cell[1]);
+    const layer = (node) => Math.floor(Math.floor(node / layout.cols) / layout.layerRows);
+    const side = round && layer(tail) === layer(head) ? -apart : apart, right = [-(v - y) / long * side, (u - x) / long * side];
+    const from = [x + right[0], y + right[1]], to = [u + right[0], v + right[1]];
+    if (!round) return line(pen, from, to, 0);
+    if (layer(tail) !== layer(head)) return line(pen, from, to, 0.08);
+    const [ex, ey] = [-Math.sign(u - x) * cell[0] * 0.4, -Math.sign(v - y) * cell[1] * 0.4];
+    line(pen, from, [from[0] + ex, from[1] + ey], 0);
+    line(pen, [to[0] - ex, to[1] - ey], to, 0);
+  };
   // Links by what they carry in this step, each way on its right; a node to a switch, or to a neighbour.
   const drawLinks = (pen, width, height) => {
     const place = places(width, height), carried = links.of[now] === undefined ? [[], []] : links.loads[links.of[now]];
@@ -210,18 +227,7 @@
     const lasts = carried[1].map((bytes, i) => links.rate ? bytes * 8 / links.rate[carried[0][i]] : bytes);
     const most = Math.max(1e-18, ...lasts), wide = layout.shape === "grid" && !links.spots.length;
     const [dx, dy] = wide ? [(width - 44) / layout.cols, (height - 44) / layout.rows] : [width, height];
-    const link = (at, apart) => {
-      const [x, y] = place(links.tail[at]), [u, v] = place(links.head[at]), long = Math.max(1, Math.hypot(u - x, v - y));
-      const right = [-(v - y) / long * apart, (u - x) / long * apart];
-      // Round a torus, or to the other layer: stubs at both ends say where it leaves and comes.
-      const round = wide && (Math.abs(u - x) > 1.5 * dx || Math.abs(v - y) > 1.5 * dy);
-      const layer = (node) => Math.floor(Math.floor(node / layout.cols) / layout.layerRows);
-      if (round && layer(links.tail[at]) !== layer(links.head[at])) { line(pen, [x + right[0], y + right[1]], [u + right[0], v + right[1]], 0.08); return; }
-      const [ex, ey] = round ? [-Math.sign(u - x) * dx * 0.4, -Math.sign(v - y) * dy * 0.4] : [u - x, v - y];
-      const side = round ? -1 : 1;
-      line(pen, [x + side * right[0], y + side * right[1]], [x + side * right[0] + ex, y + side * right[1] + ey], 0);
-      if (round) line(pen, [u + side * right[0], v + side * right[1]], [u + side * right[0] - ex, v + side * right[1] - ey], 0);
-    };
+    const link = (at, apart) => wire(pen, place, links.tail[at], links.head[at], apart, wide ? [dx, dy] : null);
     pen.strokeStyle = css("--faint"); pen.lineWidth = 1;
     if (links.tail.length <= 20000) links.tail.forEach((_, at) => link(at, 1.5));
     carried[0].forEach((at, i) => { pen.strokeStyle = shade(lasts[i] / most); pen.lineWidth = 1 + 3 * lasts[i] / most; link(at, 2.2); });
@@ -273,7 +279,12 @@
     const add = (a, b, count) => load.set(a + ">" + b, (load.get(a + ">" + b) || 0) + count);
     for (const row of drawn) {
       if (row[4]) for (let i = 1; i < row[4].length; i++) add(row[4][i - 1], row[4][i], row[2]);
-      else if (row[7] !== null && row[7] !== undefined && layout.shape === "circle") {
+      else if (row[7] !== null && row[7] !== undefined && layout.edges === "loops") {
+        // Along the row in directions 0 and 1, along the column in 2 and 3.
+        const { rows: down, cols: across } = layout, turn = row[7] % 2 ? -1 : 1;
+        const ahead = (node) => row[7] < 2 ? node - node % across + (node % across + turn + across) % across : (node + turn * across + nodes) % nodes;
+        for (let node = row[0], left = down + across; node !== row[1] && left > 0; node = ahead(node), left--) add(node, ahead(node), row[2]);
+      } else if (row[7] !== null && row[7] !== undefined && layout.shape === "circle") {
         const turn = row[7] === 0 ? 1 : nodes - 1;
         for (let node = row[0]; node !== row[1]; node = (node + turn) % nodes) add(node, (node + turn) % nodes, row[2]);
       }
@@ -330,6 +341,7 @@
       const paid = timed ? Math.min(to, from + data.alpha) : from;
       bar(where.get(one), from, paid, css("--yellow")); bar(where.get(one), paid, to, css("--blue"));
     }
+    for (const index of faulty) if (steps[index]) { pen.fillStyle = css("--orange"); pen.fillRect(x(steps[index][0]), 0, Math.max(2, x(steps[index][1]) - x(steps[index][0])), 4); }
     const step = steps[now];
     if (step) { pen.strokeStyle = css("--ink"); pen.lineWidth = 1.5; pen.strokeRect(x(step[0]), 2, Math.max(1, x(step[1]) - x(step[0])), height - bottom); }
     pen.fillStyle = css("--soft"); pen.textBaseline = "top";
@@ -364,6 +376,7 @@
       let slow = -1;
       for (const row of rowsOf[index]) if (slow < 0 || pairs.end_ps[row] > pairs.end_ps[slow]) slow = row;
       const line = element("tr"); line.dataset.step = index; line.tabIndex = 0;
+      if (faulty.has(index)) line.className = "bad";
       if (slow >= 0 && timed) {
         const waits = pairs.start_ps[slow] - step[0], lasts = step[1] - pairs.start_ps[slow];
         const alpha = Math.min(data.alpha, lasts), parts = [waits, alpha, lasts - alpha];
@@ -447,7 +460,7 @@
   const choice = (value) => [...get("colour").options].find((option) => option.value === value);
   if (layout.shape === "planes") choice("count").textContent = "used or standing by";
   else if (!data.segments.some((segment) => segment.wavelengths)) { choice("count").disabled = true; if (get("colour").value === "count") get("colour").value = "bytes"; }
-  if (!(data.segments.some((segment) => segment.route) || links || layout.shape === "circle" && data.segments.some((segment) => segment.direction))) choice("load").disabled = true;
+  if (!(data.segments.some((segment) => segment.route) || links || (layout.shape === "circle" || layout.edges === "loops") && data.segments.some((segment) => segment.direction))) choice("load").disabled = true;
   if (planes.length === 1 && layout.nodes <= 256) get("rows").value = "nodes";
   if (!data.segments.length) { get("draw").value = "data"; get("draw").options[0].disabled = true; if (!links) get("colour").value = "bytes"; get("rows").value = "nodes"; get("rows").options[0].disabled = true; }
   if (!Object.keys(data.transfers).length) get("chunk-section").hidden = true;
