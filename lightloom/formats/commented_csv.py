@@ -33,7 +33,7 @@ def read_commented_csv(path: str | Path, noun: str) -> list[tuple[str, list[str]
         heading.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except OSError as problem:
         what = f"cannot read the {noun}: {problem.strerror}"
         raise InputError(what, where=str(path)) from None

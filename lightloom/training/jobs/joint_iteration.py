@@ -17,7 +17,7 @@ from lightloom.core.iteration import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.replay.workload import IterationTimeline
@@ -50,52 +50,74 @@ def joint_iteration(
         for _ in range(times)
     ]
     count = sum(len(one.operations) for one in parts)
-    total = count + len(parts)
-    at, behind, number = 0, total, 0
-    links: list[IntArray] = []
-    ends: list[IntArray] = []
-    for one, times in zip(iterations, repeats, strict=True):
-        marks = np.arange(count + number, count + number + times)
-        for repeat in range(times):
-            place = np.concatenate(
-                [
-                    np.arange(at, at + len(one.operations)),
-                    np.arange(behind, behind + len(one.collectives)),
-                ]
-            )
-            rows = one.dependencies
-            src, dst = place[rows.src], place[rows.dst]
-            links.append(np.stack([src, dst, rows.bytes]))
-            last = place[~np.isin(np.arange(one.task_count), rows.src)]
-            links.append(_order(last, np.full(len(last), marks[repeat])))
-            if repeat:
-                first = place[~np.isin(np.arange(one.task_count), rows.dst)]
-                links.append(_order(np.full(len(first), marks[repeat - 1]), first))
-            at += len(one.operations)
-            behind += len(one.collectives)
-        ends.append(marks)
-        number += times
-    src, dst, size = np.concatenate(links, axis=1)
-    none = np.zeros(len(parts), dtype=np.int64)
-    operations = Operations(
-        tuple(name for one in parts for name in one.operations.name)
-        + ("end of an iteration",) * len(parts),
-        np.concatenate([*(one.operations.device for one in parts), none]),
-        np.concatenate([*(one.operations.duration_ps for one in parts), none]),
-        np.concatenate([*(one.operations.priority for one in parts), none]),
+    last = np.cumsum(np.array(repeats)) + count
+    ends = tuple(
+        np.arange(mark - times, mark)
+        for mark, times in zip(last.tolist(), repeats, strict=True)
     )
-    collectives = Collectives(
-        tuple(op for one in parts for op in one.collectives.op),
-        np.concatenate([one.collectives.bytes for one in parts]),
-        Ragged.from_lengths(
-            np.concatenate([one.collectives.devices.lengths for one in parts]),
-            np.concatenate([one.collectives.devices.values for one in parts]),
-        ),
-    )
+    src, dst, size = np.concatenate(list(_links(parts, ends, count)), axis=1)
     call = np.full(len(src), NO_CALL, dtype=np.int64)
     devices = max(one.device_count for one in iterations)
-    links_of_all = Dependencies(src, dst, size, call)
-    return Iteration(devices, operations, links_of_all, collectives), tuple(ends)
+    links = Dependencies(src, dst, size, call)
+    return Iteration(devices, _operations(parts), links, _collectives(parts)), ends
+
+
+def _links(
+    parts: Sequence[Iteration], ends: Sequence[IntArray], count: int
+) -> Iterator[IntArray]:
+    """Yield src, dst and bytes of dependencies, in columns.
+
+    Parameters
+    ----------
+    parts
+        All repeats.
+    ends
+        Marks of the repeats of each training, which follow `count` operations.
+    count
+        Operations of all repeats.
+    """
+    at, behind = 0, count + len(parts)
+    marks = [(mark, place) for group in ends for place, mark in enumerate(group)]
+    for one, (mark, repeat) in zip(parts, marks, strict=True):
+        operations = np.arange(at, at + len(one.operations))
+        collectives = np.arange(behind, behind + len(one.collectives))
+        at, behind = at + len(operations), behind + len(collectives)
+        place = np.concatenate([operations, collectives])
+        rows, tasks = one.dependencies, np.arange(one.task_count)
+        yield np.stack([place[rows.src], place[rows.dst], rows.bytes])
+        last = place[~np.isin(tasks, rows.src)]
+        yield _order(last, np.full(len(last), mark))
+        if repeat:
+            first = place[~np.isin(tasks, rows.dst)]
+            yield _order(np.full(len(first), mark - 1), first)
+
+
+def _operations(parts: Sequence[Iteration]) -> Operations:
+    """Return the operations of all repeats, and a mark of no time for each end."""
+    each = [one.operations for one in parts]
+    none = np.zeros(len(parts), dtype=np.int64)
+    return Operations(
+        (
+            *(name for one in each for name in one.name),
+            *("end of an iteration" for _ in parts),
+        ),
+        np.concatenate([*(one.device for one in each), none]),
+        np.concatenate([*(one.duration_ps for one in each), none]),
+        np.concatenate([*(one.priority for one in each), none]),
+    )
+
+
+def _collectives(parts: Sequence[Iteration]) -> Collectives:
+    """Return the collectives of all repeats."""
+    each = [one.collectives for one in parts]
+    return Collectives(
+        tuple(op for one in each for op in one.op),
+        np.concatenate([one.bytes for one in each]),
+        Ragged.from_lengths(
+            np.concatenate([one.devices.lengths for one in each]),
+            np.concatenate([one.devices.values for one in each]),
+        ),
+    )
 
 
 def mean_iterations_ps(
