@@ -119,8 +119,9 @@ _TIME = click.IntRange(0, _MOST_US)
 @click.option(
     "--log",
     metavar="FILE",
-    help="Replay the calls of a LUMORPH communication log on the instance's fabric"
-    " instead of training its model.",
+    help="Replay the calls of a LUMORPH communication log, or of a CSV file"
+    " call,bytes,src,dst,nodes, on the instance's fabric instead of training its"
+    " model.",
 )
 @click.option(
     "--graph", metavar="FILE", help="The same of a FlexFlow task graph (JSON)."

@@ -10,6 +10,8 @@ from lightloom.cli.formatting import counted
 from lightloom.core.units import PS_PER_S, format_ps
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lightloom.core.iteration import Iteration
     from lightloom.training.recorded_replay import RecordedReplay
     from lightloom.training.training_plan import TrainingPlan
@@ -145,7 +147,21 @@ def print_plan(
         write_table(strategy_table(plan))
     if others:
         write_table(comparison_table({name: plan, **others}))
+        write_reasons(others)
     write_text(_text(name, plan))
+
+
+def write_reasons(others: Mapping[str, object]) -> None:
+    """Say why fabrics of a comparison have no result, a line each.
+
+    Parameters
+    ----------
+    others
+        By name of the fabric; a text is a reason, anything else a result.
+    """
+    for name, other in others.items():
+        if isinstance(other, str):
+            write_text(f"{name}: {other}")
 
 
 def _text(name: str, plan: TrainingPlan) -> str:

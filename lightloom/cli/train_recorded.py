@@ -12,6 +12,7 @@ from lightloom.cli.train_output import (
     circuits_text,
     controller_record,
     write_files,
+    write_reasons,
     write_schedule,
 )
 from lightloom.core.errors import FormatError, InputError, LightloomError
@@ -99,8 +100,11 @@ def _read(option: str, path: str, nodes: int) -> Iteration:
     from lightloom.training.recorded_iterations import chakra_iteration, log_iteration
 
     if option == "--log":
+        from lightloom.formats.calls_csv import read_calls_csv
         from lightloom.formats.communication_log import read_communication_log
 
+        if Path(path).suffix == ".csv":
+            return log_iteration(read_calls_csv(path), nodes)
         return log_iteration(read_communication_log(path), nodes)
     if option == "--graph":
         from lightloom.formats.flexflow_tasks import read_flexflow_tasks
@@ -155,12 +159,13 @@ def _print(
             Column("iteration, us", number=True),
         )
         rows = [
-            (fabric, one, None)
+            (fabric, "not served", None)
             if isinstance(one, str)
             else (fabric, one.circuits, f"{one.timeline.iteration_ps / PS_PER_US:,.1f}")
             for fabric, one in {name: found, **others}.items()
         ]
         write_table(terminal_table(columns, rows))
+        write_reasons(others)
     moved = int(iteration.is_transfer.sum())
     write_text(
         f"{path} on {name}: iteration {format_ps(found.timeline.iteration_ps)}\n"

@@ -18,7 +18,7 @@ _PS_PER_HOUR = 3600 * PS_PER_S
 
 
 def comparison_table(plans: Mapping[str, TrainingPlan | str]) -> Table:
-    """Return the best training on each fabric; a text says why there is none."""
+    """Return the best training on each fabric; a text stands for none."""
     columns = (
         Column("fabric"),
         Column("k x l, batch"),
@@ -29,7 +29,9 @@ def comparison_table(plans: Mapping[str, TrainingPlan | str]) -> Table:
         Column("partners", number=True),
     )
     rows = [
-        (name, plan, *[None] * 5) if isinstance(plan, str) else (name, *_cells(plan))
+        (name, "does not run", *[None] * 5)
+        if isinstance(plan, str)
+        else (name, *_cells(plan))
         for name, plan in plans.items()
     ]
     return terminal_table(columns, rows)

@@ -8,8 +8,13 @@ import pytest
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.units import PS_PER_US
+from lightloom.formats.calls_csv import read_calls_csv
 from lightloom.formats.chakra import CollectiveType, NodeType, TraceNode
-from lightloom.formats.communication_log import AllReduceCall, LayerTransfer
+from lightloom.formats.communication_log import (
+    AllReduceCall,
+    LayerTransfer,
+    read_communication_log,
+)
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.replay.workload import Launch
@@ -125,3 +130,29 @@ def test_a_log_by_the_command(tmp_path: Path) -> None:
         assert refused.exit_code == 2
         assert options[0] in refused.stderr
     assert run("train", fabric, "--chakra", str(tmp_path)).exit_code == 2
+
+
+def test_a_table_of_calls_is_the_log_that_says_the_same(tmp_path: Path) -> None:
+    """Column by column; and what is wrong is named with its line."""
+    table, log = tmp_path / "calls.csv", tmp_path / "calls.log"
+    head = "call,bytes,src,dst,nodes\n"
+    table.write_text(head + "# forward\n0,64,0,1,\n0,64,2,3,\n1,8,,,0 1 2 3\n")
+    log.write_text("L2L;64;0;0;0;1\nL2L;64;0;0;2;3\nAR;8;0,1,2,3\n")
+    assert read_calls_csv(table) == read_communication_log(log)
+    for row, words in (
+        ("0,-1,0,1,", "3, bytes: not a count"),
+        ("0,8,0,,", "3: neither a transfer nor"),
+        ("0,8,0,1,2", "3: neither a transfer nor"),
+        ("0,8,,,1 1", "3, nodes: a node twice"),
+        ("x,8,0,1,", "3, call: not a count"),
+        ("0,8,0", "3: another number of values"),
+    ):
+        table.write_text(head + f"0,64,0,1,\n{row}\n")
+        with pytest.raises(FormatError, match=words):
+            read_calls_csv(table)
+    table.write_text(head)
+    with pytest.raises(FormatError, match="without rows"):
+        read_calls_csv(table)
+    table.write_text("src,dst,bytes\n0,1,5\n")
+    with pytest.raises(FormatError, match="other columns"):
+        read_calls_csv(table)
