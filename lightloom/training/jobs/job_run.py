@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from lightloom.core.errors import InfeasibleError, LightloomError
+from lightloom.core.errors import InfeasibleError, LightloomError, NoAnswerError
 from lightloom.instances.jobs import JobMap
 from lightloom.synth.fabrics import plug_of
 from lightloom.training.jobs.job_times import PlacedJob
@@ -327,12 +327,13 @@ class _Run:
         except InfeasibleError:
             return False
         placed = self._placed(result.job, nodes)
+        others = [one.placed for one in self._running.values()]
         try:
-            others = [one.placed for one in self._running.values()]
-            self._times.iterations_ps([*others, placed])
+            with _named(result.job):
+                self._circuits(placed, others)
         except InfeasibleError:
             self._map.release(name)
-            if not self._running:
+            if not others:
                 raise
             return False
         wanted = result.job.iterations
@@ -345,3 +346,13 @@ class _Run:
             strategy=str(self._times.plan(placed).strategy),
         )
         return True
+
+    def _circuits(self, placed: PlacedJob, others: list[PlacedJob]) -> None:
+        """Raise unless a job has circuits on its nodes, beside those that run."""
+        try:
+            self._times.plan(placed)
+        except NoAnswerError as problem:
+            if not others:
+                raise
+            raise InfeasibleError(problem.what, where=problem.where) from None
+        self._times.iterations_ps([*others, placed])
