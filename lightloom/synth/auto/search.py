@@ -170,7 +170,8 @@ class CandidateSearch:
         if algorithm == AUTO:
             proposed = self.realiser.proposals(self._task, self._arrangement)
         entrants = list(self._entrants(proposed))
-        always = {(name, GIVEN_ORDER) for name in baselines(self._task.op)}
+        names = (*baselines(self._task.op), *self.realiser.suited)
+        always = {(name, GIVEN_ORDER) for name in names}
         queue = [(entrant.least_ps, place) for place, entrant in enumerate(entrants)]
         heapq.heapify(queue)
         tried = 0

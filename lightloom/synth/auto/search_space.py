@@ -52,15 +52,10 @@ def proposals(
 
 def baselines(op: str) -> tuple[str, ...]:
     """Return the algorithms that `auto` realises whatever their prediction."""
-    return _BASELINES.get(op, ())
+    return ("lumorph-2", "lumorph-4", "multiport", "ring") if op in _RINGS else ()
 
 
-_RINGS = ("lumorph-2", "lumorph-4", "multiport", "ring")
-_BASELINES = {
-    **dict.fromkeys(("all-gather", "all-reduce", "reduce-scatter"), _RINGS),
-    # On rings of fibre many others promise more than wavelengths then allow.
-    **dict.fromkeys(("gather", "scatter"), ("stride-trees",)),
-}
+_RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 
 def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:

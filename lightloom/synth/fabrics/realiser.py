@@ -73,11 +73,15 @@ class Realiser(ABC, Generic[AnyFabricT]):
         Those of them that are not made of rounds, but by `divided`.
     predicts
         Whether `least_ps` says more than the certificates of completion times do.
+    suited
+        Algorithms that are realised whatever others promise, where many promise more
+        than their circuits then allow.
     """
 
     demand_algorithms: ClassVar[tuple[str, ...]] = (EDGE_COLOURING, GREEDY)
     divided_demands: ClassVar[tuple[str, ...]] = ()
     predicts: ClassVar[bool] = False
+    suited: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, fabric: AnyFabricT, seed: int, router: str) -> None:
         self.fabric: AnyFabricT = fabric

@@ -57,6 +57,7 @@ class RingRealiser(Realiser[Ring]):
     """Lights rounds on wavelengths that are found for all their pairs together."""
 
     predicts = True
+    suited = ("balanced-digraph", "cayley-digraph", "stride-trees", "torus-trees")
 
     @property
     def ports(self) -> int:
