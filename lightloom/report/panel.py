@@ -34,7 +34,7 @@ class Series:
     ends
         Of spans: where each ends that begins at `x` on row `y`.
     texts
-        Of a network: what stands in each point; by default its number.
+        Of a network: what stands in each point of a second series, if anything.
     """
 
     label: str

@@ -213,10 +213,11 @@ def _draw_network(axes: Axes, panel: Panel) -> None:
     idle = [line[:2] for line in panel.lines if not line[2]]
     axes.add_collection(LineCollection(idle, colors="#dddddd", linewidths=0.5))
     weight = weight[weight > 0]
+    thin = min(1.0, _FEW_LINES / max(1, len(weight)))
     drawn = LineCollection(
         [line[:2] for line in panel.lines if line[2]],
         cmap="viridis_r",
-        linewidths=0.5 + (2.5 if len(weight) <= _FEW_LINES else 1) * weight / most,
+        linewidths=np.maximum(0.3, (0.5 + 2.5 * weight / most) * thin),
     )
     drawn.set_array(weight)
     drawn.set_clim(0, most)
@@ -228,11 +229,13 @@ def _draw_network(axes: Axes, panel: Panel) -> None:
         middle: Any = {"ha": "center", "va": "center", "zorder": 4}
         axes.text(x[node], y[node], str(node), fontsize=5.5, **middle)
     for series in switches:
-        every = -(-len(series.x) // _FEW_NODES)
+        across = np.asarray(series.x, dtype=float)
+        axes.scatter(across, series.y, s=4, color="black")
         box: Any = {"boxstyle": "round", "facecolor": "white"}
-        for place in range(0, len(series.x), every):
-            u, v, text = float(series.x[place]), series.y[place], series.texts[place]
-            axes.text(u, v, text, fontsize=5.5, ha="center", va="center", bbox=box)
+        for u, v, text in zip(across, series.y, series.texts, strict=True):
+            if text:
+                named: Any = {"fontsize": 5.5, "ha": "center", "va": "center"}
+                axes.text(u, v, text, bbox=box, **named)
     axes.set_title(panel.title)
     axes.set_aspect("equal")
     axes.set_axis_off()

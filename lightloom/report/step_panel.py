@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 _MOST_NODES = 1024
 _MOST_PLANES = 12
+_MOST_NAMES = 10
+"""Of switches in a row; more have numbers."""
 _APART = 0.07
 """How far a directed edge is drawn from the line between its ends."""
 
@@ -135,16 +137,15 @@ def _links(
             grid=layout["shape"] == "grid" and not view.spots,
         )
     ]
-    names = [
-        f"{name}{', ' if name[-1].isdigit() else ' '}{number}" if count > 1 else name
-        for name, count in view.graph.tiers
-        for number in range(count)
-    ]
+    names = [text for tier in view.graph.tiers for text in _names(*tier)]
     x, y = [x for x, _ in points], [y for _, y in points]
     stands = [Series("", x[:nodes], y[:nodes])]
     if names:
         stands.append(Series("", x[nodes:], y[nodes:], texts=names))
     label = str(layout["label"])
+    if names:
+        switches = ", ".join(f"{count} {name}" for name, count in view.graph.tiers)
+        label = f"{label.partition(':')[0]}: {nodes} nodes; switches: {switches}"
     return Panel(title, label, what, stands, kind="network", lines=lines)
 
 
@@ -175,6 +176,17 @@ def _beside(tail: Point, head: Point) -> tuple[Point, Point]:
         (tail[0] + right[0], tail[1] + right[1]),
         (head[0] + right[0], head[1] + right[1]),
     )
+
+
+def _names(tier: str, count: int) -> list[str]:
+    """Return what stands in the switches of a tier: numbers where they are many."""
+    if count == 1:
+        return [tier]
+    if count <= _MOST_NAMES:
+        between = ", " if tier[-1].isdigit() else " "
+        return [f"{tier}{between}{number}" for number in range(count)]
+    every = -(-count // (2 * _MOST_NAMES))
+    return [str(number) if number % every == 0 else "" for number in range(count)]
 
 
 def _parts(tail: Point, head: Point, *, grid: bool) -> list[tuple[Point, Point]]:

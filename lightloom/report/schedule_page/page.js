@@ -228,9 +228,13 @@
     const most = Math.max(1e-18, ...lasts), wide = layout.shape === "grid" && !links.spots.length;
     const [dx, dy] = wide ? [(width - 44) / layout.cols, (height - 44) / layout.rows] : [width, height];
     const link = (at, apart) => wire(pen, place, links.tail[at], links.head[at], apart, wide ? [dx, dy] : null);
-    pen.strokeStyle = css("--faint"); pen.lineWidth = 1;
-    if (links.tail.length <= 20000) links.tail.forEach((_, at) => link(at, 1.5));
-    carried[0].forEach((at, i) => { pen.strokeStyle = shade(lasts[i] / most); pen.lineWidth = 1 + 3 * lasts[i] / most; link(at, 2.2); });
+    // Where links are many, they are thin and close, and crossings show through.
+    const thin = Math.min(1, Math.max(0.15, 400 / links.tail.length));
+    pen.strokeStyle = css("--faint"); pen.lineWidth = thin;
+    if (links.tail.length <= 20000) links.tail.forEach((_, at) => link(at, 2.2 * thin));
+    pen.globalAlpha = links.spots.length && thin < 0.3 ? 0.5 : 1;
+    carried[0].forEach((at, i) => { pen.strokeStyle = shade(lasts[i] / most); pen.lineWidth = (1 + 3 * lasts[i] / most) * thin; link(at, 2.2 * Math.max(0.5, thin)); });
+    pen.globalAlpha = 1;
     switches(pen, place, width);
     const radius = links.spots.length ? Math.max(1.5, Math.min(6, width / layout.nodes / 3)) : Math.max(1.5, Math.min(9, 90 / Math.sqrt(Math.max(1, layout.nodes))));
     dots(pen, place, (rowsOf[now] || []).map((row) => [pairs.src[row], pairs.dst[row]]), radius, layout.nodes <= (links.spots.length ? 40 : 128), 0, wide);
