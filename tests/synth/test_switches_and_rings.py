@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.record_conversion import convert
 from lightloom.core.schedule import Transfers
-from lightloom.core.task import Collective
+from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
@@ -217,3 +217,12 @@ def test_baselines_that_cannot_be_are_refused(
     instance = Instance(fabric, Collective(op, tuple(range(32)), 32_000), "test")
     with pytest.raises(InputError, match=words):
         synthesise(instance, "one-shot", parameters)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "decomposition"])
+def test_a_pair_out_of_reach_is_named_by_its_row(algorithm: str) -> None:
+    """Whether or not demands may take turns: no turn serves it."""
+    fabric = Ring(nodes=12, wavelengths=2, reach=3)
+    demand = Demand((0, 0, 1), (1, 6, 2), (1000, 10, 10))
+    with pytest.raises(InfeasibleError, match=r"demand row 1.*6 is out of reach of"):
+        synthesise(Instance(fabric, demand, "test"), algorithm)

@@ -19,6 +19,7 @@ from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.span_time import least_ring_ps
 from lightloom.synth.ring.training_circuits import CIRCUITS
@@ -222,6 +223,7 @@ def schedules(
     fabric, known = instance.fabric, (ALGORITHM, DECOMPOSITION)
     assert isinstance(fabric, Ring)
     demand = demand_of(instance, algorithm, parameters, known=known)
+    ring_ways(fabric, demand)  # raises, naming the row, if light does not reach
     if algorithm != DECOMPOSITION:
         try:
             plan = ring_wavelengths(fabric, demand, seed=seed)
