@@ -102,10 +102,18 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
             most = (ranks - 1) // len(in_turn)
             lift = nearest_in_turn(ranks, min(ports, most), in_turn)
         if lift is None or lift.ranks != ranks or not _leads(lift, in_turn):
+            if self.heads is None:
+                raise InputError(
+                    f"invalid rounds for {ranks} ranks",
+                    where="algorithm.rounds",
+                    found=list(in_turn),
+                    allowed="enough of them to reach all ranks, of fewer configurations"
+                    " than there are ranks",
+                )
             raise InputError(
                 f"invalid digraph for {ranks} ranks",
-                where="algorithm.rounds" if self.heads is None else "algorithm.heads",
-                found=list(in_turn if self.heads is None else self.heads),
+                where="algorithm.heads",
+                found=list(self.heads),
                 allowed="for each port a rank of every orbit, so that ports are"
                 " permutations, all different, and lead everywhere in the rounds"
                 " of all configurations",
