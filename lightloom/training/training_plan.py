@@ -63,7 +63,8 @@ class TrainingRequest:
         Whether every replica is replayed even where a few stand for all.
     replayed
         How many strategies are replayed at most, those of the best estimates first, 1
-        or more. None is that is proven to be no faster than one that was.
+        or more. None is that is proven to be no faster than one that was. Where more
+        than one is, and there are many strategies, one more is replayed early.
     powers_of_two
         Whether k, where it is not given, runs through powers of two alone, with as many
         replicas as there is room for, as in the figures of the SiP-ML paper.
