@@ -273,6 +273,9 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
         find("follow").click()
         assert find("follow").get_attribute("aria-pressed") == "true"
         assert find("way").find_elements("tag name", "li")
+        find("way").find_elements("tag name", "li")[-1].click()
+        find("chunk").send_keys("\ue009a", "0")  # Control and A, then the first chunk
+        find("follow").click()
     browser.find_elements("css selector", "#where tbody tr")[-1].click()
     assert step() == last
     assert "No rule is broken" in find("verdict").text
@@ -286,3 +289,42 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
         if one["method"] == "Network.requestWillBeSent"
     ]
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.slow
+def test_every_way_to_choose_a_step(browser: WebDriver, tmp_path: Path) -> None:
+    """The slider, Enter in the table, a click into the time line; then a node."""
+    path = tmp_path / "page.html"
+    path.write_text(page_of("torus-16/all-reduce-1MiB"), encoding="utf-8")
+    steps = data_of(path.read_text(encoding="utf-8"))["steps"]
+    browser.get(f"file://{path}")
+    slider = browser.find_element("id", "step")
+
+    def step() -> int:
+        return int(slider.get_attribute("value"))
+
+    slider.send_keys("\ue014")  # to the right
+    assert step() == 1
+    rows = browser.find_elements("css selector", "#where tbody tr")
+    rows[0].send_keys("\ue007")  # Enter
+    assert step() == 0
+    browser.find_element("id", "time").click()
+    release_ps, end_ps = steps[step()][:2]
+    assert release_ps <= steps[-1][1] * 0.53  # the middle, right of the numbers
+    assert end_ps >= steps[-1][1] * 0.43
+    fabric = browser.find_element("id", "fabric")
+    box, node = fabric.rect, browser.find_element("id", "node")
+    size = (box["width"] - 44) / 4, (box["height"] - 44) / 4
+    click = "arguments[0].dispatchEvent(new MouseEvent('click', {clientX: arguments[1],"
+    click += " clientY: arguments[2]}))"
+    place = "return arguments[0].getBoundingClientRect().toJSON()"
+    left = browser.execute_script(place, fabric)
+    browser.execute_script(
+        click,
+        fabric,
+        left["left"] + 22 + 1.5 * size[0],
+        left["top"] + 22 + 2.5 * size[1],
+    )
+    assert node.get_attribute("value") == "9"
+    assert "drawn" in browser.find_element("id", "legend").text
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
