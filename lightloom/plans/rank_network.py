@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -136,6 +137,37 @@ class RankNetwork:
         """Return the digits of each rank in the box, shape (digits, n)."""
         rank = np.arange(self.ranks, dtype=np.int64)
         return np.array(np.unravel_index(rank, self.shape))
+
+    def images(self, root: int) -> IntArray:
+        """Return permutations that leave the root and all costs as they are.
+
+        Mirrored digits and digits in another order, as seen from the root.
+
+        Parameters
+        ----------
+        root
+            A rank.
+
+        Returns
+        -------
+        Shape (images, n), the identity first; it alone where there is no box.
+        """
+        found = [np.arange(self.ranks, dtype=np.int64)]
+        if not self.shape:
+            return np.stack(found)
+        size, digits = np.array(self.shape)[:, None], self.digits()
+        away, cost = (digits - digits[:, [root]]) % size, self.costs()
+        for order in itertools.permutations(range(len(size))):
+            if (size[list(order)] != size).any():
+                continue
+            for signs in itertools.product((1, -1), repeat=len(size)):
+                moved = away[list(order)] * np.array(signs)[:, None]
+                ends = (moved + digits[:, [root]]) % size
+                image = np.ravel_multi_index(tuple(ends), self.shape).astype(np.int64)
+                known = any((image == one).all() for one in found)
+                if not known and np.allclose(cost[np.ix_(image, image)], cost):
+                    found.append(image)
+        return np.stack(found)
 
     def sums(self) -> IntArray:
         """Return u + v, digit by digit, shape (n, n)."""

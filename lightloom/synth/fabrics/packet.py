@@ -52,6 +52,9 @@ _MOST_ROWS = 2**21
 
 _SMALL = 128
 """Ranks up to which trees of several depths and swarms are tried."""
+_LITTLE_DATA = 0.3
+_PACKED = ((2.2, 3, 64), (8, 4, 64), (30, 6, 32))
+"""Steps of packed trees where the buffer lasts less than so many, and most ranks."""
 _STEPS = (3, 4, 5, 6, 8, 10, 12, 14)
 _MOST_PIECES = 256
 
@@ -219,11 +222,18 @@ class PacketRealiser(Realiser[PacketT]):
     def _from_one_root(
         self, task: Collective, network: RankNetwork
     ) -> Iterator[Proposal]:
-        """Yield a swarm between nodes that are linked, and trees over switches.
+        """Yield trees of few steps, a swarm between linked nodes, trees over switches.
 
         Where nodes are linked, few parts of the buffer look alike, and the linear
         program of their trees is large.
         """
+        data_ps = transmission_ps(task.buffer_bytes, self.fabric.node_bits_per_s)
+        steps = data_ps / max(1, network.step_ps)
+        for most, count, ranks in _PACKED:
+            if _LITTLE_DATA < steps < most:
+                if task.rank_count <= ranks:
+                    yield "packed-trees", {"steps": count}
+                break
         if self.linked:
             for pieces in self._piece_counts(task, network):
                 yield "rarest-first", {"pieces": pieces}

@@ -1,0 +1,63 @@
+"""Broadcast along spanning trees of few steps, many of them, links evenly loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+import numpy as np
+
+from lightloom.core.schedule import Op
+from lightloom.plans.algorithms import AlgorithmEntry
+from lightloom.plans.network_algorithm import NetworkAlgorithm
+from lightloom.plans.parameters import Count
+from lightloom.plans.plan import Round
+from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.tree_packing import packed_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.core.task import Collective
+    from lightloom.plans.rank_network import RankNetwork
+
+__all__ = ["PackedTrees"]
+
+
+class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """Each part of the buffer goes along a spanning tree of its own, in few steps.
+
+    Trees need not follow neighbours: a rank hears from any that heard in an earlier
+    step. Which trees there are, and how much of the buffer each takes, is what a linear
+    program finds for which the busiest links of all steps together are busy least,
+    with trees that are added as its prices ask for them. A reduce is the reversal.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+
+    steps: Annotated[Count, msgspec.Meta(description="Most steps.")] = 4
+
+    def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+        reduces = collective.op == "reduce"
+        used = network.turned() if reduces else network
+        packing = packed_trees(used, collective.root_rank, self.steps)
+        ends = np.rint(np.cumsum(packing.share) * collective.chunk_count)
+        hi = ends.astype(np.int64)
+        lo = np.concatenate([[0], hi[:-1]])
+        rounds = []
+        for step in range(1, self.steps + 1):
+            tree, dst = np.nonzero((packing.heard == step) & (lo < hi)[:, None])
+            if len(tree):
+                src = packing.teller[tree, dst]
+                port = (dst - src) % network.ranks - 1
+                code = np.full(len(tree), int(Op.COPY), dtype=np.int64)
+                rounds.append(Round(src, dst, lo[tree], hi[tree], code, port))
+        return reversed_rounds(rounds, Op.REDUCE) if reduces else rounds
+
+
+ALGORITHM = AlgorithmEntry(
+    name="packed-trees",
+    summary="many trees of few steps, links evenly loaded: packet networks",
+    ops=PackedTrees.ops,
+    make=PackedTrees,
+)

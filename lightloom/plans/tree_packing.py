@@ -1,0 +1,242 @@
+"""Spanning trees of few steps, and how much of a buffer each takes: column generation.
+
+A linear program divides the buffer among trees such that the busiest links of all
+steps together are busy least; its prices of links in each step say which tree would
+help most, and a local search looks for that one.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from lightloom.core.columns import IntArray
+    from lightloom.plans.rank_network import RankNetwork
+
+    FloatArray = npt.NDArray[np.float64]
+
+__all__ = ["TreePacking", "packed_trees"]
+
+_ROUNDS = 50
+_FEWER_ROUNDS = 20
+_FEW_RANKS = 32
+"""Ranks up to which the search goes on for longer."""
+_KEPT = 4
+_FRESH = 4
+_FIRST_MOVES = 6
+_MOST_MOVES = 200
+_LEAST_SHARE = 1e-4
+"""Parts of the buffer that are left out: rounding would not leave them whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreePacking:
+    """Trees and their shares of the buffer.
+
+    Attributes
+    ----------
+    heard
+        The step in which each rank hears, from 1, 0 at the root; shape (trees, n).
+    teller
+        From whom, shape (trees, n); the root's own is any.
+    share
+        Part of the buffer, shape (trees,); they add up to 1.
+    ps_per_byte
+        How long all steps together are busy.
+    """
+
+    heard: IntArray
+    teller: IntArray
+    share: FloatArray
+    ps_per_byte: float
+
+
+@functools.lru_cache(maxsize=32)
+def packed_trees(network: RankNetwork, root: int, steps: int) -> TreePacking:
+    """Return trees from a root whose links are evenly loaded.
+
+    Parameters
+    ----------
+    network
+        Of the ranks, two or more.
+    root
+        The rank that has the buffer.
+    steps
+        Most levels of a tree, 1 or more.
+    """
+    search = _Search(network, root, steps, network.images(root))
+    firsts = np.unique(search.images.min(axis=0)).tolist()
+    alike = np.ones((steps, len(network.ps_per_byte)))
+    for first in firsts:
+        for moves in (0, _FIRST_MOVES):
+            search.add(search.cheapest(alike, search.over(first), moves))
+    price, share = alike, np.zeros(0)
+    rounds = _ROUNDS if network.ranks <= _FEW_RANKS else _FEWER_ROUNDS
+    turn = 0
+    for number in range(rounds):
+        _, now, share = search.divided()
+        price = (price + now) / 2 if number else now
+        search.keep(np.flatnonzero(share > 0))
+        share = share[share > 0]
+        best = np.argsort(-share, kind="stable")[:_KEPT].tolist()
+        fresh = [firsts[(turn + one) % len(firsts)] for one in range(_FRESH)]
+        turn += _FRESH
+        starts = [search.heard[one] for one in best] + [*map(search.over, fresh)]
+        for start in starts:
+            search.add(search.cheapest(price, start, _MOST_MOVES))
+    ps_per_byte, _, share = search.divided()
+    kept = np.flatnonzero(share > _LEAST_SHARE)
+    return TreePacking(
+        np.array(search.heard)[kept],
+        np.array(search.teller)[kept],
+        share[kept] / share[kept].sum(),
+        ps_per_byte,
+    )
+
+
+@dataclass(eq=False)
+class _Search:
+    """Trees found so far, and what they load."""
+
+    network: RankNetwork
+    root: int
+    steps: int
+    images: IntArray
+    heard: list[IntArray] = field(default_factory=list)
+    teller: list[IntArray] = field(default_factory=list)
+    _loads: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
+    _known: set[bytes] = field(default_factory=set)
+
+    def over(self, first: int) -> IntArray:
+        """Return the steps of a tree in which one rank hears first, all others last.
+
+        Over the root all hear last.
+        """
+        heard = np.full(self.network.ranks, self.steps)
+        heard[first], heard[self.root] = 1, 0
+        return heard
+
+    def add(self, tree: tuple[IntArray, IntArray]) -> None:
+        """Add a tree and its images, those that are new."""
+        heard, teller = tree
+        for image in self.images:
+            back = np.argsort(image)
+            self._add(heard[back], image[teller[back]])
+
+    def _add(self, heard: IntArray, teller: IntArray) -> None:
+        key = heard.tobytes() + np.delete(teller, self.root).tobytes()
+        if key in self._known:
+            return
+        self._known.add(key)
+        self.heard.append(heard)
+        self.teller.append(teller)
+        links = len(self.network.ps_per_byte)
+        rows = [
+            (heard[rank] - 1) * links + self.network.arc_links(int(teller[rank]), rank)
+            for rank in np.delete(np.arange(len(heard)), self.root).tolist()
+        ]
+        place, times = np.unique(np.concatenate(rows), return_counts=True)
+        self._loads.append((place, times * self.network.ps_per_byte[place % links]))
+
+    def keep(self, trees: IntArray) -> None:
+        """Forget all trees but some."""
+        kept = trees.tolist()
+        self.heard = [self.heard[one] for one in kept]
+        self.teller = [self.teller[one] for one in kept]
+        self._loads = [self._loads[one] for one in kept]
+
+    def divided(self) -> tuple[float, FloatArray, FloatArray]:
+        """Return the time of a byte, prices of links in steps, and shares of trees."""
+        from scipy.optimize import linprog
+        from scipy.sparse import coo_array
+
+        links, trees = len(self.network.ps_per_byte), len(self.heard)
+        places = self.steps * links
+        step = np.arange(places) // links
+        sizes = [len(place) for place, _ in self._loads]
+        row = np.concatenate([*(place for place, _ in self._loads), np.arange(places)])
+        column = np.concatenate([np.repeat(np.arange(trees), sizes), trees + step])
+        value = np.concatenate([*(load for _, load in self._loads), -np.ones(places)])
+        shape = places, trees + self.steps
+        whole = np.repeat([1.0, 0.0], [trees, self.steps])
+        found = linprog(
+            1.0 - whole,
+            A_ub=coo_array((value, (row, column)), shape=shape).tocsr(),
+            b_ub=np.zeros(places),
+            A_eq=whole[None, :],
+            b_eq=[1.0],
+            method="highs-ds",
+        )
+        assert found.success
+        price = -found.ineqlin.marginals.reshape(self.steps, links)
+        return float(found.fun), price, found.x[:trees]
+
+    def cheapest(
+        self, price: FloatArray, heard: IntArray, moves: int
+    ) -> tuple[IntArray, IntArray]:
+        """Return a tree that no change of the step of one rank makes cheaper.
+
+        Parameters
+        ----------
+        price
+            Of a link's time in each step, shape (steps, links).
+        heard
+            Steps to begin with; somebody hears in the first.
+        moves
+            Changes at most.
+        """
+        network, ranks = self.network, self.network.ranks
+        each = (price + 1e-7 * price.max()) * network.ps_per_byte
+        messages: FloatArray = np.stack(
+            [np.bincount(network.pair, one[network.link], ranks**2) for one in each]
+        )
+        cost = messages.reshape(self.steps, ranks, ranks)
+        cost[:, self.root] *= 1 + 1e-6  # of two equal tellers not the root
+        number = np.arange(ranks)
+        cost[:, number, number] = np.inf
+        while True:
+            own: FloatArray = cost[heard - 1, :, number].T
+            open_ = np.where(heard[:, None] < heard, own, np.inf)
+            teller = open_.argmin(axis=0)
+            if moves == 0:
+                return heard, teller
+            step, rank = self._change(cost, own, open_, teller, heard)
+            if not step:
+                return heard, teller
+            heard = np.where(number == rank, step, heard)
+            moves -= 1
+
+    def _change(
+        self,
+        cost: FloatArray,
+        own: FloatArray,
+        open_: FloatArray,
+        teller: IntArray,
+        heard: IntArray,
+    ) -> tuple[int, int]:
+        """Return the step that one rank should hear in, 0 for none, and the rank."""
+        number = np.arange(len(heard))
+        least = open_[teller, number]
+        second = open_.copy()
+        second[teller, number] = np.inf
+        # What others cost where a rank tells nobody, as [rank, other].
+        without = np.where(teller == number[:, None], second.min(axis=0), least)
+        without[:, self.root] = 0.0
+        without[number, number] = 0.0
+        total = np.full((self.steps + 1, len(heard)), np.inf)
+        for step in range(1, self.steps + 1):
+            told = np.where(heard > step, np.minimum(without, own), without)
+            told[number, number] = 0.0
+            hears = np.where((heard < step)[:, None], cost[step - 1], np.inf)
+            total[step] = told.sum(axis=1) + hears.min(axis=0)
+        total[:, self.root] = np.inf
+        now = np.delete(least, self.root).sum()
+        step, rank = divmod(int(total.argmin()), len(heard))
+        better = total[step, rank] < now * (1 - 1e-9)
+        return (step, rank) if better else (0, 0)

@@ -1,0 +1,77 @@
+"""Spanning trees of few steps: on real buffers, evenly loaded, faster than others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightloom.core.task import Collective
+from lightloom.instances.catalogue import load_instance
+from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.rank_network import RankNetwork
+from lightloom.plans.tree_packing import packed_trees
+from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
+from tests.oracle.rank_buffers import execute
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.sampled_from(["broadcast", "reduce"]),
+    st.integers(2, 6),
+    st.integers(1, 3),
+    st.data(),
+)
+def test_every_part_reaches_all(
+    op: str, ranks: int, steps: int, data: st.DataObject
+) -> None:
+    """Whatever the root; parts end at whole chunks."""
+    root = data.draw(st.integers(0, ranks - 1))
+    task = Collective(op, tuple(range(ranks)), 4 * 60, 60, root)
+    plan = make_algorithm("packed-trees", {"steps": steps}, op=op).plan(task, 3)
+    execute(plan)
+    assert len(plan.rounds) <= steps
+
+
+@pytest.mark.parametrize("ranks", [3, 4, 8])
+def test_two_steps_between_ranks_that_are_all_alike(ranks: int) -> None:
+    """A scatter and an all-gather, the best there is: each step takes (n - 1) / n."""
+    packing = packed_trees(RankNetwork.full(ranks), 0, 2)
+    assert packing.share.sum() == pytest.approx(1)
+    assert packing.ps_per_byte == pytest.approx(2 * (ranks - 1) / ranks)
+
+
+def test_trees_are_trees() -> None:
+    """Ranks hear after those that they hear from, the root in no step."""
+    packing = packed_trees(RankNetwork.full(6), 2, 3)
+    for heard, teller in zip(packing.heard, packing.teller, strict=True):
+        others = np.delete(np.arange(6), 2)
+        assert heard[2] == 0
+        assert (heard[teller[others]] < heard[others]).all()
+
+
+def test_images_keep_all_costs() -> None:
+    """A ring of all ranks alike has one digit, which may be mirrored."""
+    network = RankNetwork.full(5)
+    images = network.images(1)
+    assert images.tolist() == [[0, 1, 2, 3, 4], [2, 1, 0, 4, 3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "us", "before_us"),
+    [
+        ("torus-16/broadcast-256KiB", 4.45, 5.36),
+        pytest.param("torus-16/reduce-1MiB", 10.5, 13.04, marks=pytest.mark.slow),
+        ("bcube-16/broadcast-256KiB", 4.15, 4.472),
+    ],
+)
+def test_few_steps_beat_levels(name: str, us: float, before_us: float) -> None:
+    """By so much at least; the other algorithms took what is said last."""
+    found = synthesise(load_instance(name))
+    assert found.incumbent is not None
+    assert found.objective is not None
+    assert found.incumbent.schedule.algorithm.name == "packed-trees"
+    assert found.objective <= us * 10**6 < before_us * 10**6
+    assert verify(found.incumbent.schedule).valid
