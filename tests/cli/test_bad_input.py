@@ -64,7 +64,7 @@ def _somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("verify",), "FILE"),
         (("verify", ""), "the name of the file is empty"),
         (("replay", ""), "the name of the file is empty"),
-        (("bench", "foo"), "catalogue-gaps, collectives"),
+        (("bench", "foo"), "collectives, demands"),
         (("bench", "report", ""), "the name of the results file is empty"),
         (("bench", "report", "x", "--suite", "y"), "x: cannot read"),
         (("instances", "foo"), "allowed: show"),
