@@ -105,10 +105,10 @@ def log_iteration(calls: Sequence[Call], node_count: int) -> Iteration:
     last: tuple[int, bool] | None = None
     for number, call in enumerate(calls):
         if isinstance(call, AllReduceCall):
-            _require_devices(call.gpus, node_count)
+            _require_devices(number, call.gpus, node_count)
             before[number] = last
             continue
-        _require_devices((call.src, call.dst), node_count)
+        _require_devices(number, (call.src, call.dst), node_count)
         last = call.layer, call.backward
         grouped.setdefault(last, []).append(call)
     ends: dict[tuple[int, bool] | None, int] = {None: rows.add("begin", 0)}
@@ -147,12 +147,12 @@ def _layer(
     return end
 
 
-def _require_devices(devices: Sequence[int], node_count: int) -> None:
+def _require_devices(number: int, devices: Sequence[int], node_count: int) -> None:
     for device in devices:
         if device >= node_count:
             raise InputError(
                 "a device that the fabric does not have",
-                where="device",
+                where=f"call {number + 1} of the log",
                 found=device,
                 allowed=f"0 to {node_count - 1}",
                 fix="use a larger fabric",
