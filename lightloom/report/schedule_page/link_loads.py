@@ -50,7 +50,15 @@ class LinkView:
     bits_per_s: IntArray | None
 
     def load(self, timeline: Timeline, step: int) -> tuple[IntArray, IntArray]:
-        """Return the links that carry data in a step, by their place, and the bytes."""
+        """Return the links that carry data in a step, by their place, and the bytes.
+
+        Parameters
+        ----------
+        timeline
+            Of a schedule on the fabric.
+        step
+            Number of the step, from 0.
+        """
         pairs = timeline.pairs
         rows = np.flatnonzero(pairs.step == step)
         usage = self.fabric.link_usage(pairs.src[rows], pairs.dst[rows])
