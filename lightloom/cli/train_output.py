@@ -12,7 +12,6 @@ from lightloom.core.units import PS_PER_S, format_ps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.core.iteration import Iteration
     from lightloom.training.recorded_replay import RecordedReplay
     from lightloom.training.training_plan import TrainingPlan
 
@@ -21,7 +20,6 @@ def write_files(
     plan: TrainingPlan | RecordedReplay,
     trace: str | None,
     traffic: str | None,
-    iteration: Iteration | None = None,
 ) -> None:
     """Write the trace and the traffic of an iteration where they are asked for.
 
@@ -31,18 +29,12 @@ def write_files(
         The plan.
     trace, traffic
         Files, ``None`` for none.
-    iteration
-        What was replayed, where a plan does not say so.
     """
     if trace is not None:
         from lightloom.formats.perfetto import write_trace
         from lightloom.replay.workload.trace import iteration_trace
-        from lightloom.training.recorded_replay import RecordedReplay
 
-        if iteration is None:
-            assert not isinstance(plan, RecordedReplay)
-            iteration = plan.iteration
-        write_trace(iteration_trace(iteration, plan.timeline), Path(trace))
+        write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
         say(f"trace written to {trace}")
     if traffic is not None:
         from lightloom.report.csv_file import save_csv

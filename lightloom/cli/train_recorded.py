@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightloom.cli.console import write_json, write_table, write_text
+from lightloom.cli.formatting import counted
 from lightloom.cli.progress import progress
 from lightloom.cli.train_output import (
     circuits_text,
@@ -79,7 +80,7 @@ def run_recorded(
                 others[name] = replay_recorded(iteration, fabric, elsewhere, seed)
             except LightloomError as problem:
                 others[name] = str(problem)
-    write_files(found, outputs["--trace"], outputs["--traffic"], iteration)
+    write_files(found, outputs["--trace"], outputs["--traffic"])
     if outputs["--output"] is not None:
         write_schedule(found, outputs["--output"], seed)
     if as_json:
@@ -167,8 +168,10 @@ def _print(
         write_table(terminal_table(columns, rows))
         write_reasons(others)
     moved = int(iteration.is_transfer.sum())
+    relays = len(found.iteration.operations) - len(iteration.operations)
+    way = f" (passed on {counted(relays, 'time')} on the way)" if relays else ""
     write_text(
         f"{path} on {name}: iteration {format_ps(found.timeline.iteration_ps)}\n"
-        f"  {len(iteration.operations):,} operations, {moved:,} transfers,"
+        f"  {len(iteration.operations):,} operations, {moved:,} transfers{way},"
         f" {len(iteration.collectives):,} collectives\n  {circuits_text(found)}"
     )

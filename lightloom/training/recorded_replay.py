@@ -18,6 +18,7 @@ from lightloom.training.call_networks import KeptQueue, calls_demand, with_contr
 from lightloom.training.call_schedules import CallSchedules
 from lightloom.training.fabric_networks import modes
 from lightloom.training.kept_replay import kept_replay
+from lightloom.training.relayed_transfers import relayed
 
 if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
@@ -40,6 +41,8 @@ class RecordedReplay:
     ----------
     fabric
         With the times of its controller.
+    iteration
+        What was replayed, with the relays that the fabric needs.
     circuits
         How they were set: one of `CircuitMode` but ``auto``.
     timeline
@@ -53,6 +56,7 @@ class RecordedReplay:
     """
 
     fabric: AnyFabric
+    iteration: Iteration
     circuits: CircuitMode
     timeline: IterationTimeline
     demand: Demand
@@ -71,6 +75,8 @@ def replay_recorded(
     iteration: Iteration, fabric: AnyFabric, request: TrainingRequest, seed: int = 0
 ) -> RecordedReplay:
     """Return the fastest replay of an iteration over the ways to set circuits.
+
+    Transfers between nodes that no circuit joins go by way of others; see `relayed`.
 
     Parameters
     ----------
@@ -99,6 +105,7 @@ def replay_recorded(
             fix="use a larger fabric",
         )
     fabric = with_control(fabric, request)
+    iteration = relayed(iteration, fabric)
     found: list[RecordedReplay] = []
     failed: InfeasibleError | NoAnswerError | None = None
     for way in modes(fabric, request.circuits, request.controlled_by):
@@ -125,9 +132,10 @@ def _replayed(
         queue = KeptQueue(CallQueue(calls))
         timeline = replay_iteration(iteration, queue, request.launch)
         moved = calls_demand(queue.served)
-        return RecordedReplay(fabric, way, timeline, moved, queue.served)
+        return RecordedReplay(fabric, iteration, way, timeline, moved, queue.served)
     collectives = RingCollectives(step_ps(fabric))
     kept = kept_replay(iteration, fabric, collectives, way, request)
     return RecordedReplay(
-        fabric, kept.circuits, kept.timeline, kept.demand, controller=kept.controller
+        *(fabric, iteration, kept.circuits, kept.timeline, kept.demand),
+        controller=kept.controller,
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.core.task import Demand
 from lightloom.core.units import PS_PER_US
 from lightloom.formats.calls_csv import read_calls_csv
 from lightloom.formats.chakra import CollectiveType, NodeType, TraceNode
@@ -17,10 +21,14 @@ from lightloom.formats.communication_log import (
 )
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ring import Ring
+from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.replay.workload import Launch
 from lightloom.training.iteration_schedule import iteration_schedule
 from lightloom.training.recorded_iterations import chakra_iteration, log_iteration
 from lightloom.training.recorded_replay import replay_recorded
+from lightloom.training.relayed_transfers import relayed
 from lightloom.training.training_plan import TrainingRequest
 from lightloom.validate import verify
 from tests.cli.program import run, run_json
@@ -32,6 +40,11 @@ if TYPE_CHECKING:
 GBYTE_PER_S = 8 * 10**9
 ALPHA_PS = 1000
 SWITCH = IdealSwitch(nodes=4, bits_per_second_per_node=GBYTE_PER_S, alpha_ps=ALPHA_PS)
+NEAR = (
+    Ring(nodes=7, wavelengths=2, directions=2, reach=2),
+    Ring2d(rows=3, cols=4, row_wavelengths=2, column_wavelengths=2),
+    Sipac(radix=2, level=3),
+)
 CALLS = TrainingRequest(circuits="per-call", launch=Launch(0, 0))
 US = PS_PER_US
 
@@ -75,6 +88,52 @@ def test_devices_beyond_the_fabric_are_refused() -> None:
     """With what it has."""
     with pytest.raises(InputError, match="found 9; allowed: 0 to 3; use a larger"):
         log_iteration((AllReduceCall(1, (0, 9)),), 4)
+
+
+def test_nodes_between_pass_on_what_no_circuit_joins() -> None:
+    """Half round a ring whose light reaches the next node only."""
+    rate = {"bits_per_second_per_wavelength": GBYTE_PER_S, "alpha_ps": ALPHA_PS}
+    ring = Ring(nodes=4, wavelengths=2, directions=2, reach=1, **rate)
+    opposite = LayerTransfer(6000, 1, backward=False, src=0, dst=2)
+    held = TrainingRequest(circuits="one-shot", launch=Launch(0, 0))
+    found = replay_recorded(log_iteration((opposite,), 4), ring, held)
+    assert found.timeline.iteration_ps == 2 * (ALPHA_PS + 3 * US)
+    assert found.demand == Demand((0, 1), (1, 2), (6000, 6000))
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.data())
+def test_relays_need_one_circuit_at_a_time(data: st.DataObject) -> None:
+    """What nodes receive beyond what they send stays the same."""
+    fabric = data.draw(st.sampled_from(NEAR))
+    node = st.integers(0, fabric.node_count - 1)
+    calls = data.draw(
+        st.lists(
+            st.builds(
+                LayerTransfer, st.integers(1, 99), st.integers(0, 2), st.booleans(),
+                node, node,
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )  # fmt: skip
+    asked = log_iteration(calls, fabric.node_count)
+    made = relayed(asked, fabric)
+    kept: list[Counter[int]] = []
+    for iteration in asked, made:
+        moving = iteration.is_transfer
+        links, device = iteration.dependencies, iteration.operations.device
+        src, dst = device[links.src[moving]], device[links.dst[moving]]
+        kept.append(Counter())
+        for one, other, size in zip(src, dst, links.bytes[moving], strict=True):
+            kept[-1][int(other)] += int(size)
+            kept[-1][int(one)] -= int(size)
+    assert (fabric.circuits_apart(src, dst) == 1).all()
+    assert {at: size for at, size in kept[0].items() if size} == {
+        at: size for at, size in kept[1].items() if size
+    }
+    found = replay_recorded(asked, fabric, CALLS)
+    assert not found.calls or verify(iteration_schedule(found)).valid
 
 
 def node(

@@ -1,0 +1,100 @@
+"""Transfers between nodes that no circuit joins, as transfers by way of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.fabric import NearCircuits
+from lightloom.core.iteration import NO_CALL, Dependencies, Operations
+
+if TYPE_CHECKING:
+    from lightloom.core.iteration import Iteration
+    from lightloom.instances.instance import AnyFabric
+
+__all__ = ["relayed"]
+
+
+def relayed(iteration: Iteration, fabric: AnyFabric) -> Iteration:
+    """Return an iteration in which no transfer needs several circuits in a row.
+
+    A transfer between nodes that no circuit of the fabric can join goes by way of
+    others, as few as can be: each passes the data on when it has all of them, which
+    takes it no time. Of several that would do the sum of the ends says which. What was
+    one call is one call for each leg.
+
+    Parameters
+    ----------
+    iteration
+        Device i is node i.
+    fabric
+        The fabric, with at least as many nodes.
+    """
+    moving = np.flatnonzero(iteration.is_transfer)
+    if not isinstance(fabric, NearCircuits) or not len(moving):
+        return iteration
+    links, operations = iteration.dependencies, iteration.operations
+    src, dst = (operations.device[ends[moving]] for ends in (links.src, links.dst))
+    apart = fabric.circuits_apart(src, dst)
+    legs = int(apart.max())
+    if legs <= 1:
+        return iteration
+    count, far = len(operations), moving[apart > 1]
+    pairs = list(zip(src[apart > 1].tolist(), dst[apart > 1].tolist(), strict=True))
+    ways = {pair: _way(fabric, *pair, fabric.node_count) for pair in set(pairs)}
+    devices = [relay for pair in pairs for relay in ways[pair]]
+    names = tuple(
+        f"{operations.name[links.src[row]]} by {relay}"
+        for row, pair in zip(far.tolist(), pairs, strict=True)
+        for relay in ways[pair]
+    )
+    call = np.where(links.call == NO_CALL, NO_CALL, links.call * legs)
+    near = np.ones(len(links), dtype=np.bool_)
+    near[far] = False
+    rows = [np.stack([links.src, links.dst, links.bytes, call])[:, near]]
+    # Operations of relays stand behind the others, before collectives.
+    rows[0][:2] += np.where(rows[0][:2] >= count, len(devices), 0)
+    passed: list[tuple[int, int, int, int]] = []
+    task = count
+    for row, pair in zip(far.tolist(), pairs, strict=True):
+        between = range(task, task + len(ways[pair]))
+        task = between.stop
+        stops = [int(links.src[row]), *between, int(links.dst[row])]
+        for leg, ends in enumerate(pairwise(stops)):
+            of_call = NO_CALL if call[row] == NO_CALL else int(call[row]) + leg
+            passed.append((*ends, int(links.bytes[row]), of_call))
+    rows.append(np.array(passed, dtype=np.int64).T)
+    return replace(
+        iteration,
+        operations=_with_relays(operations, names, devices),
+        dependencies=Dependencies(*np.concatenate(rows, axis=1)),
+    )
+
+
+def _way(fabric: NearCircuits, src: int, dst: int, nodes: int) -> list[int]:
+    """Return the nodes between two that no circuit joins."""
+    every = np.arange(nodes, dtype=np.int64)
+    to_dst = fabric.circuits_apart(every, np.full(nodes, dst))
+    way = [src]
+    while to_dst[way[-1]] > 1:
+        near = fabric.circuits_apart(np.full(nodes, way[-1]), every) == 1
+        nearer = np.flatnonzero(near & (to_dst == to_dst[way[-1]] - 1))
+        way.append(int(nearer[(src + dst) % len(nearer)]))
+    return way[1:]
+
+
+def _with_relays(
+    operations: Operations, names: tuple[str, ...], devices: list[int]
+) -> Operations:
+    """Return operations with those of relays, of no time, behind them."""
+    more = np.zeros(len(devices), dtype=np.int64)
+    last = 1 + int(operations.priority.max(initial=0))
+    return Operations(
+        (*operations.name, *names),
+        np.concatenate([operations.device, np.array(devices, dtype=np.int64)]),
+        np.concatenate([operations.duration_ps, more]),
+        np.concatenate([operations.priority, more + last]),
+    )
