@@ -18,7 +18,7 @@ from lightloom.training.call_networks import KeptQueue, calls_demand, with_contr
 from lightloom.training.call_schedules import CallSchedules
 from lightloom.training.fabric_networks import modes
 from lightloom.training.kept_replay import kept_replay
-from lightloom.training.relayed_transfers import relayed
+from lightloom.training.relayed_transfers import RelayedRings, relayed
 
 if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
@@ -76,7 +76,8 @@ def replay_recorded(
 ) -> RecordedReplay:
     """Return the fastest replay of an iteration over the ways to set circuits.
 
-    Transfers between nodes that no circuit joins go by way of others; see `relayed`.
+    What goes between nodes that no circuit joins is passed on by others; see `relayed`
+    and `RelayedRings`.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def _replayed(
         timeline = replay_iteration(iteration, queue, request.launch)
         moved = calls_demand(queue.served)
         return RecordedReplay(fabric, iteration, way, timeline, moved, queue.served)
-    collectives = RingCollectives(step_ps(fabric))
+    collectives = RelayedRings(fabric, RingCollectives(step_ps(fabric)))
     kept = kept_replay(iteration, fabric, collectives, way, request)
     return RecordedReplay(
         *(fabric, iteration, kept.circuits, kept.timeline, kept.demand),

@@ -1,21 +1,71 @@
-"""Transfers between nodes that no circuit joins, as transfers by way of others."""
+"""Transfers and rings between nodes that no circuit joins, by way of others."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.columns import column
 from lightloom.core.fabric import NearCircuits
 from lightloom.core.iteration import NO_CALL, Dependencies, Operations
+from lightloom.replay.workload.collective_flows import CollectiveFlows
 
 if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
     from lightloom.core.iteration import Iteration
     from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload.collective_flows import CollectiveModel
 
-__all__ = ["relayed"]
+__all__ = ["RelayedRings", "relayed"]
+
+
+@dataclass(frozen=True, eq=False)
+class RelayedRings:
+    """Collectives on rings, where nodes pass on what no circuit joins.
+
+    Attributes
+    ----------
+    fabric
+        The fabric.
+    rings
+        The collectives as they would be if all nodes could be joined.
+    """
+
+    fabric: AnyFabric
+    rings: CollectiveModel
+
+    def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
+        """Return the flows of a collective, one for each leg.
+
+        Every step waits for its longest way, each leg of which costs what a step does.
+
+        Parameters
+        ----------
+        op
+            Name of the operation.
+        devices
+            Who takes part, in rank order, shape (ranks,).
+        size_bytes
+            The full buffer.
+        """
+        asked, fabric = self.rings.flows(op, devices, size_bytes), self.fabric
+        if not isinstance(fabric, NearCircuits) or not len(asked.src):
+            return asked
+        legs = int(fabric.circuits_apart(asked.src, asked.dst).max())
+        if legs <= 1:
+            return asked
+        moved: Counter[tuple[int, int]] = Counter()
+        ends = zip(asked.src.tolist(), asked.dst.tolist(), strict=True)
+        for (src, dst), size in zip(ends, asked.bytes.tolist(), strict=True):
+            way = _way(fabric, src, dst, fabric.node_count)
+            for leg in pairwise((src, *way, dst)):
+                moved[leg] += size
+        src, dst = (column(leg[end] for leg in moved) for end in range(2))
+        return CollectiveFlows(src, dst, column(moved.values()), asked.delay_ps * legs)
 
 
 def relayed(iteration: Iteration, fabric: AnyFabric) -> Iteration:

@@ -99,6 +99,9 @@ def test_nodes_between_pass_on_what_no_circuit_joins() -> None:
     found = replay_recorded(log_iteration((opposite,), 4), ring, held)
     assert found.timeline.iteration_ps == 2 * (ALPHA_PS + 3 * US)
     assert found.demand == Demand((0, 1), (1, 2), (6000, 6000))
+    both = replay_recorded(log_iteration((AllReduceCall(6000, (0, 2)),), 4), ring, held)
+    assert both.timeline.iteration_ps == 2 * 2 * ALPHA_PS + 3 * US
+    assert both.demand == Demand((0, 1, 1, 2), (1, 0, 2, 1), (6000,) * 4)
 
 
 @settings(deadline=None, max_examples=15)
