@@ -119,8 +119,10 @@ def test_every_command_line_start_is_light() -> None:
         (
             (
                 "from lightloom.training.planner import Planner\n"
+                "from lightloom.training.training_plan import TrainingRequest\n"
                 "instance = load_instance('ocs-16/ncf-batch65536')\n"
-                "Planner(instance.task).plan(instance.fabric)"
+                "request = TrainingRequest(model_parallel=1, replicas=16)\n"
+                "Planner(instance.task).plan(instance.fabric, request)"
             ),
             {"pyomo", "networkx", "highspy", "ortools"},
         ),

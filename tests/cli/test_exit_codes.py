@@ -60,7 +60,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "place.toml").write_text(place)
     (folder / "full.toml").write_text(f"{place}device_memory_bytes = 0\n")
     (folder / "jobs.csv").write_text(
-        "name,arrival_us,devices,iterations,batch_size\na,0,2,1,100000\n"
+        "name,arrival_us,devices,iterations,batch_size\na,0,1,1,2000\n"
     )
     pairs = [(a, b) for a in range(100) for b in range(100) if a != b]
     (folder / "all.toml").write_text(

@@ -66,6 +66,7 @@ def test_programs_are_accepted_and_right(fabric: str, op: str, algorithm: str) -
     assert found or algorithm in needs_parameters | {
         "spanning-tree",
         "bruck",
+        "packed-trees",
         "radices",
     }
 

@@ -46,7 +46,8 @@ def _parameters(data: st.DataObject, name: str, op: str) -> dict[str, object]:
 @given(st.data())
 def test_plan_does_its_collective(name: str, op: str, data: st.DataObject) -> None:
     """For any n, k, chunks and root the buffers end as numpy would have them."""
-    ranks, ports = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 16))
+    most = 6 if name == "packed-trees" else 40  # each solves a series of programs
+    ranks, ports = data.draw(st.integers(1, most)), data.draw(st.integers(1, 16))
     made = make_algorithm(name, _parameters(data, name, op), op=op)
     kind = COLLECTIVES[op]
     wanted = made.granularity(ranks, ports)
