@@ -27,6 +27,7 @@ _ROUNDS = 50
 _FEWER_ROUNDS = 20
 _FEW_RANKS = 32
 """Ranks up to which the search goes on for longer."""
+_SETTLED = 8
 _KEPT = 4
 _FRESH = 4
 _FIRST_MOVES = 6
@@ -78,7 +79,9 @@ def packed_trees(network: RankNetwork, root: int, steps: int) -> TreePacking:
             search.add(search.cheapest(alike, search.over(first), moves))
     price, share = alike, np.zeros(0)
     rounds = _ROUNDS if network.ranks <= _FEW_RANKS else _FEWER_ROUNDS
-    turn = 0
+    turn = idle = 0
+    # Nothing new from any first rank, nor as prices settle: there is no more to find.
+    enough = -(-len(firsts) // _FRESH) + _SETTLED
     for number in range(rounds):
         _, now, share = search.divided()
         price = (price + now) / 2 if number else now
@@ -87,9 +90,13 @@ def packed_trees(network: RankNetwork, root: int, steps: int) -> TreePacking:
         best = np.argsort(-share, kind="stable")[:_KEPT].tolist()
         fresh = [firsts[(turn + one) % len(firsts)] for one in range(_FRESH)]
         turn += _FRESH
+        before = len(search.heard)
         starts = [search.heard[one] for one in best] + [*map(search.over, fresh)]
         for start in starts:
             search.add(search.cheapest(price, start, _MOST_MOVES))
+        idle = idle + 1 if len(search.heard) == before else 0
+        if idle == enough:
+            break
     ps_per_byte, _, share = search.divided()
     kept = np.flatnonzero(share > _LEAST_SHARE)
     return TreePacking(
