@@ -50,7 +50,7 @@ def assert_always_right(program: ChunkProgram, plan: Plan) -> None:
 
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_plans_are_right(op: str) -> None:
-    """Of every algorithm of 8 ranks, within limits, in three orders each."""
+    """Of every algorithm of 8 ranks, within limits, in up to three orders each."""
     names = [entry.name for entry in ALGORITHMS.values() if op in entry.ops]
     found = 0
     for algorithm in ("auto", *names):
@@ -60,7 +60,8 @@ def test_plans_are_right(op: str) -> None:
             continue  # not for 8 ranks, or it needs parameters
         found += 1
         check_limits(plan)
-        for seed in range(3):
+        orders = 1 if algorithm == "packed-trees" else 3  # it has thousands of messages
+        for seed in range(orders):
             assert_right(program, plan, op, seed)
     assert found >= 2
 

@@ -20,6 +20,8 @@ _OFFERED = [
 ]
 _EVERYWHERE = [one for one in _OFFERED if one[0] not in SOME_RANKS]
 _MOST_CELLS = 2**25
+_MOST_RANKS = {"packed-trees": 6, "part-trees": 24}
+"""Where each plan takes a search or a series of linear programs."""
 """Of the buffers that a plan is executed on."""
 _TREES = ("disjoint-trees", "spanning-tree")
 
@@ -46,7 +48,7 @@ def _parameters(data: st.DataObject, name: str, op: str) -> dict[str, object]:
 @given(st.data())
 def test_plan_does_its_collective(name: str, op: str, data: st.DataObject) -> None:
     """For any n, k, chunks and root the buffers end as numpy would have them."""
-    most = 6 if name == "packed-trees" else 40  # each solves a series of programs
+    most = _MOST_RANKS.get(name, 40)
     ranks, ports = data.draw(st.integers(1, most)), data.draw(st.integers(1, 16))
     made = make_algorithm(name, _parameters(data, name, op), op=op)
     kind = COLLECTIVES[op]
