@@ -52,4 +52,4 @@ def seeded_random(seed: int) -> random.Random:
     seed
         Any integer. Nothing that is drawn is a secret.
     """
-    return random.Random(seed)  # noqa: S311  (searches, no secrets)
+    return random.Random(seed)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["RankNetwork"]
 
 
+_MOST_IMAGES = 48
+"""All of a box of three equal digits."""
+
+
 @dataclass(frozen=True, eq=False)
 class RankNetwork:
     """What messages between ranks load, as replay of fabrics without circuits does.
@@ -141,7 +145,8 @@ class RankNetwork:
     def images(self, root: int) -> IntArray:
         """Return permutations that leave the root and all costs as they are.
 
-        Mirrored digits and digits in another order, as seen from the root.
+        Mirrored digits and digits in another order, as seen from the root: all for up
+        to three digits, and some where there are more.
 
         Parameters
         ----------
@@ -152,22 +157,27 @@ class RankNetwork:
         -------
         Shape (images, n), the identity first; it alone where there is no box.
         """
-        found = [np.arange(self.ranks, dtype=np.int64)]
+        rank = np.arange(self.ranks, dtype=np.int64)
         if not self.shape:
-            return np.stack(found)
+            return rank[None, :]
         size, digits = np.array(self.shape)[:, None], self.digits()
         away, cost = (digits - digits[:, [root]]) % size, self.costs()
-        for order in itertools.permutations(range(len(size))):
+        found = {rank.tobytes(): rank}
+        for order, signs in itertools.product(
+            itertools.permutations(range(len(size))),
+            itertools.product((1, -1), repeat=len(size)),
+        ):
+            if len(found) == _MOST_IMAGES:
+                break
             if (size[list(order)] != size).any():
                 continue
-            for signs in itertools.product((1, -1), repeat=len(size)):
-                moved = away[list(order)] * np.array(signs)[:, None]
-                ends = (moved + digits[:, [root]]) % size
-                image = np.ravel_multi_index(tuple(ends), self.shape).astype(np.int64)
-                known = any((image == one).all() for one in found)
-                if not known and np.allclose(cost[np.ix_(image, image)], cost):
-                    found.append(image)
-        return np.stack(found)
+            moved = away[list(order)] * np.array(signs)[:, None]
+            ends = (moved + digits[:, [root]]) % size
+            image = np.ravel_multi_index(tuple(ends), self.shape).astype(np.int64)
+            key = image.tobytes()
+            if key not in found and np.allclose(cost[np.ix_(image, image)], cost):
+                found[key] = image
+        return np.stack(list(found.values()))
 
     def sums(self) -> IntArray:
         """Return u + v, digit by digit, shape (n, n)."""

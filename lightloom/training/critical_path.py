@@ -166,11 +166,9 @@ def slacks(iteration: Iteration, timeline: IterationTimeline) -> IntArray:
         When everything happened.
     """
     links, operations = iteration.dependencies, iteration.operations
-    start, end = (
-        np.concatenate([getattr(timeline.operations, at), getattr(rows, at)])
-        for rows in (timeline.collectives,)
-        for at in ("start_ps", "end_ps")
-    )
+    one, other = timeline.operations, timeline.collectives
+    start = np.concatenate([one.start_ps, other.start_ps])
+    end = np.concatenate([one.end_ps, other.end_ps])
     ran = np.flatnonzero(operations.duration_ps > 0)
     ran = ran[np.lexsort((start[ran], operations.device[ran]))]
     next_one = operations.device[ran[1:]] == operations.device[ran[:-1]]

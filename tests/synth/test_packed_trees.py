@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -57,6 +59,15 @@ def test_images_keep_all_costs() -> None:
     network = RankNetwork.full(5)
     images = network.images(1)
     assert images.tolist() == [[0, 1, 2, 3, 4], [2, 1, 0, 4, 3]]
+
+
+def test_images_of_many_digits_are_few() -> None:
+    """Six digits of two have 720 orders, of which some are taken, each one once."""
+    network = replace(RankNetwork.full(64), shape=(2,) * 6)
+    images = network.images(5)
+    assert len(images) == len(np.unique(images, axis=0)) == 48
+    assert images[0].tolist() == list(range(64))
+    assert (images[:, 5] == 5).all()
 
 
 @pytest.mark.parametrize(

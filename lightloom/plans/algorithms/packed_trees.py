@@ -10,7 +10,6 @@ import numpy as np
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry
 from lightloom.plans.network_algorithm import NetworkAlgorithm
-from lightloom.plans.parameters import Count
 from lightloom.plans.plan import Round
 from lightloom.plans.reversal import reversed_rounds
 from lightloom.plans.tree_packing import packed_trees
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
     from lightloom.plans.rank_network import RankNetwork
 
 __all__ = ["PackedTrees"]
+
+_MOST_STEPS = 32
+"""The linear program grows with the steps; more gain nothing that was seen."""
 
 
 class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +37,9 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
-    steps: Annotated[Count, msgspec.Meta(description="Most steps.")] = 4
+    steps: Annotated[
+        int, msgspec.Meta(ge=1, le=_MOST_STEPS, description="Most steps.")
+    ] = 4
 
     def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         reduces = collective.op == "reduce"
