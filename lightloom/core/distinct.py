@@ -1,4 +1,4 @@
-"""Distinct values of a column, and their numbers."""
+"""Distinct values and groups of rows, and their numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _PLACES_A_VALUE = 4
 """Values are marked in a table where it has no more places than this for each."""
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+"""Odd, and its powers modulo 2**64 are far from each other."""
 
 
 def distinct(*columns: IntArray) -> IntArray:
@@ -56,6 +59,36 @@ def distinct_and_places(values: IntArray) -> tuple[IntArray, IntArray]:
     place = np.empty(count, dtype=np.int64)
     place[known] = np.arange(len(known))
     return known + low, place[values - low]
+
+
+def alike_groups(values: IntArray, starts: IntArray) -> IntArray:
+    """Return for every group of rows a group with the same values in the same order.
+
+    The hash of a group finds one that may be alike, and all rows are compared then:
+    groups with different values are never taken for alike.
+
+    Parameters
+    ----------
+    values
+        Whole numbers, shape (rows,).
+    starts
+        First row of each group, ascending, the first of them 0; no group is empty.
+
+    Returns
+    -------
+    Shape (groups,); a group that stands for others stands for itself.
+    """
+    size = np.diff(starts, append=len(values))
+    row = np.arange(len(values))
+    place = row - np.repeat(starts, size)
+    powers = np.cumprod(np.full(size.max(initial=0), _MULTIPLIER, dtype=np.uint64))
+    hashes = np.add.reduceat((values + 1).astype(np.uint64) * powers[place], starts)
+    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+    like: IntArray = first[group]
+    other = np.minimum(row + np.repeat(starts[like] - starts, size), len(values) - 1)
+    alike = np.logical_and.reduceat(values == values[other], starts)
+    alike &= size == size[like]
+    return np.where(alike, like, np.arange(len(starts)))
 
 
 def number_among(known: IntArray, values: IntArray) -> IntArray:

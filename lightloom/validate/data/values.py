@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct_and_places
+from lightloom.core.distinct import alike_groups, distinct, distinct_and_places
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -127,7 +127,7 @@ class Values:
         return sums
 
     def sums(self, values: IntArray, starts: IntArray) -> IntArray:
-        """Return the sum of every group of rows; sums in between are not stored.
+        """Return the sum of every group of rows, working once for groups alike.
 
         Parameters
         ----------
@@ -136,24 +136,17 @@ class Values:
         starts
             First row of each group, ascending, the first of them 0.
         """
-        known, rows = distinct_and_places(values)
-        masks = np.array([*map(self.masks, known.tolist()), (0, 0)], dtype=np.object_)
-        while len(starts) < len(rows):
-            start = np.repeat(starts, np.diff(starts, append=len(rows)))
-            right = (np.arange(len(rows)) - start) % 2 == 1
-            left = np.flatnonzero(~right)
-            partner = np.full(len(rows), len(masks) - 1)
-            partner[np.flatnonzero(right) - 1] = rows[right]
-            pairs, where = distinct_and_places(rows[left] * len(masks) + partner[left])
-            once, twice = masks[pairs // len(masks)].T
-            more_once, more_twice = masks[pairs % len(masks)].T
-            both = once & more_once
-            masks = np.zeros((len(pairs) + 1, 2), dtype=np.object_)
-            masks[:-1, 0] = once | more_once
-            masks[:-1, 1] = twice | more_twice | both
-            starts, rows = np.searchsorted(left, starts), where
-        sums = [self.intern(once, twice) for once, twice in masks[:-1].tolist()]
-        return np.array(sums, dtype=np.int64)[rows]
+        like = alike_groups(values, starts)
+        ends = np.append(starts[1:], len(values))
+        sums = np.empty(len(starts), dtype=np.int64)
+        for group in distinct(like).tolist():
+            once = twice = 0
+            for value in values[starts[group] : ends[group]].tolist():
+                more_once, more_twice = self.masks(value)
+                twice |= more_twice | once & more_once
+                once |= more_once
+            sums[group] = self.intern(once, twice)
+        return sums[like]
 
     def _add_pairs(self, left: IntArray, right: IntArray) -> IntArray:
         """Return the sum of every row, whatever the values."""
