@@ -27,6 +27,7 @@ from lightloom.synth.ramp.participants import team_of
 from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.schedules import (
     BARRIER,
+    CLASSES,
     EXCHANGE,
     OPS,
     ROUTED,
@@ -103,7 +104,7 @@ class RampOperation:
         exchange = self.exchange
         if exchange is not None:
             yield from exchange.events(_MOST_ROWS)
-        elif self.strategy in (SPREAD, TREE, WHOLE):
+        elif self.strategy in (CLASSES, SPREAD, TREE, WHOLE):
             (way,) = ways(self.fabric, self.collective, self.strategy)
             yield from way.events()
         else:
@@ -305,7 +306,7 @@ def node_program(
         return tree_program(tree, way.collective, pieces, node)
     ranks = sized.rank_count
     chunked = choose_chunks(sized, 1 if how in (EXCHANGE, WHOLE) else ranks)
-    if how in (SPREAD, WHOLE):
+    if how in (CLASSES, SPREAD, WHOLE):
         (way,) = ways(fabric, chunked, how)
         return program_of_events(fabric, chunked, way.events(), node)
     if how in ROUTED:

@@ -214,7 +214,7 @@ def program_of_events(
         each = -(-sizes // np.maximum(np.bincount(place, minlength=len(pairs)), 1))
         columns = circuits.src[used], circuits.dst[used]
         own = Circuits(*columns, transceiver=circuits.column("transceiver")[used])
-        instructions += _lines(fabric, own, node, each[place], event.index)
+        instructions += _merged(_lines(fabric, own, node, each[place], event.index))
         local_op = "identity"
         if (rows.op[mine] == int(Op.REDUCE)).any():
             local_op = "reduce"
@@ -222,6 +222,20 @@ def program_of_events(
         index = event.index
         stages.append(Stage(index, index, 0, "identity", local_op, max(members, 1), 0))
     return Program(tuple(stages), tuple(instructions))
+
+
+def _merged(lines: Iterable[NicInstruction]) -> Iterator[NicInstruction]:
+    """Yield the instructions of a segment, one for all that hear a circuit."""
+    found: dict[tuple[str, int], NicInstruction] = {}
+    for line in lines:
+        key = (line.direction, line.transceiver)
+        if key in found:
+            peers = found[key].peers + line.peers
+            path = tuple(sorted({group for group, _, _ in peers}))
+            found[key] = msgspec.structs.replace(found[key], path=path, peers=peers)
+        else:
+            found[key] = line
+    yield from found.values()
 
 
 def tree_program(tree: Tree, task: Collective, pieces: int, node: int) -> Program:

@@ -93,7 +93,7 @@ def _node(place: tuple[int, int, int]) -> int:
         *(("all-to-all", name) for name in (*ROUTED, "steps")),
         ("broadcast", "steps"),
         ("reduce", "whole"),
-        ("scatter", "tree"),
+        ("scatter", "classes"),
         *((op, "spread") for op in ("all-reduce", "gather", "reduce", "scatter")),
     ],
 )

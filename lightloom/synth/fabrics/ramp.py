@@ -41,7 +41,8 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strategy
         ``steps``, ``spread``; ``exchange`` (all-reduce), ``whole`` (reduce),
         ``relayed``, ``two-phase``, ``three-phase``, ``four-phase``, ``direct``
-        (all-to-all), ``tree`` (broadcast); by default the fastest.
+        (all-to-all), ``tree`` (broadcast), ``classes`` (scatter); by default the
+        fastest.
     """
 
     strategy: str | None = None

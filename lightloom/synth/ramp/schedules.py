@@ -13,7 +13,9 @@ from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.instances.fabrics.ramp import ROUTE_AND_SWITCH
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
+from lightloom.synth.ramp.class_scatter import scatter_rows, scatter_stream
 from lightloom.synth.ramp.exchange_routes import exchange_routes
+from lightloom.synth.ramp.file_size import MOST_ROWS
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
 from lightloom.synth.ramp.relay_routes import MOST_NODES, relay_routes
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 NAME = "ramp"
 STEPS, EXCHANGE, TREE = "steps", "exchange", "tree"
 SPREAD, WHOLE = "spread", "whole"
+CLASSES = "classes"
 PHASES = {"two-phase": 2, "three-phase": 3, "four-phase": 4, "direct": 1}
 """Strategies for an all-to-all on a box of nodes, and in how many phases they go."""
 ROUTED = (*PHASES, "relayed")
@@ -78,6 +81,8 @@ class Way:
         elif strategy in (SPREAD, WHOLE):
             spread = spread_tree(box_of(self.fabric, task.nodes, strategy))
             yield from SpreadCollective(task, spread, strategy == WHOLE).events()
+        elif strategy == CLASSES:
+            yield from scatter_stream(self.fabric, task)
         elif strategy == TREE:
             fanout, pieces = self.parameters["fanout"], self.parameters["pieces"]
             assert isinstance(fanout, int)
@@ -117,11 +122,11 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
         "all-to-all": (*ROUTED, STEPS),
         "broadcast": (TREE, STEPS),
         "reduce": (STEPS, SPREAD, WHOLE),
-        "scatter": (STEPS, SPREAD, TREE),
+        "scatter": (STEPS, SPREAD, CLASSES),
     }
     found = known.get(op, (STEPS, SPREAD))
     if fabric.subnet == ROUTE_AND_SWITCH:
-        return tuple(name for name in found if name != TREE)
+        return tuple(name for name in found if name not in (TREE, CLASSES))
     return found
 
 
@@ -247,7 +252,8 @@ def serves(fabric: Ramp, task: Collective) -> bool:
     """
     if task.op == "all-to-all" and NodeBox.of(fabric, task.nodes) is not None:
         return True
-    if task.op == "broadcast" and TREE in strategies(fabric, task.op):
+    known = strategies(fabric, task.op)
+    if TREE in known or (CLASSES in known and scatter_rows(fabric, task) <= MOST_ROWS):
         return True
     try:
         team_of(fabric, task.nodes)
@@ -318,6 +324,14 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
             what, allowed = f"too many nodes for {strategy}", f"at most {_MOST_SPREAD}"
             raise InputError(
                 what, where="collective.nodes", found=len(box), allowed=allowed
+            )
+    elif strategy == CLASSES:
+        rows = scatter_rows(fabric, task)
+        if rows > MOST_ROWS:
+            what, fix = "too many rows for classes", "use steps"
+            allowed = f"at most {MOST_ROWS}"
+            raise InputError(
+                what, where="collective.nodes", found=rows, allowed=allowed, fix=fix
             )
     else:
         team_of(fabric, task.nodes)

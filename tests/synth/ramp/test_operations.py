@@ -176,6 +176,25 @@ def test_a_broadcast_reaches_any_nodes(nodes: tuple[int, ...], subnet: str) -> N
         assert time_ps > 0
 
 
+@pytest.mark.parametrize("sizes", [(3, 3, 9), (4, 3, 16), (4, 4, 4)])
+def test_a_scatter_takes_two_portions_on_any_nodes(sizes: tuple[int, int, int]) -> None:
+    """Classes beyond twice the transceivers are fed by members of the first."""
+    fabric, random = network(sizes), seeded_random(3)
+    for count in (1, 2, 5, fabric.node_count // 2, fabric.node_count):
+        nodes = tuple(random.sample(range(fabric.node_count), count))
+        task = Collective("scatter", nodes, count * 12, None, nodes[-1])
+        (way,) = ways(fabric, task, "classes")
+        schedule = way.schedule(0)
+        assert verify(schedule).violations == ()
+        assert len(schedule.segments) <= 2
+    # All blocks leave the root at its full rate, those of its own class in part.
+    block_ps = 12 * 8 * 10**12 // fabric.transceiver_bits_per_s
+    blocks = sizes[2] // sizes[0] * sizes[0] * sizes[1]
+    portions = 1 if sizes[2] <= sizes[0] else 2
+    took = replay(schedule).completion_time_ps
+    assert took == portions * 1_451_000 + blocks * block_ps
+
+
 def test_auto_takes_the_fastest_way() -> None:
     """An exchange for a byte, a tree of shifts for many; named ones are obeyed."""
     fabric = network((4, 4, 8))
