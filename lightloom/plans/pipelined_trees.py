@@ -12,8 +12,6 @@ from lightloom.plans.partition import Partition
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
@@ -21,6 +19,41 @@ if TYPE_CHECKING:
 CHUNKS_OF_A_PIECE = 16
 """So many that pieces which are uneven by a chunk hardly differ: all rounds of a
 pipeline last as long as the longest piece."""
+
+
+def timed_rounds(
+    collective: Collective,
+    src: IntArray,
+    dst: IntArray,
+    turn: IntArray,
+    part: IntArray,
+    port: IntArray,
+    parts: int,
+) -> list[Round]:
+    """Return the rounds of a broadcast, or their reversal, from when each copy goes.
+
+    Parameters
+    ----------
+    collective
+        A broadcast, or a reduce; its chunk count chosen.
+    src, dst, port
+        As of `lightloom.plans.plan.Round`, shape (copies,).
+    turn
+        The round of each copy, by any numbers.
+    part
+        The part of the buffer that is copied, from 0.
+    parts
+        Equal parts of the buffer.
+    """
+    cut = Partition(parts, collective.chunk_count)
+    order = np.argsort(turn, kind="stable")
+    bounds = np.flatnonzero(np.diff(turn[order])) + 1
+    rounds = [
+        cut.round(src[row], dst[row], part[row], 1, port=port[row], op=Op.COPY)
+        for row in np.split(order, bounds)
+    ]
+    made = [one for one in rounds if one is not None]
+    return reversed_rounds(made, Op.REDUCE) if collective.op == "reduce" else made
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +88,9 @@ class TreeRows:
         pieces
             Of each part, which follow one another a round apart.
         """
-        rounds = list(self._hops(collective, pieces))
-        if collective.op == "reduce":
-            rounds = reversed_rounds(rounds, Op.REDUCE)
-        return rounds
-
-    def _hops(self, collective: Collective, pieces: int) -> Iterator[Round]:
-        """Yield the rounds, a hop of each piece in each."""
-        tree = np.repeat(np.arange(self.trees), len(self.src) // self.trees)
-        cut = Partition(self.trees * pieces, collective.chunk_count)
-        for turn in range(1, pieces + int(self.depth.max())):
-            piece = turn - self.depth
-            row = np.flatnonzero((piece >= 0) & (piece < pieces))
-            start = tree[row] * pieces + piece[row]
-            src, dst, port = self.src[row], self.dst[row], self.port[row]
-            one = cut.round(src, dst, start, 1, port=port, op=Op.COPY)
-            if one is not None:
-                yield one
+        step = np.tile(np.arange(pieces), len(self.src))
+        row = np.repeat(np.arange(len(self.src)), pieces)
+        part = row // (len(self.src) // self.trees) * pieces + step
+        turn = self.depth[row] + step
+        src, dst, port = self.src[row], self.dst[row], self.port[row]
+        return timed_rounds(collective, src, dst, turn, part, port, self.trees * pieces)

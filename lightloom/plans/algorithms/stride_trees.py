@@ -11,7 +11,7 @@ from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows
+from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows, timed_rounds
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     first, so that all blocks arrive in the last round and no arc ever idles; a gather
     is the reverse.
 
+    A piece of a broadcast goes on one side of the root, from rank to rank, as long as
+    rounds are left to go all the way to the last of the others. Later pieces go on both
+    sides, each in a round in which one still gets as far as the other does not: what
+    leaves on one side with r rounds left leaves on the other with D - r, where D rounds
+    lead all the way. So on both sides all arcs are in use once they are reached, and k
+    pieces take (k + D - 1) / 2 rounds.
+
     With leaps of h, chains of a broadcast reach every h-th of their ranks first, and
     each of these passes data on to the ranks before it. On n ranks that takes about
     n / (2 h s) + h rounds instead of n / (2 s), on fibres that lead back and are idle
@@ -47,7 +54,7 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     ] = 1
     both_ways: Annotated[
         bool,
-        msgspec.Meta(description="Half of the ranks are fed from either side."),
+        msgspec.Meta(description="The root feeds ranks on both sides of it."),
     ] = True
     pieces: Annotated[
         Count,
@@ -86,6 +93,13 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
             rounds = self._scatter(collective)
             back = collective.op == "gather"
             return reversed_rounds(rounds, Op.COPY) if back else rounds
+        # Unless two ranks are joined both ways.
+        if (
+            self.both_ways
+            and self.leap == 1
+            and 2 * self.stride < collective.rank_count
+        ):
+            return self._around(collective)
         place, side = self._places(collective)
         step, before, depth, hub = self._leaps(place, side)
         first = place - (step - 1) * self.stride
@@ -110,6 +124,32 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         leaps = (hub == step) & ~beyond
         before = np.where(leaps, step - leap, np.where(beyond, step - 1, step + 1))
         return step, before, depth, leaps | beyond
+
+    def _around(self, collective: Collective) -> list[Round]:
+        """Return the rounds of pieces that go all the way, then of those that meet."""
+        others = collective.rank_count - 1
+        deep = -(-others // self.stride)
+        rounds = (self.pieces + deep) // 2
+        whole = max(0, rounds - deep + 1)
+        # Pieces, the sides they leave on, and in which round: as far as time is left.
+        alone = np.arange(min(self.pieces, 2 * whole))
+        left = (
+            deep - 1 - np.arange(self.pieces - len(alone)) - max(0, deep - 1 - rounds)
+        )
+        pair = len(alone) + np.arange(len(left))
+        piece = np.concatenate([alone, pair, pair])
+        side = np.concatenate([alone % 2, 0 * pair, 0 * pair + 1])
+        start = np.concatenate([alone // 2, rounds - left, rounds - deep + left])
+        most = np.minimum((rounds - start) * self.stride, others)
+        most[len(most) - len(pair) :] = (
+            others - most[len(alone) : len(alone) + len(pair)]
+        )
+        row = np.repeat(np.arange(len(piece)), most)
+        place = np.arange(len(row)) - np.repeat(np.cumsum(most) - most, most) + 1
+        feeder = np.maximum(place - self.stride, 0)
+        src, dst = (self._rank(collective, at, side[row]) for at in (feeder, place))
+        turn, port = start[row] - (-place // self.stride), self._port(place, side[row])
+        return timed_rounds(collective, src, dst, turn, piece[row], port, self.pieces)
 
     def _scatter(self, collective: Collective) -> list[Round]:
         """Return the rounds of a scatter, a block an arc in each."""

@@ -47,7 +47,6 @@ _MOST_PAIRS_AGAIN = 256
 """Most pairs of a demand that is served in turns too where it need not be."""
 _CROSS_THE_RING = ("disjoint-trees", "spanning-tree")
 """Pipelines over many far pairs, for which spans have no room."""
-_MOST_PIECES = 512
 _DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
 """Rounds of trees that are compared."""
 _LEAPS = (1, 2, 3, 4, 6, 8)
@@ -58,7 +57,7 @@ class RingRealiser(Realiser[Ring]):
     """Lights rounds on wavelengths that are found for all their pairs together."""
 
     predicts = True
-    suited = ("balanced-digraph", "cayley-digraph", "stride-trees", "torus-trees")
+    suited = ("balanced-digraph", "cayley-digraph", "stride-trees")
 
     @property
     def ports(self) -> int:
@@ -100,38 +99,18 @@ class RingRealiser(Realiser[Ring]):
                     # Blocks that are equally far both ways go in halves.
                     yield "balanced-digraph", {"heads": steps, "pieces": 2}
         else:
-            if not op_of(task).uses_blocks:
-                yield from self._pipelines(task)
             yield from self._stride_trees(task)
         for name, given in super().proposals(task, arrangement):
             if name not in _CROSS_THE_RING or given.get("pieces", 1) == 1:
                 yield name, given
 
-    def _pipelines(self, task: Collective) -> Iterator[Proposal]:
-        """Yield chains between neighbours, one each way, with few and enough pieces.
-
-        k pieces over h hops take k + h - 1 times alpha and a k-th of t, what the whole
-        takes over all links of a node: least at k = sqrt((h - 1) t / alpha).
-        """
-        fabric, ranks = self.fabric, task.rank_count
-        whole_ps = transmission_ps(task.buffer_bytes, fabric.node_bits_per_s)
-        ideal = isqrt(ranks * whole_ps // max(fabric.alpha_ps, 1))
-        most = max(1, min(ideal, _MOST_PIECES, _MOST_ROWS // max(1, ranks)))
-        for pieces in sorted({1, max(1, most // 2), most}):
-            yield (
-                "torus-trees",
-                {
-                    "shape": [1, ranks],
-                    "pieces": pieces,
-                    "both_ways": fabric.directions > 1,
-                },
-            )
-
     def _stride_trees(self, task: Collective) -> Iterator[Proposal]:
         """Yield trees of few wavelengths a span and those of few rounds, and between.
 
         k pieces down trees D deep of s chains take k + D - 1 times alpha and s t / k:
-        least at k = sqrt((D - 1) s t / alpha).
+        least at k = sqrt((D - 1) s t / alpha). On both sides of the root, where D
+        rounds lead past all other ranks, it is (k + D - 1) / 2 and sqrt((D - 1) s t),
+        k + D being odd.
         """
         fabric, others = self.fabric, task.rank_count - 1
         both_ways = fabric.directions > 1
@@ -139,6 +118,7 @@ class RingRealiser(Realiser[Ring]):
         most = min(fabric.reach, fabric.wavelengths)
         line = fabric.wavelengths * fabric.bits_per_second_per_wavelength
         whole_ps = transmission_ps(task.buffer_bytes, line)
+        most_pieces = _MOST_ROWS // task.rank_count
         for stride in sorted({-(-side // depth) for depth in _DEPTHS} | {1}):
             if not 1 <= stride <= most:
                 continue
@@ -148,13 +128,15 @@ class RingRealiser(Realiser[Ring]):
                     if both_ways and others % 2 and (side - 1) % stride == 0:
                         counts = {2}  # the farthest rank is alone in its round
                 else:
-                    rounds = side // stride // leap + leap - 1
-                    data = (rounds - 1) * stride * whole_ps
-                    counts.add(max(1, isqrt(data // max(fabric.alpha_ps, 1))))
+                    around = both_ways and leap == 1 and 2 * stride <= others
+                    depth = -(-others // stride) if around else side // stride // leap
+                    data = (depth + leap - 2) * stride * whole_ps
+                    ideal = min(isqrt(data // max(fabric.alpha_ps, 1)), most_pieces)
+                    even = around and (ideal + depth) % 2 == 0
+                    counts.add(max(1, ideal - even))
                 for pieces in sorted(counts):
-                    if pieces <= _MOST_PIECES:
-                        given = {"stride": stride, "both_ways": both_ways}
-                        yield "stride-trees", {**given, "pieces": pieces, "leap": leap}
+                    given = {"stride": stride, "both_ways": both_ways}
+                    yield "stride-trees", {**given, "pieces": pieces, "leap": leap}
 
     def _leaps(self, task: Collective, rounds: int, stride: int) -> list[int]:
         """Return the leaps of chains of so many rounds; 1: none."""
