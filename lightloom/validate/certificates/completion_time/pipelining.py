@@ -138,15 +138,41 @@ def _serves(collective: Collective) -> bool:
     return op.rooted and not op.uses_blocks
 
 
+def stream_of(fabric: CircuitFabric, collective: Collective) -> Stream:
+    """Return the data time of a broadcast, or a reduce.
+
+    Parameters
+    ----------
+    fabric
+        With one plane.
+    collective
+        Of two ranks or more.
+    """
+    bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    size_ps = Fraction(bits, fabric.node_bits_per_s)
+    heard = 1 if op_of(collective).reduces else listeners(fabric)
+    return Stream.of(collective.rank_count, fabric.ports_per_node, size_ps, heard)
+
+
+def least_from(fabric: CircuitFabric, stream: Stream, portions: int) -> int:
+    """Return the least time of so many portions or more.
+
+    Parameters
+    ----------
+    fabric
+        With one plane.
+    stream
+        Of the collective.
+    portions
+        1 or more.
+    """
+    return _least_in(fabric, stream, 1, portions, None)
+
+
 def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return the least over all numbers of portions and segments."""
-    ports, ranks = fabric.ports_per_node, collective.rank_count
-    size_ps = Fraction(
-        collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S, fabric.node_bits_per_s
-    )
-    heard = 1 if op_of(collective).reduces else listeners(fabric)
-    stream = Stream.of(ranks, ports, size_ps, heard)
-    ports *= heard
+    stream, ranks = stream_of(fabric, collective), collective.rank_count
+    ports = fabric.ports_per_node * stream.heard
     first = least_portions(ports, 1, ranks)
     best = _least_in(fabric, stream, 1, first, None)
     segments = 1
