@@ -41,6 +41,8 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         return None
     circuits, collective = question
     ranks, ports = collective.rank_count, circuits.ports_per_node
+    if ranks <= ports + 1:
+        return None  # all may hear from the root at once
     tables: dict[int, Prices] = {}
     best: int | None = None
     for portions in range(1, _MOST_PORTIONS + 1):
