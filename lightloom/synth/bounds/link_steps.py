@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,11 @@ from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.link_lengths import SEARCHES as LINK_LENGTHS
 from lightloom.synth.bounds.link_lengths import LinkQuestion
 from lightloom.synth.bounds.link_stream import SEARCHES as LINK_STREAM
-from lightloom.synth.bounds.link_stream import needed_links
+from lightloom.synth.bounds.place_refinement import (
+    refined_places,
+    related_places,
+    relations,
+)
 from lightloom.synth.bounds.potential_program import PotentialProgram
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates import WitnessError
@@ -53,17 +58,20 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
 
 _MOST_RANKS = 64
-_MOST_STEPS = 16
-_FIRST_STEPS = (2, 3, 5, 8, 12, 16)
-_MOST_WORK = 9_000
-"""Largest linear program: one or two seconds of a processor."""
-_FEW_GROUPS = 12
+_MOST_STEPS = 512
+_MOST_ENDS = 16
+_MOST_WORK = 8_000
+"""Largest linear program: a second or two of a processor."""
+_ALL_WORK = 16_000
+_SETTLED = 500
+"""A bound that more tables would raise by less than this part of it is good enough."""
+_MOST_RISES = 900
+"""Rises up to which places of all colours are told apart."""
 _FEW_CLASSES = 6
 _NEAR = 4
 """Relations from which on all others are alike where they are many."""
 _MOST_DIGITS = 3
-_LEAST = 1e-7
-_FINE = 5040
+_FINE = 55440
 """The highest potential: simple fractions of it are whole numbers."""
 
 
@@ -79,8 +87,6 @@ class _Steps:
         Between its ranks.
     links, group
         Distinct links, ascending, and the group of each, shape (links,).
-    classes
-        Of each relation, shape (relations,).
     shape
         The box whose translations change nothing; empty for none.
     lifts
@@ -91,7 +97,6 @@ class _Steps:
     routes: PairRoutes
     links: IntArray
     group: IntArray
-    classes: IntArray
     shape: tuple[int, ...]
     lifts: Lifts
 
@@ -106,6 +111,11 @@ class _Steps:
     def program(self) -> PotentialProgram:
         """The linear program, for any number of steps."""
         return PotentialProgram.of(self.lifts)
+
+    @property
+    def most_ends(self) -> int:
+        """First and last steps of spans that one linear program may have."""
+        return min(_MOST_ENDS, _MOST_WORK // max(1, self.program.work))
 
     @functools.cached_property
     def known(self) -> dict[int, StepTable | None]:
@@ -129,26 +139,59 @@ class _Steps:
 
     def _solved(self, steps: int) -> StepTable | None:
         share = np.array([float(one) for one in self.rate / self.rate.sum()])
-        found = self.program.solve(steps, share)
+        times = np.array(_times(steps, self.most_ends))
+        found = self.program.solve(times.tolist(), share)
         if found is None:
             return None
         length, potential = found
-        high = np.rint(potential * (_FINE / max(1e-9, np.abs(potential).max())))
-        high = np.minimum.accumulate(high.astype(np.int64), axis=0)
-        return self._fitted(length, high)
+        scale = _FINE / max(1e-9, np.abs(potential).max())
+        high = np.rint(potential * scale).astype(np.int64)
+        high = np.minimum.accumulate(high, axis=0)
+        table = StepTable(times, np.zeros((0, 0), np.int64), high)
+        return self._fitted(table, length * scale * len(self.program.first))
 
-    def _fitted(self, length: FloatArray, potentials: IntArray) -> StepTable:
-        """Return whole lengths that allow what these potentials lift."""
+    def _fitted(self, table: StepTable, length: FloatArray) -> StepTable:
+        """Return whole lengths that allow what the potentials of a table lift.
+
+        Where one is too short the links of the lowest rate get longer.
+        """
+        cheap = np.array([float(one) for one in self.rate])
         rows = []
-        for now, before, after in zip(length, potentials, potentials[1:], strict=False):
-            price = self.lifts.prices(before, after)
-            parts = np.maximum(now, now.max() * _LEAST)
-            asked = price > 0
-            scale = (price[asked] / (self.lifts.usage[asked] @ parts)).max(initial=0.0)
-            lengths = np.ceil(parts * scale).astype(np.int64)
-            assert (price <= self.lifts.usage @ lengths).all()
+        for now, (steps, before, after) in zip(length, table.end_steps(), strict=True):
+            price = -(-self.lifts.prices(before, after) // steps)
+            lengths = np.rint(now).astype(np.int64)
+            while True:
+                over = price - self.lifts.usage @ lengths
+                src, dst = divmod(int(over.argmax()), len(over))
+                if over[src, dst] <= 0:
+                    break
+                used = self.lifts.usage[src, dst]
+                group = int(
+                    np.where(used > 0, cheap / np.maximum(used, 1), np.inf).argmin()
+                )
+                lengths[group] += -(-over[src, dst] // used[group])
             rows.append(lengths)
-        return StepTable(np.array(rows), potentials)
+        return replace(table, lengths=np.array(rows))
+
+
+def _times(steps: int, most: int) -> list[int]:
+    """Return times at which potentials are chosen, dense at both ends.
+
+    Parameters
+    ----------
+    steps
+        Two or more.
+    most
+        First and last steps of spans that there may be.
+    """
+    ends = max(2, most // 4)
+    near = [0, 1]
+    while len(near) <= ends:
+        near.append(2 * near[-1] - near[-2] // 2)
+    if steps <= most:
+        return list(range(steps + 1))
+    some = {one for one in near if 2 * one < steps}
+    return sorted(some | {steps - one for one in some})
 
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -172,9 +215,9 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     return {
         "links": steps.links.tolist(),
         "groups": steps.group.tolist(),
-        "classes": steps.classes.tolist(),
+        "places": steps.lifts.places.ravel().tolist(),
         "shape": list(steps.shape),
-        "steps": sorted(tables),
+        "times": np.concatenate([one.times for one in rows]).tolist(),
         "lengths": np.concatenate([one.lengths.ravel() for one in rows]).tolist(),
         "potentials": np.concatenate([one.potentials.ravel() for one in rows]).tolist(),
         **far,
@@ -186,56 +229,73 @@ def _tables(
 ) -> dict[int, StepTable]:
     """Return tables for the numbers of steps that could be the best, by their number.
 
-    First of a few numbers, up to where more steps cost more than the best so far; then
-    of the one that, as far as is known, is the best, until it has one.
+    The first by what a stream would take; then, where the least is known worst, for
+    more steps than all so far, or halfway between two numbers of them.
     """
     fabric, size = steps.fabric, needs.collective.chunk_bytes
-    most = min(_MOST_STEPS, _MOST_WORK // steps.program.work)
     few, times = first_steps(fabric, needs)
     tables: dict[int, StepTable] = {}
 
-    def least_ps(count: int) -> int:
-        known = min((one for one in tables if one >= count), default=0)
-        if not known:
-            return far_ps(fabric, needs, steps.routes, far, count)
-        data_ps = tables[known].data_ps(steps.lifts, steps.rate, size)
+    def exact_ps(count: int) -> int:
+        data_ps = tables[count].data_ps(steps.lifts, steps.rate, size)
         return steps_ps(fabric, count) + data_ps
 
-    for count in sorted({min(count, most) for count in _FIRST_STEPS}):
-        if count <= max(1, few):
-            continue
-        best = min([*times, *map(least_ps, tables)], default=0)
-        if best and least_ps(max(tables, default=few) + 1) >= best:
+    def least_ps(count: int) -> int:
+        known = min((one for one in tables if one >= count), default=0)
+        any_ps = far_ps(fabric, needs, steps.routes, far, count)
+        if not known:
+            return any_ps
+        saved_ps = steps_ps(fabric, known) - steps_ps(fabric, count)
+        return max(any_ps, exact_ps(known) - saved_ps)
+
+    def work(count: int) -> int:
+        return steps.program.work * len(tables[count].lengths)
+
+    while sum(map(work, tables)) < _ALL_WORK:
+        starts = [few, *sorted(tables)]
+        weakest = min(starts, key=lambda one: least_ps(one + 1))
+        best = min([*times, *map(exact_ps, tables)], default=0)
+        if tables and best - least_ps(weakest + 1) <= best // _SETTLED:
             break
-        table = steps.table(count)
-        if table is None:
-            return {}
-        tables[count] = table
-    while tables:
-        count = min(range(few + 1, max(tables) + 1), key=least_ps)
-        asked = max(2, count)
-        table = None if asked in tables else steps.table(asked)
+        following = [one for one in starts if one > weakest]
+        if not tables:
+            asked = _expected(steps, far, needs)
+        elif following:
+            asked = max(2, (weakest + 1 + following[0]) // 2)
+        else:
+            asked = weakest + weakest // 2 + 1
+        table = None if asked in tables or asked > _MOST_STEPS else steps.table(asked)
         if table is None:
             break
         tables[asked] = table
     return tables
 
 
+def _expected(steps: _Steps, far: Witness, needs: CollectiveNeeds) -> int:
+    """Return how many steps might be best: a few more data are lost for each fewer."""
+    fabric = steps.fabric
+    least = first_steps(fabric, needs)[0] + 1
+    many = max(2, least)
+    data_ps = far_ps(fabric, needs, steps.routes, far, many) - steps_ps(fabric, many)
+    each_ps = steps_ps(fabric, many + 1) - steps_ps(fabric, many)
+    near = isqrt(2 * data_ps // each_ps) if each_ps else _MOST_STEPS
+    return min(max(many, near), _MOST_STEPS)
+
+
 @functools.lru_cache(maxsize=16)
 def _steps(
     fabric: Hashable, op: str, nodes: tuple[int, ...], root: int | None
 ) -> _Steps | None:
-    """Return groups and classes, which do not depend on the size of a collective.
+    """Return groups and places, which do not depend on the size of a collective.
 
-    Lengths of links by what they are among all, and by what they are to the root if
-    these kinds are few; else those out of the root are told from the others.
+    Places of all colours, and links of all classes, where these are few; else places
+    by how ranks stand to each other, and lengths of links by what they are to the root
+    if these kinds are few, or links out of it told from the others.
     """
     assert isinstance(fabric, PacketFabric | Sipac)
     ways = Ways.of(fabric, nodes)
-    count = np.arange(int(ways.relation.max()) + 1)
-    many = len(count) > _FEW_CLASSES
-    classes = np.minimum(count, 3 + (count > _NEAR)) if many else count
     task = Collective(op, nodes, len(nodes), None, root)
+    relation = relations(fabric, nodes, ways)
     if isinstance(fabric, Sipac):
         links = np.unique(ways.routes.link)
         group = (links // fabric.levels == root).astype(np.int64)
@@ -243,44 +303,62 @@ def _steps(
         question = LinkQuestion.of(fabric, task)
         assert question is not None
         links = question.links
-        group = _groups(fabric, question, FLOWS[op], plain=many)
+        group = question.number if FLOWS[op].rooted else question.kind
+        lifts, shape = _lifts(task, ways, links, group)
+        if lifts is not None and len(lifts.sources) == 1:
+            places = refined_places(lifts, _MOST_RISES)
+            if places is not None:
+                lifts = replace(lifts, places=places)
+                return _Steps(fabric, ways.routes, links, group, shape, lifts)
+        group = question.kind
+        if FLOWS[op].rooted:
+            group = _near_root(fabric, question, FLOWS[op], relation)
+        if int(relation.max()) + 1 > _FEW_CLASSES:
+            relation = np.minimum(relation, 3 + (relation > _NEAR))
+    lifts, shape = _lifts(task, ways, links, group)
+    if lifts is None:
+        return None
+    lifts = replace(lifts, places=related_places(lifts, relation))
+    return _Steps(fabric, ways.routes, links, group, shape, lifts)
+
+
+def _lifts(
+    task: Collective, ways: Ways, links: IntArray, group: IntArray
+) -> tuple[Lifts | None, tuple[int, ...]]:
+    """Return the lifts of links in groups, all places one, and the box, if any."""
     of_row = group[np.searchsorted(links, ways.routes.link)]
-    for shape in (*_boxes(len(nodes)), ()):
+    ranks, flow = task.rank_count, FLOWS[task.op]
+    for shape in () if flow.rooted else _boxes(ranks):
+        one = np.zeros(ranks**2, dtype=np.int64)
         try:
-            lifts = Lifts.of(task, ways, of_row, classes, shape)
+            return Lifts.of(task, ways, of_row, shape, one), shape
         except WitnessError:
             continue
-        kept = () if FLOWS[op].rooted else shape
-        return _Steps(fabric, ways.routes, links, group, classes, kept, lifts)
-    return None
+    sources = 1 if flow.rooted else ranks
+    one = np.zeros(sources * ranks**2, dtype=np.int64)
+    try:
+        return Lifts.of(task, ways, of_row, (), one), ()
+    except WitnessError:
+        return None, ()
 
 
-def _groups(
-    fabric: PacketFabric, question: LinkQuestion, flow: Flow, *, plain: bool
+def _near_root(
+    fabric: PacketFabric, question: LinkQuestion, flow: Flow, relation: IntArray
 ) -> IntArray:
-    """Return links in groups: if `plain` by rate alone, else by what they are.
+    """Return links in groups by rate, and how the ends of a message stand to the root.
 
-    Where there is a root, links out of it are told from the others, and where there
-    are few kinds of links as seen from the root, all of them are.
+    Of all messages over a link, of one between ranks that are nearest to each other.
     """
-    if not flow.rooted and not plain:
-        return question.kind
-    if not plain and int(question.number.max()) < _FEW_GROUPS:
-        return question.number
-    rate = fabric.link_bits_per_s(question.links)
-    _, kind = np.unique(rate, return_inverse=True)
-    if flow.rooted:
-        asked = question.turned() if flow.turned else question
-        root = question.needs.collective.root_rank
-        pairs = np.zeros((asked.routes.ranks,) * 2, dtype=np.bool_)
-        pairs[root] = True
-        pairs[root, root] = False
-        some = np.ones(len(question.links), dtype=np.bool_)
-        out = needed_links(asked, some, pairs)
-        assert out is not None
-        kind = 2 * (kind if plain else question.kind) + out
-    _, group = np.unique(kind, return_inverse=True)
-    return group.astype(np.int64)
+    asked = question.turned() if flow.turned else question
+    stands = relation.T if flow.turned else relation
+    width, root = int(relation.max()) + 1, question.needs.collective.root_rank
+    src, dst = np.divmod(asked.routes.pair, asked.routes.ranks)
+    key = (stands[src, dst] * width + stands[root, src]) * width + stands[root, dst]
+    least = np.full(len(question.links), width**3)
+    np.minimum.at(least, question.place, key)
+    both = np.stack([fabric.link_bits_per_s(question.links), least])
+    _, group = np.unique(both, axis=1, return_inverse=True)
+    return group.reshape(-1).astype(np.int64)
 
 
 def _boxes(ranks: int) -> Iterator[tuple[int, ...]]:

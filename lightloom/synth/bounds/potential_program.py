@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["PotentialProgram"]
+
+_NEAR_ENOUGH = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,7 @@ class PotentialProgram:
         lifts
             Of a collective.
         """
-        ranks, width = len(lifts.relation), lifts.place_count
+        ranks, width = len(lifts.joined), lifts.place_count
         src, dst = np.nonzero(lifts.joined)
         each = []
         for source, place in zip(lifts.sources, lifts.places, strict=True):
@@ -108,68 +111,98 @@ class PotentialProgram:
 
     @property
     def work(self) -> int:
-        """How large a linear program is for each of its steps."""
+        """How large a linear program is for each end of a span."""
         return len(self.before) + len(self.times) // 50
 
     def solve(
-        self, steps: int, share: FloatArray
+        self, times: Sequence[int], share: FloatArray
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return lengths and potentials that prove most, each step's lengths one.
 
         Parameters
         ----------
-        steps
-            Two or more.
+        times
+            After how many steps potentials are chosen, ascending from 0; between two
+            times they, and lengths, lie on straight lines.
         share
             What a length of 1 takes of a step's lengths, by group, shape (groups,).
+
+        Returns
+        -------
+        Lengths of the first and the last step of each span, in spans of one step once,
+        and potentials of each time; ``None`` where the solver fails.
         """
         from scipy.optimize import linprog
         from scipy.sparse import coo_array
 
-        rises, groups = len(self.before), len(share)
-        # Unknowns: potentials of each time, rises and lengths of each step.
-        rise_at = (steps + 1) * self.places
-        length_at = rise_at + steps * rises
-        unknowns = length_at + steps * groups
-        entries = list(self._rows(steps, rise_at, length_at, share))
+        rises, groups, high = len(self.before), len(share), len(times) * self.places
+        ends = list(_ends(times))
+        # Unknowns: potentials of each time, rises and lengths of each end of a span.
+        length_at = high + len(ends) * rises
+        unknowns = length_at + len(ends) * groups
+        entries = list(self._rows(ends, len(times) - 1, length_at, share))
         row, column, value = map(np.concatenate, zip(*entries, strict=True))
         count = int(row.max()) + 1
         allowed = np.zeros(count)
-        allowed[count - steps :] = 1.0
+        allowed[count - len(ends) :] = 1.0
         gain = np.zeros(unknowns)
-        np.add.at(gain, steps * self.places + self.last, -1.0)
+        np.add.at(gain, high - self.places + self.last, -1.0)
         np.add.at(gain, self.first, 1.0)
         matrix = coo_array((value, (row, column)), shape=(count, unknowns)).tocsr()
         found = linprog(
-            gain / len(self.first), A_ub=matrix, b_ub=allowed, method="highs-ipm"
+            gain / len(self.first),
+            A_ub=matrix,
+            b_ub=allowed,
+            method="highs-ipm",
+            options={"ipm_optimality_tolerance": _NEAR_ENOUGH},
         )
         if not found.success:
             return None
-        potential = found.x[:rise_at].reshape(steps + 1, self.places)
-        return found.x[length_at:].reshape(steps, groups), potential
+        potential = found.x[:high].reshape(len(times), self.places)
+        return found.x[length_at:].reshape(len(ends), groups), potential
 
     def _rows(
-        self, steps: int, rise_at: int, length_at: int, share: FloatArray
+        self,
+        ends: Sequence[tuple[int, float, float]],
+        spans: int,
+        length_at: int,
+        share: FloatArray,
     ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
         """Yield rows, columns and values of the linear program, the shares last."""
         rises, groups = len(self.before), len(share)
         number, place = np.arange(rises), np.arange(self.places)
         kind, group = np.nonzero(self.usage)
-        row = 0
-        for step in range(steps):
-            now, then = step * self.places, (step + 1) * self.places
-            mine, lengths = rise_at + step * rises, length_at + step * groups
-            yield row + number, then + self.after, np.ones(rises)
-            yield row + number, now + self.before, -np.ones(rises)
-            yield row + number, mine + number, -np.ones(rises)
-            row += rises
+        used = self.usage[kind, group].astype(np.float64)
+        once, row = np.ones(rises), 0
+        for span in range(spans):
+            now, then = span * self.places, (span + 1) * self.places
             yield row + place, then + place, np.ones(self.places)
             yield row + place, now + place, -np.ones(self.places)
             row += self.places
+        for end, (span, before, after) in enumerate(ends):
+            now, then = span * self.places, (span + 1) * self.places
+            mine = (spans + 1) * self.places + end * rises
+            lengths = length_at + end * groups
+            yield row + number, then + self.after, after * once
+            yield row + number, now + self.after, (1 - after) * once
+            yield row + number, then + self.before, -before * once
+            yield row + number, now + self.before, (before - 1) * once
+            yield row + number, mine + number, -once
+            row += rises
             yield row + self.message, mine + self.rise, self.times / len(self.first)
-            used = self.usage[kind, group].astype(np.float64)
             yield row + kind, lengths + group, -used
             row += len(self.usage)
-        for step in range(steps):
-            many = np.full(groups, row + step)
-            yield many, length_at + step * groups + np.arange(groups), share
+        for end in range(len(ends)):
+            many = np.full(groups, row + end)
+            yield many, length_at + end * groups + np.arange(groups), share
+
+
+def _ends(times: Sequence[int]) -> Iterator[tuple[int, float, float]]:
+    """Yield the first and the last step of each span, one step once.
+
+    As the span, and how far through it time is before and after the step.
+    """
+    for span, (start, end) in enumerate(itertools.pairwise(times)):
+        steps = end - start
+        for step in sorted({0, steps - 1}):
+            yield span, step / steps, (step + 1) / steps

@@ -1,9 +1,10 @@
 """Link steps: how little data a few steps bring over links, however many there are.
 
 For collectives on packet fabrics but all-to-all. Witness: links in groups (``links``
-and ``groups``), some numbers of ``steps`` P_1 < P_2 < ..., and for each as many rows of
-``lengths``, one length for each group, and one more rows of ``potentials``; these rows
-one after another in a list.
+and ``groups``); for some numbers of steps P_1 < P_2 < ... ``times``, from 0 to P_i, and
+for each time a row of ``potentials``; for the first and the last step of each span
+between two times, if they are not the same, a row of ``lengths``, one length for each
+group; these rows one after another in a list.
 
 Take one P, and a datum of rank s that rank v needs. After each step it has a potential
 in every place: y_0(a), ..., y_P(a), with y_t(a) <= y_(t-1)(a). The last of the copies,
@@ -15,30 +16,31 @@ each only what is more than nothing.
 A message carries the data of one source for all ranks that need them, or where sums
 are formed of all sources for all; or only what is for one rank. Whatever a byte of a
 message from a to b in step t may carry, it is checked that all of it together is lifted
-by no more than the lengths in step t of the links from a to b. In a step whose data
-last x, links carry at most x R_t, bits times lengths, R_t the sum of rate times
-length. So
+by no more than the lengths in step t of the links from a to b. Between two times
+potentials and lengths lie on straight lines. What all of a message is lifted by is a
+sum, or the largest, of what is more than nothing of straight lines, and so convex: if
+it is within the lengths in the first and the last step of a span it is so in all. In a
+step whose data last x, links carry at most x R_t, bits times lengths, R_t the sum of
+rate times length. So
 
     sum of all potentials to be gained  <=  sum over t of x_t R_t  <=  D max R_t
 
 bounds the data time D of schedules of P steps, and so of those of fewer, which are the
 same with empty steps. Schedules of one step take what `one_step_ps` says, and others
-what P_i says where P_i is the first that is no less than their steps. Those of more
-than all take one more at least, and on data what lengths of all links (``all_links``,
-``all_lengths``) say, see `link_lengths`; for broadcast and reduce also what
-`link_stream` says of so many steps (``out``, ``into``).
+what P_i says where P_i is the first that is no less than their steps, which are one
+more than P_(i-1) at least. Of so many steps or more, however many, lengths of all links
+(``all_links``, ``all_lengths``) say something too, see `link_lengths`, and for
+broadcast and reduce `link_stream` (``out``, ``into``).
 
-Potentials depend on the place alone: how a stands to s and to v, and these to each
-other. Pairs of ranks stand alike if their routes have equally many links of each rate;
-``classes`` may call more of them alike. Where the translations of a box, ``shape``,
-leave links' groups and relations as they are, rank 0 stands for all sources. What
-gathers, or reduces, without telling all is the same with time turned around.
+Potentials depend on the place alone, which ``places`` gives for each source, each v
+and each a. Where the translations of a box, ``shape``, leave links' groups as they are,
+rank 0 stands for all sources. What gathers, or reduces, without telling all is the same
+with time turned around.
 
 On SiPAC the same holds of what nodes hear. Circuits join those that differ in one
 digit, so messages do; what a node hears on a level comes by one bus, which is the link
-of all these messages, whoever else hears them. Nodes stand alike that are equally many
-circuits apart; steps are portions; and of more steps than all P_i the bytes count that
-all must hear, or one (`volume`, `receive`).
+of all these messages, whoever else hears them. Steps are portions; and of more steps
+than all P_i the bytes count that all must hear, or one (`volume`, `receive`).
 """
 
 from __future__ import annotations
@@ -98,23 +100,28 @@ __all__ = [
     "steps_ps",
 ]
 
-_OWN = ("links", "groups", "classes", "shape", "steps", "lengths", "potentials")
+_OWN = ("links", "groups", "places", "shape", "times", "lengths", "potentials")
+_MOST_STEPS = 2**10
 _FAR = ("all_links", "all_lengths")
 _STREAM = ("out", "into")
 
 
 @dataclass(frozen=True, eq=False)
 class StepTable:
-    """Lengths and potentials for one number of steps.
+    """Lengths and potentials for one number of steps, in between where none are given.
 
     Attributes
     ----------
+    times
+        After how many steps potentials are given, ascending from 0, shape (spans + 1,).
     lengths
-        Of each group in each step, shape (steps, groups).
+        Of each group in the first and the last step of each span, in spans of one step
+        once, shape (rows, groups).
     potentials
-        Of each place before the first step and after each, shape (steps + 1, places).
+        Of each place at these times, shape (spans + 1, places).
     """
 
+    times: IntArray
     lengths: IntArray
     potentials: IntArray
 
@@ -133,9 +140,10 @@ class StepTable:
         if (self.potentials[1:] > self.potentials[:-1]).any():
             message = "a potential rises where data wait"
             raise WitnessError(message)
-        steps = zip(self.lengths, self.potentials, self.potentials[1:], strict=False)
-        for length, before, after in steps:
-            if (lifts.prices(before, after) > lifts.usage @ length).any():
+        ends = list(self.end_steps())
+        for length, (steps, before, after) in zip(self.lengths, ends, strict=True):
+            allowed = steps * (lifts.usage @ length)
+            if (lifts.prices(before, after) > allowed).any():
                 message = "a message is lifted by more than the lengths of its links"
                 raise WitnessError(message)
         most = max(int(rate @ length.astype(object)) for length in self.lengths)
@@ -143,6 +151,20 @@ class StepTable:
         if lifted <= 0 or not most:
             return 0
         return -(-lifted * size_bytes * BITS_PER_BYTE * PS_PER_S // most)
+
+    def end_steps(self) -> Iterator[tuple[int, IntArray, IntArray]]:
+        """Yield the first and the last step of each span, one step once.
+
+        As the number of steps of the span, and that many times the potentials before
+        and after the step.
+        """
+        spans = np.diff(self.times).tolist()
+        for steps, low, high in zip(
+            spans, self.potentials, self.potentials[1:], strict=False
+        ):
+            yield steps, steps * low, (steps - 1) * low + high
+            if steps > 1:
+                yield steps, low + (steps - 1) * high, steps * high
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -164,9 +186,11 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     last, times = first_steps(fabric, needs)
     for table in _tables(witness, len(rate), lifts.place_count):
         data_ps = table.data_ps(lifts, rate, needs.collective.chunk_bytes)
-        if len(table.lengths) > last:
-            times.append(steps_ps(fabric, last + 1) + data_ps)
-            last = len(table.lengths)
+        steps = int(table.times[-1])
+        if steps > last:
+            any_ps = far_ps(fabric, needs, ways.routes, witness, last + 1)
+            times.append(max(any_ps, steps_ps(fabric, last + 1) + data_ps))
+            last = steps
     return min(*times, far_ps(fabric, needs, ways.routes, witness, last + 1))
 
 
@@ -280,20 +304,13 @@ def _lifts(
     links = ways.routes.link
     place = np.minimum(np.searchsorted(link, links), len(link) - 1)
     of_row = np.where(link[place] == links, group[place], -1)
-    count, classes = int(ways.relation.max()) + 1, rows(witness, "classes", 0)
-    if len(classes) != count:
-        message = f"there are {count} relations to put into classes"
-        raise WitnessError(message)
-    if classes.min() < 0 or classes.max() >= len(classes):
-        message = f"classes are not from 0 to {len(classes) - 1}"
-        raise WitnessError(message)
     shape = tuple(rows(witness, "shape", 0).tolist())
-    return Lifts.of(task, ways, of_row, classes, shape)
+    return Lifts.of(task, ways, of_row, shape, rows(witness, "places", 0))
 
 
 def _tables(witness: Witness, groups: int, places: int) -> Iterator[StepTable]:
     """Yield the tables for ever more steps, or raise `WitnessError`."""
-    steps = rows(witness, "steps", 0)
+    times = rows(witness, "times", 0)
     lengths, potentials = rows(witness, "lengths", 0), rows(witness, "potentials", 0)
     if len(lengths) and (lengths.min() < 0 or lengths.max() > MOST_LENGTH):
         message = f"lengths are not from 0 to {MOST_LENGTH}"
@@ -301,19 +318,26 @@ def _tables(witness: Witness, groups: int, places: int) -> Iterator[StepTable]:
     if len(potentials) and np.abs(potentials).max() > MOST_POTENTIAL:
         message = f"potentials are not from -{MOST_POTENTIAL} to {MOST_POTENTIAL}"
         raise WitnessError(message)
-    if (np.diff(steps, prepend=1) < 1).any():
-        message = "steps are not ever more from 2 on"
-        raise WitnessError(message)
+    tables = np.split(times, np.flatnonzero(times == 0)[1:])
+    last = np.array([table[-1] for table in tables if len(table)])
+    spans = [np.diff(table) for table in tables]
     if (
-        len(lengths) != steps.sum() * groups
-        or len(potentials) != (steps + 1).sum() * places
+        not len(times)
+        or times[0]
+        or any((span < 1).any() for span in spans)
+        or (np.diff(last, prepend=1) < 1).any()
+        or last[-1] > _MOST_STEPS
     ):
-        message = "lengths or potentials are not as many as the steps"
+        message = f"times are not from 0 to ever more steps, up to {_MOST_STEPS}"
+        raise WitnessError(message)
+    lines = [int(np.minimum(span, 2).sum()) for span in spans]
+    if len(lengths) != sum(lines) * groups or len(potentials) != len(times) * places:
+        message = "lengths or potentials are not as many as the times ask for"
         raise WitnessError(message)
     lengths, potentials = lengths.reshape(-1, groups), potentials.reshape(-1, places)
-    for count in steps.tolist():
-        yield StepTable(lengths[:count], potentials[: count + 1])
-        lengths, potentials = lengths[count:], potentials[count + 1 :]
+    for table, count in zip(tables, lines, strict=True):
+        yield StepTable(table, lengths[:count], potentials[: len(table)])
+        lengths, potentials = lengths[count:], potentials[len(table) :]
 
 
 BOUND = BoundKind("link-steps", _prove)

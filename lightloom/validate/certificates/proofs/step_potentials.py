@@ -1,6 +1,7 @@
 """Potentials over steps: what messages must do until data are where they are needed.
 
-A datum of rank s that rank v needs has a potential in every place after every step.
+A datum of rank s that rank v needs has a potential in every place after every step;
+which data in which ranks are in places of the same number, a witness says.
 Where it waits the potential never rises, so messages must lift it from what it is at s
 before the first step to what it is at v after the last.
 """
@@ -8,7 +9,6 @@ before the first step to what it is at v after the last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,23 +75,18 @@ class Ways:
     ----------
     routes
         The links of each message; of SiPAC, on which level a rank hears it.
-    relation
-        How ranks stand to each other, shape (n, n): 0 for a rank to itself.
     joined
         Whether there can be a message from rank to rank, shape (n, n).
     """
 
     routes: PairRoutes
-    relation: IntArray
     joined: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, fabric: PacketFabric | Sipac, nodes: tuple[int, ...]) -> Ways:
         """Return the ways between the nodes of a collective, or raise `WitnessError`.
 
-        On packet fabrics two pairs stand alike if their routes have equally many links
-        of each rate; fewer links of the lowest rates have lower numbers. On SiPAC they
-        do if they are equally many circuits apart, and messages join those one apart.
+        On SiPAC messages join nodes that are one circuit apart.
 
         Parameters
         ----------
@@ -103,13 +98,7 @@ class Ways:
         if isinstance(fabric, Sipac):
             return cls._heard(fabric, nodes)
         routes = PairRoutes.of(fabric, nodes)
-        rate = fabric.link_bits_per_s(routes.link)
-        rates, kind = np.unique(rate, return_inverse=True)
-        count = np.zeros((routes.ranks**2, len(rates)), dtype=np.int64)
-        np.add.at(count, (routes.pair, kind), 1)
-        _, number = np.unique(count, axis=0, return_inverse=True)
-        relation = number.reshape(routes.ranks, routes.ranks).astype(np.int64)
-        return cls(routes, relation, ~np.eye(routes.ranks, dtype=np.bool_))
+        return cls(routes, ~np.eye(routes.ranks, dtype=np.bool_))
 
     @classmethod
     def _heard(cls, fabric: Sipac, nodes: tuple[int, ...]) -> Ways:
@@ -120,12 +109,11 @@ class Ways:
             raise WitnessError(message)
         node = np.repeat(np.array(nodes, dtype=np.int64)[:, None], count, axis=1)
         src, dst = node.reshape(-1), node.T.reshape(-1)
-        relation = fabric.circuits_apart(src, dst)
-        pair = np.flatnonzero(relation == 1)
+        joined = fabric.circuits_apart(src, dst) == 1
+        pair = np.flatnonzero(joined)
         level = fabric.level_of(src[pair], dst[pair])
         routes = PairRoutes(count, pair, dst[pair] * fabric.levels + level)
-        square = relation.reshape(count, count)
-        return cls(routes, square, square == 1)
+        return cls(routes, joined.reshape(count, count))
 
     @staticmethod
     def rates(fabric: PacketFabric | Sipac, links: IntArray) -> IntArray:
@@ -157,8 +145,9 @@ class Lifts:
     sums
         Row s is the permutation that takes rank 0 to rank s, and links to links of
         the same group; empty where every source stands for itself alone.
-    relation
-        How ranks stand to each other, shape (n, n).
+    places
+        The place of the datum from each source to v at a, from 0, shape
+        (sources, v, a).
     usage
         Links of each group between two ranks, shape (n, n, groups).
     joined
@@ -168,7 +157,7 @@ class Lifts:
     flow: Flow
     sources: tuple[int, ...]
     sums: IntArray
-    relation: IntArray
+    places: IntArray
     usage: IntArray
     joined: npt.NDArray[np.bool_]
 
@@ -178,8 +167,8 @@ class Lifts:
         task: Collective,
         ways: Ways,
         group: IntArray,
-        classes: IntArray,
         shape: tuple[int, ...],
+        places: IntArray,
     ) -> Lifts:
         """Return the lifts of a collective, or raise `WitnessError`.
 
@@ -191,49 +180,36 @@ class Lifts:
             Between its ranks.
         group
             Of the link of each row of the routes, from 0; -1 for none.
-        classes
-            Of each relation, from 0, shape (relations,), any.
         shape
-            The box that ranks stand in, whose translations must leave groups and
-            relations as they are; empty for none.
+            The box that ranks stand in, whose translations must leave groups as they
+            are; empty for none.
+        places
+            Of all data in all places, a row after another, shape (sources * n * n,).
         """
         flow, routes, ranks = FLOWS[task.op], ways.routes, ways.routes.ranks
-        relation, joined = classes[ways.relation], ways.joined
+        joined = ways.joined
         flat = np.zeros((ranks**2, int(group.max(initial=-1)) + 1), dtype=np.int64)
         some = group >= 0
         np.add.at(flat, (routes.pair[some], group[some]), 1)
         usage: IntArray = flat.reshape(ranks, ranks, -1)
         if flow.turned:
-            usage, relation, joined = usage.transpose(1, 0, 2), relation.T, joined.T
+            usage, joined = usage.transpose(1, 0, 2), joined.T
         sums = np.zeros((0, ranks), dtype=np.int64)
         if flow.rooted:
             sources: tuple[int, ...] = (task.root_rank,)
         elif shape:
-            alike = relation, joined, usage
-            sums, sources = _checked_sums(shape, *alike), (0,)
+            sums, sources = _checked_sums(shape, joined, usage), (0,)
         elif ranks <= _MOST_UNLIKE:
             sources = tuple(range(ranks))
         else:
             message = f"{ranks} ranks of which none is shown to be like another"
             raise WitnessError(message)
-        return cls(flow, sources, sums, relation, usage, joined)
-
-    @cached_property
-    def places(self) -> IntArray:
-        """The place of the datum from each source to v at a, shape (sources, v, a).
-
-        Places are alike that stand alike to source and destination, where these stand
-        alike to each other; numbered from 0 without gaps.
-        """
-        width = int(self.relation.max()) + 1
-        rows = [
-            (self.relation[source][:, None] * width + self.relation[source]) * width
-            + self.relation.T
-            for source in self.sources
-        ]
-        _, number = np.unique(np.stack(rows), return_inverse=True)
-        ranks = len(self.relation)
-        return number.reshape(len(rows), ranks, ranks).astype(np.int64)
+        count = len(sources) * ranks**2
+        if len(places) != count or places.min() < 0 or places.max() >= count:
+            message = f"places are not {count} numbers from 0 to {count - 1}"
+            raise WitnessError(message)
+        each = places.reshape(len(sources), ranks, ranks)
+        return cls(flow, sources, sums, each, usage, joined)
 
     @property
     def place_count(self) -> int:
@@ -250,7 +226,7 @@ class Lifts:
         before, after
             Potentials of the places before and after a step, shape (places,).
         """
-        ranks = len(self.relation)
+        ranks = len(self.joined)
         total = np.zeros((ranks, ranks), dtype=np.int64)
         for source, place in zip(self.sources, self.places, strict=True):
             lifted = after[place][:, None, :] - before[place][:, :, None]
@@ -288,7 +264,6 @@ class Lifts:
 
 def _checked_sums(
     shape: tuple[int, ...],
-    relation: IntArray,
     joined: npt.NDArray[np.bool_],
     usage: IntArray,
 ) -> IntArray:
@@ -296,7 +271,7 @@ def _checked_sums(
 
     It is enough to look at the steps by one along each digit: others are made of them.
     """
-    ranks = len(relation)
+    ranks = len(joined)
     if min(shape) < 1 or int(np.prod(np.array(shape, dtype=object))) != ranks:
         message = f"a box of shape {list(shape)} does not have {ranks} places"
         raise WitnessError(message)
@@ -308,8 +283,8 @@ def _checked_sums(
         unit = tuple(int(one == axis and shape[one] > 1) for one in range(len(shape)))
         moved = sums[np.ravel_multi_index(unit, shape)]
         both = np.ix_(moved, moved)
-        alike = (relation[both] == relation).all() and (joined[both] == joined).all()
+        alike = (joined[both] == joined).all()
         if not alike or not (usage[both] == usage).all():
-            message = "translations of the box change links or relations"
+            message = "translations of the box change groups of links"
             raise WitnessError(message)
     return sums
