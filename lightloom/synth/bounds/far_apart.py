@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.task import Collective
+from lightloom.core.errors import InfeasibleError
+from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.synth.bounds.witness_search import WitnessSearch
+from lightloom.synth.ring.arcs import ring_ways
 from lightloom.validate.certificates.completion_time.distance import circuits_apart
 from lightloom.validate.certificates.completion_time.spans import (
     axes_of,
@@ -17,9 +19,17 @@ from lightloom.validate.certificates.completion_time.spans import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
+
+    FloatArray = npt.NDArray[np.float64]
+
+_MOST_PAIRS = 20_000
+_FINE = 2**20
+"""The dearest span."""
 
 
 def _farthest(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -42,7 +52,56 @@ def _fullest(fabric: AnyFabric, task: Task) -> Witness | None:
         for axis, ring in enumerate(axes_of(fabric))
     }
     most = max(time, key=lambda axis: time[axis])
-    return {"axis": most} if time[most] else None
+    if not time[most]:
+        return None
+    if not isinstance(fabric, Ring) or not isinstance(task, Demand):
+        return {"axis": most}
+    size_bytes = np.array(task.bytes, dtype=np.float64)
+    prices = _span_prices(fabric, task, size_bytes)
+    crowd = _span_prices(fabric, task, np.ones(len(task.src)))
+    if prices is None or crowd is None:
+        return {"axis": most}
+    return {"axis": most, "prices": prices, "crowd": crowd}
+
+
+def _span_prices(fabric: Ring, task: Demand, load: FloatArray) -> list[int] | None:
+    """Return prices of spans by which pairs pay most, however they go round.
+
+    They are the dual of the least load of the fullest span, where each pair may be
+    divided between its ways; ``None`` where pairs are very many, or out of reach.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    if len(task.src) > _MOST_PAIRS:
+        return None
+    try:
+        ways = ring_ways(fabric, task)
+    except InfeasibleError:
+        return None
+    way = np.repeat(np.arange(len(ways.pair)), ways.hops)
+    step = np.arange(len(way)) - np.repeat(np.cumsum(ways.hops) - ways.hops, ways.hops)
+    span = ways.direction[way] * fabric.nodes + (ways.begin[way] + step) % fabric.nodes
+    spans, width = fabric.directions * fabric.nodes, len(ways.pair) + 1
+    row = np.append(span, np.arange(spans))
+    column = np.append(way, np.full(spans, width - 1))
+    value = np.append(load[ways.pair[way]] / load.sum(), -np.ones(spans))
+    shares = coo_array(
+        (np.ones(width - 1), (ways.pair, np.arange(width - 1))),
+        shape=(len(task.src), width),
+    )
+    found = linprog(
+        np.append(np.zeros(width - 1), 1.0),
+        A_ub=coo_array((value, (row, column)), shape=(spans, width)).tocsr(),
+        b_ub=np.zeros(spans),
+        A_eq=shares.tocsr(),
+        b_eq=np.ones(len(task.src)),
+        method="highs",
+    )
+    if not found.success:
+        return None
+    price = np.maximum(0.0, -found.ineqlin.marginals)
+    return list(map(int, np.rint(price / price.max() * _FINE)))
 
 
 SEARCHES = (

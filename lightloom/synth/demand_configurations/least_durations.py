@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.synth.demand_configurations.search import Division
 
-__all__ = ["UnitBound", "durations_of_counts", "unit_bound"]
+__all__ = ["UnitBound", "durations_of_counts", "moved_bytes", "unit_bound"]
 
 _MOST_LINES = 24
 
@@ -132,3 +135,40 @@ def durations_of_counts(lines: Lines, counts: IntArray) -> FloatArray:
     )
     durations: FloatArray = np.asarray(found.x, dtype=np.float64) * scale
     return durations
+
+
+def moved_bytes(bits_per_s: int, size_bytes: IntArray, division: Division) -> IntArray:
+    """Return the bytes of each pair in each configuration, shape of the counts.
+
+    Durations become whole picoseconds, as few more as rounding asks for.
+
+    Parameters
+    ----------
+    bits_per_s
+        Rate of a unit.
+    size_bytes
+        Of each pair, shape (pairs,).
+    division
+        Of all pairs.
+    """
+    unit = BITS_PER_BYTE * PS_PER_S
+    counts = division.counts.tolist()
+    sizes = size_bytes.tolist()
+    durations_ps = [int(np.ceil(each)) for each in division.durations.tolist()]
+    more_ps = 1
+    while True:
+        moved = np.zeros(division.counts.shape, dtype=np.int64)
+        short = False
+        for pair, (size, units) in enumerate(zip(sizes, counts, strict=True)):
+            left = size
+            for place, (count, time_ps) in enumerate(
+                zip(units, durations_ps, strict=True)
+            ):
+                part = min(left, count * bits_per_s * time_ps // unit)
+                moved[pair, place] = part
+                left -= part
+            short |= left > 0
+        if not short:
+            return moved
+        durations_ps = [each + more_ps for each in durations_ps]
+        more_ps *= 2

@@ -20,6 +20,7 @@ from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.demand_turns import ring_turns
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.span_time import least_ring_ps
 from lightloom.synth.ring.training_circuits import CIRCUITS
@@ -44,7 +45,7 @@ __all__ = ["PLUG", "RingRealiser"]
 
 _MOST_NEAR = 8
 _MOST_PAIRS_AGAIN = 256
-"""Most pairs of a demand that is served in turns too where it need not be."""
+"""Most pairs of a demand whose largest, and so on, are also served by themselves."""
 _CROSS_THE_RING = ("disjoint-trees", "spanning-tree")
 """Pipelines over many far pairs, for which spans have no room."""
 _DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
@@ -214,19 +215,17 @@ def schedules(
                 raise
         else:
             yield MadeSchedule(ring_schedule(fabric, plan), ring_certificates(plan))
-            if algorithm == ALGORITHM or len(demand.src) > _MOST_PAIRS_AGAIN:
+            if algorithm == ALGORITHM:
                 return
-    realiser = RingRealiser(fabric, seed, "")
-    realised = realiser.realise(demand_traffic(DECOMPOSITION, demand, 1, seed))
-    yield MadeSchedule(
-        Schedule(
-            fabric.table(),
-            demand,
-            Algorithm(DECOMPOSITION, {}, seed),
-            realised.segments,
-            realised.parts,
-        )
-    )
+    turns = list(ring_turns(fabric, demand, seed))
+    if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
+        realiser = RingRealiser(fabric, seed, "")
+        rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)
+        turns.append(realiser.realise(rounds))
+    named = Algorithm(DECOMPOSITION, {}, seed)
+    for made in turns:
+        table, segments, parts = fabric.table(), made.segments, made.parts
+        yield MadeSchedule(Schedule(table, demand, named, segments, parts))
 
 
 def _alike(fabric: Ring, devices: int) -> Ring:

@@ -16,6 +16,7 @@ from lightloom.routing.congestion import capacity_by_id, check_reachable
 from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.demand_configurations.least_durations import moved_bytes
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.search import divisions
 from lightloom.synth.realisation import Realisation
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.demand_configurations.search import Division
 
 __all__ = ["CONFIGURATIONS", "realised_divisions"]
 
@@ -69,9 +69,10 @@ def realised_divisions(
     bit_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
     need = size_bytes.astype(np.float64) * bit_ps
     lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)
+    rate = fabric.bits_per_second_per_wavelength
     fixed_ps = fabric.alpha_ps + fabric.reconfiguration_ps
     for division in divisions(lines, float(fixed_ps), seed):
-        moved = moved_bytes(fabric, size_bytes, division)
+        moved = moved_bytes(rate, size_bytes, division)
         segments: list[Segment] = []
         parts: list[StepPart] = []
         for of_pair, counts in zip(moved.T, division.counts.T, strict=True):
@@ -87,45 +88,6 @@ def realised_divisions(
             parts.append(StepPart(0, 0, number, sent))
         else:
             yield Realisation(tuple(segments), tuple(parts))
-
-
-def moved_bytes(
-    fabric: Lightpath, size_bytes: IntArray, division: Division
-) -> IntArray:
-    """Return the bytes of each pair in each configuration, shape of the counts.
-
-    Durations become whole picoseconds, as few more as rounding asks for.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    size_bytes
-        Of each pair, shape (pairs,).
-    division
-        Of all pairs.
-    """
-    rate, unit = fabric.bits_per_second_per_wavelength, BITS_PER_BYTE * PS_PER_S
-    counts = division.counts.tolist()
-    sizes = size_bytes.tolist()
-    durations_ps = [int(np.ceil(each)) for each in division.durations.tolist()]
-    more_ps = 1
-    while True:
-        moved = np.zeros(division.counts.shape, dtype=np.int64)
-        short = False
-        for pair, (size, units) in enumerate(zip(sizes, counts, strict=True)):
-            left = size
-            for place, (count, time_ps) in enumerate(
-                zip(units, durations_ps, strict=True)
-            ):
-                part = min(left, count * rate * time_ps // unit)
-                moved[pair, place] = part
-                left -= part
-            short |= left > 0
-        if not short:
-            return moved
-        durations_ps = [each + more_ps for each in durations_ps]
-        more_ps *= 2
 
 
 def _circuits(
