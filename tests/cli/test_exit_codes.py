@@ -64,7 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     pairs = [(a, b) for a in range(100) for b in range(100) if a != b]
     (folder / "all.toml").write_text(
-        '[fabric]\nkind = "lightpath"\nrows = 10\ncols = 10\n[demand]\n'
+        '[fabric]\nkind = "lightpath"\nrows = 10\ncols = 10\nlasers = 65\n[demand]\n'
         f"src = {[a for a, _ in pairs]}\ndst = {[b for _, b in pairs]}\n"
         f"bytes = {[1] * len(pairs)}\n"
     )

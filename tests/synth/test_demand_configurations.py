@@ -14,8 +14,14 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.demand_configurations.line_test import LineTest
 from lightloom.synth.demand_configurations.lines import node_lines
-from lightloom.synth.demand_configurations.options import options_of, options_table
+from lightloom.synth.demand_configurations.options import (
+    MOST_EXACT,
+    options_of,
+    options_table,
+)
+from lightloom.synth.demand_configurations.price_test import PriceTest
 from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 
@@ -61,7 +67,7 @@ def test_unequal_pairs_take_configurations_of_their_own(
     assert len(made.schedule.segments) == segments
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.sampled_from([1, 64]))
 def test_divided_demands_are_sound(seed: int, lasers: int, waveguides: int) -> None:
     """Whatever the demand, where routes are found at all."""
@@ -153,3 +159,33 @@ def test_divisions_grow_faster_and_fit() -> None:
         for pairs in lines.members:
             assert (found.counts[pairs].sum(axis=0) <= 4).all()
     assert before < np.inf
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.3, 1.0]))
+def test_pairs_cut_to_units_are_served(seed: int, units: int, density: float) -> None:
+    """On every line, at the durations of the longest units; prices agree."""
+    demand = pareto_pairs(5, density, seed)
+    if not demand.src:
+        return
+    need = np.array(demand.bytes) / 1e5
+    lines = node_lines(np.array(demand.src), np.array(demand.dst), need, 5, units)
+    everyone = list(range(10))
+    for durations in unit_shapes(lines).values():
+        if not 2 <= len(durations) <= MOST_EXACT:
+            continue
+        times = durations * (1 + 1e-6)
+        assert LineTest(lines, everyone).passes(times)
+        for shorter in (0.9, 0.7):
+            if LineTest(lines, everyone).passes(times * shorter):
+                assert PriceTest(lines, everyone).passes(times * shorter * 1.1)
+
+
+def test_dense_matrices_take_more_configurations_than_pairs_need() -> None:
+    """Pareto sizes among all of 8 tiles with one laser: at most 6 % above the bound."""
+    demand = pareto_pairs(8, 1.0, 5)
+    made = synthesise(Instance(rack(2, 4, lasers=1), demand)).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    assert made.certificate is not None
+    assert made.completion_time_ps <= made.certificate.bound * 1.06

@@ -17,6 +17,7 @@ __all__ = ["fill_counts"]
 
 _MOST_OPTIONS = 40
 _PATIENCE = 400
+_TURNS = 100
 _MOST_REST = 20
 
 
@@ -25,8 +26,9 @@ def fill_counts(
 ) -> tuple[IntArray | None, int]:
     """Return units of each pair in each configuration that fit every line.
 
-    One option a pair, the largest pairs first, each where lines are emptiest; then
-    a line with too many units gives the option of one of its pairs up for the one
+    Units of lines have prices, which rise where they are overfull while every pair
+    takes the cheapest of its options; of what it took it keeps one at random. Then a
+    line with too many units gives the option of one of its pairs up for the one
     that costs least, and what stays overfull weighs more and more.
 
     Parameters
@@ -80,18 +82,31 @@ class _Filling:
         self._random = np.random.default_rng(self.seed)
 
     def start(self) -> None:
-        """Choose an option for every pair, those of most need first."""
-        full = 1.0 / self._room
-        of_pair = self.lines.of_pair
-        for pair in np.argsort(-self.lines.need, kind="stable").tolist():
-            mine = of_pair[pair]
-            after = (self.load[mine] + self.options[pair][:, None]) * full[mine]
-            price = (after**4).sum(axis=(1, 2)) + 100 * np.maximum(after - 1, 0).sum(
-                axis=(1, 2)
-            )
-            best = int((price + 0.05 * self.waste[pair]).argmin())
-            self.choice[pair] = best
-            self._add(pair, self.options[pair, best])
+        """Choose an option for every pair, by prices of the units of lines."""
+        flat = self.options.astype(np.float32)
+        dear = (1e-3 * self.waste).astype(np.float32)
+        room = self.lines.capacity[:, None]
+        price = np.ones(self.load.shape, dtype=np.float32)
+        price[-1] = 0
+        pair = np.arange(len(flat))
+        taken = np.zeros((_TURNS, len(flat)), dtype=np.int16)
+        for turn in range(_TURNS):
+            mine = price[self.lines.of_pair].sum(axis=1)
+            cost = np.matmul(flat, mine[:, :, None])[:, :, 0] + dear
+            taken[turn] = cost.argmin(axis=1)
+            load = self._loads(self.options[pair, taken[turn]])[:-1]
+            price[:-1] *= np.exp((load / room - 1) * 0.7 / (2 + turn) ** 0.5)
+            price[:-1] /= price[:-1].mean()
+        kept = self._random.integers(_TURNS // 2, _TURNS, len(flat))
+        self.choice = taken[kept, pair].astype(np.int64)
+        self.load = self._loads(self.options[pair, self.choice])
+
+    def _loads(self, units: IntArray) -> IntArray:
+        """Return how full every line is with so many units of each pair."""
+        load = np.zeros(self.load.shape, dtype=np.int64)
+        for line in self.lines.of_pair.T:
+            np.add.at(load, line, units)
+        return load
 
     def overfull(self) -> bool:
         """Return whether some line has too many units."""

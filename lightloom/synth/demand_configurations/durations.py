@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.options import MOST_EXACT
+from lightloom.synth.demand_configurations.price_test import PriceTest
 
 if TYPE_CHECKING:
     from lightloom.synth.demand_configurations.lines import FloatArray, Lines
@@ -19,22 +21,23 @@ _RATIOS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _SPREADS = (0.8, 0.4, 0.2, 0.1, 0.05, 0.02)
 _BETTER = 0.998
 _PATIENCE = 250
+_STRETCHED = 1.2
 
 
 def short_durations(
-    lines: Lines, first: FloatArray, most: float, seed: int, work: int
+    lines: Lines, first: list[FloatArray], most: float, seed: int, work: int
 ) -> FloatArray | None:
     """Return durations of small sum at which the critical lines pass.
 
-    From the durations that units allow and from geometric ones; the best are changed
-    at random, and kept if lines pass in a little less time.
+    From those to begin with and from geometric ones; the best are changed at random,
+    and kept if lines pass in a little less time.
 
     Parameters
     ----------
     lines
         Of a demand.
     first
-        Durations to begin with, the longest first.
+        Durations to begin with, of as many configurations each, the longest first.
     most
         Sum that is of no use any more.
     seed
@@ -46,15 +49,16 @@ def short_durations(
     -------
     ``None`` if none of a sum below `most` are found.
     """
-    count = len(first)
-    test = LineTest(lines, _critical(lines))
+    count = len(first[0])
+    exact = count <= MOST_EXACT
+    test = (LineTest if exact else PriceTest)(lines, _critical(lines))
     least = lines.least_total
-    shapes = [np.maximum(first, first.sum() * 1e-3)]
+    shapes = [np.maximum(each, each.sum() * 1e-3) for each in first]
     shapes += [ratio ** np.arange(count) for ratio in _RATIOS]
     best: FloatArray | None = None
     for shape in shapes:
         unit = shape / shape.sum()
-        total = most if best is None else float(best.sum())
+        total = _STRETCHED * most if best is None else float(best.sum())
         if test.work < work and test.passes(unit * total * _BETTER):
             best = _shrunk(test, unit, least, total * _BETTER)
     if best is None:
@@ -71,10 +75,12 @@ def short_durations(
         changed = np.sort(shape)[::-1] / shape.sum()
         if test.passes(changed * total * _BETTER):
             best, since = _shrunk(test, changed, least, total * _BETTER), 0
-    return best
+    return best if best.sum() < most else None
 
 
-def _shrunk(test: LineTest, unit: FloatArray, low: float, high: float) -> FloatArray:
+def _shrunk(
+    test: LineTest | PriceTest, unit: FloatArray, low: float, high: float
+) -> FloatArray:
     """Return durations of one shape, shortened by halving while lines pass."""
     while high - low > 5e-4 * high:
         middle = (low + high) / 2

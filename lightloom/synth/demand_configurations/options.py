@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,10 @@ MOST_EXACT = 4
 """Most configurations of which all combinations are looked at."""
 
 _SLACK = 1 + 1e-9
-_CHUNK = 1024
+_CHUNK = 512
+_MOST_TRIPLES = 9
+_OF_FIRST = 12
+_UNIT_WEIGHT = 0.1
 
 
 def options_of(need: float, durations: FloatArray, units: int) -> IntArray:
@@ -58,7 +62,7 @@ def options_table(
     Returns
     -------
     Up to `MOST_EXACT` configurations of all options, else of those that give a pair
-    equally many units of all configurations, and more in at most two of them.
+    equally many units of all configurations, and more in few of them.
     Units, shape (pairs, most, configurations), and how much more they move than
     needed, shape (pairs, most); infinite where a pair has fewer options.
     """
@@ -68,8 +72,14 @@ def options_table(
             _few_units(need[first : first + _CHUNK], durations, units, most)
             for first in range(0, len(need), _CHUNK)
         ]
-        tables, wastes = zip(*parts, strict=True)
-        return np.concatenate(tables), np.concatenate(wastes)
+        widest = max(part.shape[1] for _, part in parts)
+        table = np.zeros((len(need), widest, count), dtype=np.int64)
+        waste = np.full((len(need), widest), np.inf)
+        for number, (options, spare) in enumerate(parts):
+            rows = slice(number * _CHUNK, number * _CHUNK + len(spare))
+            table[rows, : spare.shape[1]] = options
+            waste[rows, : spare.shape[1]] = spare
+        return table, waste
     table = np.zeros((len(need), most, count), dtype=np.int64)
     waste = np.full((len(need), most), np.inf)
     known: dict[float, tuple[IntArray, FloatArray]] = {}
@@ -124,30 +134,77 @@ def _combinations(need: float, durations: FloatArray, units: int) -> IntArray:
 def _few_units(
     need: FloatArray, durations: FloatArray, units: int, most: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return what `options_table` does, for many configurations."""
+    """Return what `options_table` does, for many configurations.
+
+    Equally many units of the first few, one more of some, and of one as many as are
+    needed.
+    """
     count = len(durations)
-    base = np.floor(need / durations.sum() / _SLACK).astype(np.int64)
-    base = np.minimum(base, units)
-    rest = need - base * durations.sum()
-    first, second = (each.reshape(-1) for each in np.indices((count, count)))
-    # As many units of the first as there are to fill, or one less; then the second.
-    whole = np.floor(rest[:, None] / durations[first] / _SLACK).astype(np.int64)
-    whole = np.stack([whole, whole - 1], axis=2).reshape(len(need), -1)
-    first, second = np.repeat(first, 2), np.repeat(second, 2)
-    left = rest[:, None] - whole * durations[first]
-    more = np.maximum(0, np.ceil(left / durations[second] / _SLACK)).astype(np.int64)
-    same = first == second
-    fits = (whole >= 0) & (base[:, None] + np.where(same, whole + more, more) <= units)
-    fits &= base[:, None] + whole <= units
-    fits &= ~same | (np.arange(len(first)) % 2 == 0)
-    spare = np.where(fits, more * durations[second] - left, np.inf)
-    # Options of few units come first where waste is small either way.
-    price = spare + 0.05 * durations.mean() * (whole + more)
-    order = np.argsort(price, axis=1, kind="stable")[:, :most]
-    table = np.repeat(base[:, None, None], count, axis=2)
-    table = np.repeat(table, order.shape[1], axis=1)
+    none = np.zeros((len(need), count), dtype=np.int64)
+    parts = [_filled(need, none, _subsets(count), durations, units, most)]
+    some = np.concatenate([none[:1], np.eye(count, dtype=np.int64)])
+    for longest in range(1, count + 1):
+        first = np.arange(count) < longest
+        whole = np.floor(need / durations[first].sum() / _SLACK).astype(np.int64)
+        base = np.minimum(whole, units)[:, None] * first
+        options, waste = _filled(need, base, some, durations, units, _OF_FIRST)
+        waste[whole == 0] = np.inf
+        parts.append((options, waste))
+    tables, wastes = zip(*parts, strict=True)
+    table, spare = np.concatenate(tables, axis=1), np.concatenate(wastes, axis=1)
+    price = spare + _UNIT_WEIGHT * durations.mean() * table.sum(axis=2)
+    used = int(np.isfinite(spare).sum(axis=1).max())
+    order = np.argsort(price, axis=1, kind="stable")
+    order = order[:, : min(max(1, used), most + most // 2)]
     row = np.arange(len(need))[:, None]
-    place = np.arange(order.shape[1])[None]
-    np.add.at(table, (row, place, first[order]), np.take_along_axis(whole, order, 1))
-    np.add.at(table, (row, place, second[order]), np.take_along_axis(more, order, 1))
+    return table[row, order], spare[row, order]
+
+
+def _subsets(count: int) -> IntArray:
+    """Return the configurations that give one more: any few of them, or the longest."""
+    largest = 3 if count <= _MOST_TRIPLES else 1
+    chosen = [
+        each
+        for size in range(largest + 1)
+        for each in itertools.combinations(range(count), size)
+    ]
+    chosen += [tuple(range(size)) for size in range(largest + 1, count)]
+    found = np.zeros((len(chosen), count), dtype=np.int64)
+    for row, places in enumerate(chosen):
+        found[row, list(places)] = 1
+    return found
+
+
+def _filled(
+    need: FloatArray,
+    base: IntArray,
+    some: IntArray,
+    durations: FloatArray,
+    units: int,
+    most: int,
+) -> tuple[IntArray, FloatArray]:
+    """Return the best options of so many units, one more of some, and more of one."""
+    count = len(durations)
+    left = (need - base @ durations)[:, None] - (some @ durations)[None]
+    more = left[:, :, None] / np.maximum(durations, left.max() * 1e-9) / _SLACK
+    more = np.minimum(np.ceil(more), units + 1).astype(np.int64)
+    more = np.where((left > 0)[:, :, None], more, np.where(np.arange(count), -1, 0))
+    spare = more * durations - left[:, :, None]
+    # With a unit less of something there must be too little.
+    shortest = np.where(some > 0, durations, np.inf).min(axis=1)
+    lowest = np.where(base > 0, durations, np.inf).min(axis=1)
+    least = np.minimum(shortest[None, :], lowest[:, None])[:, :, None]
+    least = np.minimum(least, np.where(more > 0, durations, np.inf))
+    taken = base[:, None] + some[None]
+    fits = (more >= 0) & (taken + more <= units) & (spare < least)
+    fits &= (taken.max(axis=2) <= units)[:, :, None]
+    spare = np.where(fits, spare, np.inf).reshape(len(need), -1)
+    number = (taken.sum(axis=2)[:, :, None] + more).reshape(len(need), -1)
+    # Options of few units come first where waste is small either way.
+    price = spare + _UNIT_WEIGHT * durations.mean() * number
+    order = np.argsort(price, axis=1, kind="stable")[:, :most]
+    subset, which = np.divmod(order, count)
+    row, place = np.indices(order.shape)
+    table = taken[row, subset]
+    np.add.at(table, (row, place, which), more[row, subset, which])
     return table, np.take_along_axis(spare, order, axis=1)

@@ -14,6 +14,7 @@ from lightloom.synth.demand_configurations.least_durations import (
     unit_bound,
 )
 from lightloom.synth.demand_configurations.options import MOST_EXACT
+from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["Division", "divisions"]
 
 _LONGER = (1.0005, 1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.5)
-_FEW_LONGER = (1.003, 1.015, 1.05, 1.15, 1.4, 2.0)
-_TRIES = 3
-_MANY_PAIRS = 2500
-_MORE = 3
-_LINE_WORK = 40_000_000
+_FEW_LONGER = (1.002, 1.01, 1.04, 1.15, 1.6)
+_TRIES = 2
+_MANY_PAIRS = 8000
+_MOST_COUNTS = 3
+_LINE_WORK = 100_000_000
 _LINE_WORK_MANY = 500_000_000
 _CHANGES = 4_000
-_CHANGED_OPTIONS = 60_000_000
+_CHANGED_OPTIONS = 4_000_000
 _MOST_UNITS = 64
-_MOST_PAIRS = 8_000
+_MOST_PAIRS = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
     Notes
     -----
     Deterministic. The limits count looks at tables and tried changes. Of more than 64
-    units, or 8,000 pairs, only one configuration is tried.
+    units, or 400,000 pairs times configurations, only one configuration is tried.
     """
     fewest = max(1, lines.fewest())
     best = np.inf
@@ -76,17 +77,30 @@ def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
         best = fixed + float(single.durations[0])
         yield single
     units = int(lines.capacity[: lines.exact].max())
-    if units > _MOST_UNITS or len(lines.need) > _MOST_PAIRS:
+    if units > _MOST_UNITS or len(lines.need) * fewest > _MOST_PAIRS:
         return
-    failed = 0
-    for count in range(max(2, fewest), len(lines.need) + 2):
-        if count * fixed + lines.least_total >= best or failed >= _MORE:
-            return
-        found = _divided(lines, count, best - count * fixed, seed)
-        failed = failed + 1 if found is None else 0
-        if found is not None:
+    shapes = unit_shapes(lines)
+    for count in _counts(shapes, fewest, fixed):
+        most = best - count * fixed
+        if lines.least_total >= most:
+            continue
+        found = _divided(lines, count, shapes.get(count), most, seed)
+        if found is not None and found.durations.sum() < most:
             best = count * fixed + float(found.durations.sum())
-            yield found
+            order = np.argsort(-found.durations, kind="stable")
+            yield Division(found.durations[order], found.counts[:, order])
+
+
+def _counts(shapes: dict[int, FloatArray], fewest: int, fixed: float) -> list[int]:
+    """Return numbers of configurations to try, the most promising first."""
+    promise = sorted(
+        (count for count in shapes if count > 1),
+        key=lambda count: (count * fixed + float(shapes[count].sum()), count),
+    )
+    chosen = promise[:_MOST_COUNTS]
+    first = max(2, fewest)
+    chosen += [each for each in range(first, first + 3) if each <= MOST_EXACT]
+    return [*dict.fromkeys(chosen)]
 
 
 def _one(lines: Lines) -> Division:
@@ -110,20 +124,29 @@ def _one(lines: Lines) -> Division:
     return Division(np.array([high]), counts(high)[:, None])
 
 
-def _divided(lines: Lines, count: int, most: float, seed: int) -> Division | None:
+def _divided(
+    lines: Lines, count: int, shape: FloatArray | None, most: float, seed: int
+) -> Division | None:
     """Return a division among so many configurations, shorter than `most` in all."""
     bound = unit_bound(lines, count)
     if bound is None or bound.durations.sum() >= most:
         return None
-    first = np.maximum(bound.durations, 1e-3 * bound.durations.sum())
-    if count <= MOST_EXACT:
-        work = _LINE_WORK if count < MOST_EXACT else _LINE_WORK_MANY
-        ceiling = most if np.isfinite(most) else 4 * float(first.sum())
-        found = short_durations(lines, first, ceiling, seed, work)
-        if found is None:
-            return None
-        first = found
-    changes = min(_CHANGES, _CHANGED_OPTIONS // (len(lines.need) * count))
+    first = [np.maximum(bound.durations, 1e-3 * bound.durations.sum())]
+    if shape is not None and count > MOST_EXACT:
+        first.append(shape)
+    work = _LINE_WORK if count < MOST_EXACT else _LINE_WORK_MANY
+    ceiling = min(most, 4 * min(float(each.sum()) for each in first))
+    found = short_durations(lines, first, ceiling, seed, work)
+    if found is None:
+        return None
+    return _filled(lines, found, most, seed)
+
+
+def _filled(lines: Lines, first: FloatArray, most: float, seed: int) -> Division | None:
+    """Return the first division that is found at durations a little longer."""
+    count = len(first)
+    longest = max(len(pairs) for pairs in lines.members)
+    changes = min(_CHANGES, _CHANGED_OPTIONS // (longest * count))
     many = len(lines.need) * count > _MANY_PAIRS * MOST_EXACT
     for longer in _FEW_LONGER if many else _LONGER:
         if first.sum() * longer >= most * 1.02:
@@ -133,8 +156,5 @@ def _divided(lines: Lines, count: int, most: float, seed: int) -> Division | Non
             if counts is None:
                 continue
             durations = durations_of_counts(lines, counts)
-            if durations.sum() >= most:
-                return None
-            order = np.argsort(-durations, kind="stable")
-            return Division(durations[order], counts[:, order])
+            return Division(durations, counts)
     return None

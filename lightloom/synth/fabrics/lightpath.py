@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
+from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING, GREEDY
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.lightpath.demand_configurations import (
@@ -42,7 +42,7 @@ class LightpathRealiser(Realiser[Lightpath]):
     """
 
     predicts = True
-    demand_algorithms = (EDGE_COLOURING, GREEDY, CONFIGURATIONS)
+    demand_algorithms = (EDGE_COLOURING, GREEDY, DECOMPOSITION, CONFIGURATIONS)
     divided_demands = (CONFIGURATIONS,)
 
     def __init__(self, fabric: Lightpath, seed: int, router: str) -> None:
@@ -116,7 +116,7 @@ class LightpathRealiser(Realiser[Lightpath]):
                 "no division among configurations found within the limits",
                 where="demand",
                 found=f"{len(demand.src)} pairs, {self.fabric.waveguides} waveguides",
-                allowed="up to 8,000 pairs, and waveguides for their routes",
+                allowed="up to 64 lasers, and waveguides for the routes of all",
                 fix="use --algorithm edge-colouring",
             )
 

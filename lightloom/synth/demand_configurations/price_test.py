@@ -1,0 +1,88 @@
+"""Whether lines can be served in fractions: prices of units that say they cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.synth.demand_configurations.options import options_table
+
+if TYPE_CHECKING:
+    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+
+__all__ = ["PriceTest"]
+
+_TURNS = 120
+_NEAR = 1.004
+_NEAR_AT_LAST = 1.03
+_RISE = 0.5
+_OPTIONS = 40
+
+
+class PriceTest:
+    """Tests lines against durations of many configurations, those that failed first.
+
+    A unit of each configuration has a price, and every pair takes the cheapest of its
+    options. Where all together cost more than all units of the line, it cannot be
+    served; else what the pairs take on average shows that it can, in fractions.
+
+    Parameters
+    ----------
+    lines
+        Of a demand.
+    chosen
+        The lines that are looked at.
+    """
+
+    def __init__(self, lines: Lines, chosen: list[int]) -> None:
+        self._lines = lines
+        self._chosen = list(chosen)
+        self.work = 0
+
+    def passes(self, durations: FloatArray) -> bool:
+        """Return whether every chosen line can be served, as far as prices say.
+
+        Parameters
+        ----------
+        durations
+            Of the configurations.
+        """
+        for place, line in enumerate(self._chosen):
+            if not self._served(line, durations):
+                self._chosen.insert(0, self._chosen.pop(place))
+                return False
+        return True
+
+    def _served(self, line: int, durations: FloatArray) -> bool:
+        room = int(self._lines.capacity[line])
+        need = self._lines.need[self._lines.members[line]]
+        count = len(durations)
+        if need.sum() > room * durations.sum() or len(need) > room * count:
+            return False
+        units = int(self._lines.capacity[: self._lines.exact].max())
+        options, waste = options_table(need, durations, units, _OPTIONS)
+        possible = np.isfinite(waste)
+        self.work += options.size * 4
+        if not possible.any(axis=1).all():
+            return False
+        flat = options.astype(np.float64)
+        barred = np.where(possible, 0.0, np.inf)
+        row = np.arange(len(need))
+        price = durations / durations.sum()
+        taken, since = np.zeros(count), 0
+        for turn in range(1, _TURNS + 1):
+            cost = flat @ price + barred
+            best = cost.argmin(axis=1)
+            self.work += options.size
+            if cost[row, best].sum() > room * price.sum() * (1 + 1e-9):
+                return False
+            load = options[row, best].sum(axis=0)
+            if turn & (turn - 1) == 0:  # prices have settled since
+                taken, since = np.zeros(count), 0
+            taken, since = taken + load, since + 1
+            if taken.max() <= room * since * _NEAR:
+                return True
+            price = price * np.exp((load / room - 1) * _RISE / (1 + turn) ** 0.5)
+            price /= price.sum()
+        return bool(taken.max() <= room * since * _NEAR_AT_LAST)
