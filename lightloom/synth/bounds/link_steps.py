@@ -39,7 +39,6 @@ from lightloom.validate.certificates.completion_time.requirements import (
 )
 from lightloom.validate.certificates.proofs.step_potentials import (
     FLOWS,
-    Flow,
     Lifts,
     Ways,
 )
@@ -293,12 +292,13 @@ def _steps(
     if these kinds are few, or links out of it told from the others.
     """
     assert isinstance(fabric, PacketFabric | Sipac)
-    ways = Ways.of(fabric, nodes)
+    ways = Ways.of(fabric, nodes, FLOWS[op])
     task = Collective(op, nodes, len(nodes), None, root)
     relation = relations(fabric, nodes, ways)
     if isinstance(fabric, Sipac):
         links = np.unique(ways.routes.link)
-        group = (links // fabric.levels == root).astype(np.int64)
+        told = links // (fabric.levels * fabric.node_count)
+        group = _near_root(task, ways, links, told, relation)
     else:
         question = LinkQuestion.of(fabric, task)
         assert question is not None
@@ -312,7 +312,8 @@ def _steps(
                 return _Steps(fabric, ways.routes, links, group, shape, lifts)
         group = question.kind
         if FLOWS[op].rooted:
-            group = _near_root(fabric, question, FLOWS[op], relation)
+            rate = fabric.link_bits_per_s(links)
+            group = _near_root(task, ways, links, rate, relation)
         if int(relation.max()) + 1 > _FEW_CLASSES:
             relation = np.minimum(relation, 3 + (relation > _NEAR))
     lifts, shape = _lifts(task, ways, links, group)
@@ -343,20 +344,25 @@ def _lifts(
 
 
 def _near_root(
-    fabric: PacketFabric, question: LinkQuestion, flow: Flow, relation: IntArray
+    task: Collective, ways: Ways, links: IntArray, kind: IntArray, relation: IntArray
 ) -> IntArray:
-    """Return links in groups by rate, and how the ends of a message stand to the root.
+    """Return links in groups by kind, and how the ends of a message stand to the root.
 
     Of all messages over a link, of one between ranks that are nearest to each other.
     """
-    asked = question.turned() if flow.turned else question
-    stands = relation.T if flow.turned else relation
-    width, root = int(relation.max()) + 1, question.needs.collective.root_rank
-    src, dst = np.divmod(asked.routes.pair, asked.routes.ranks)
-    key = (stands[src, dst] * width + stands[root, src]) * width + stands[root, dst]
-    least = np.full(len(question.links), width**3)
-    np.minimum.at(least, question.place, key)
-    both = np.stack([fabric.link_bits_per_s(question.links), least])
+    flow = FLOWS[task.op]
+    if not flow.rooted:
+        _, group = np.unique(kind, return_inverse=True)
+        return group.astype(np.int64)
+    src, dst = np.divmod(ways.routes.pair, ways.routes.ranks)
+    if flow.turned:
+        src, dst, relation = dst, src, relation.T
+    width, root = int(relation.max()) + 1, task.root_rank
+    key = (relation[src, dst] * width + relation[root, src]) * width
+    least = np.full(len(links), width**3)
+    place = np.searchsorted(links, ways.routes.link)
+    np.minimum.at(least, place, key + relation[root, dst])
+    both = np.stack([kind, least])
     _, group = np.unique(both, axis=1, return_inverse=True)
     return group.reshape(-1).astype(np.int64)
 

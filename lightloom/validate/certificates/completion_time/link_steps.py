@@ -39,8 +39,12 @@ with time turned around.
 
 On SiPAC the same holds of what nodes hear. Circuits join those that differ in one
 digit, so messages do; what a node hears on a level comes by one bus, which is the link
-of all these messages, whoever else hears them. Steps are portions; and of more steps
-than all P_i the bytes count that all must hear, or one (`volume`, `receive`).
+of all these messages, whoever else hears them. A datum that only one rank needs, or
+that is summed up, goes by one of the nodes that hear a transmission: else it would
+count twice. So where ranks are not told the same, or with time turned around, the
+lasers of a node on a level are a link too, of all messages that they send. Steps are
+portions; and of more steps than all P_i the bytes count that all must hear, or one
+(`volume`, `receive`).
 """
 
 from __future__ import annotations
@@ -178,7 +182,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     keys(witness, *_OWN, *far_keys(fabric, task))
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
-    ways = Ways.of(fabric, task.nodes)
+    ways = Ways.of(fabric, task.nodes, FLOWS[task.op])
     link, group = _groups(witness, ways.routes)
     rate = np.zeros(int(group.max(initial=-1)) + 1, dtype=object)
     np.add.at(rate, group, Ways.rates(fabric, link))

@@ -74,7 +74,8 @@ class Ways:
     Attributes
     ----------
     routes
-        The links of each message; of SiPAC, on which level a rank hears it.
+        The links of each message; of SiPAC, the bus by which a rank hears it, and where
+        a message serves one rank alone the lasers that send it.
     joined
         Whether there can be a message from rank to rank, shape (n, n).
     """
@@ -83,7 +84,9 @@ class Ways:
     joined: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, fabric: PacketFabric | Sipac, nodes: tuple[int, ...]) -> Ways:
+    def of(
+        cls, fabric: PacketFabric | Sipac, nodes: tuple[int, ...], flow: Flow
+    ) -> Ways:
         """Return the ways between the nodes of a collective, or raise `WitnessError`.
 
         On SiPAC messages join nodes that are one circuit apart.
@@ -94,15 +97,17 @@ class Ways:
             Of the collective.
         nodes
             The node of each rank.
+        flow
+            Of the collective.
         """
         if isinstance(fabric, Sipac):
-            return cls._heard(fabric, nodes)
+            return cls._lit(fabric, nodes, told=flow.turned or not flow.same)
         routes = PairRoutes.of(fabric, nodes)
         return cls(routes, ~np.eye(routes.ranks, dtype=np.bool_))
 
     @classmethod
-    def _heard(cls, fabric: Sipac, nodes: tuple[int, ...]) -> Ways:
-        """Return the level of each rank on which it hears from another."""
+    def _lit(cls, fabric: Sipac, nodes: tuple[int, ...], *, told: bool) -> Ways:
+        """Return where each rank hears another and, if asked, where that one tells."""
         count = len(nodes)
         if count > MOST_RANKS:
             message = f"{count} ranks, allowed up to {MOST_RANKS}"
@@ -112,8 +117,11 @@ class Ways:
         joined = fabric.circuits_apart(src, dst) == 1
         pair = np.flatnonzero(joined)
         level = fabric.level_of(src[pair], dst[pair])
-        routes = PairRoutes(count, pair, dst[pair] * fabric.levels + level)
-        return cls(routes, joined.reshape(count, count))
+        link = dst[pair] * fabric.levels + level
+        if told:
+            lasers = (fabric.node_count + src[pair]) * fabric.levels + level
+            pair, link = np.concatenate([pair, pair]), np.concatenate([link, lasers])
+        return cls(PairRoutes(count, pair, link), joined.reshape(count, count))
 
     @staticmethod
     def rates(fabric: PacketFabric | Sipac, links: IntArray) -> IntArray:
