@@ -30,6 +30,7 @@ from lightloom.synth.ramp.schedules import (
     CLASSES,
     EXCHANGE,
     OPS,
+    RAREST,
     ROUTED,
     SPREAD,
     STEPS,
@@ -104,7 +105,7 @@ class RampOperation:
         exchange = self.exchange
         if exchange is not None:
             yield from exchange.events(_MOST_ROWS)
-        elif self.strategy in (CLASSES, SPREAD, TREE, WHOLE):
+        elif self.strategy in (CLASSES, RAREST, SPREAD, TREE, WHOLE):
             (way,) = ways(self.fabric, self.collective, self.strategy)
             yield from way.events()
         else:
@@ -306,9 +307,9 @@ def node_program(
         return tree_program(tree, way.collective, pieces, node)
     ranks = sized.rank_count
     chunked = choose_chunks(sized, 1 if how in (EXCHANGE, WHOLE) else ranks)
-    if how in (CLASSES, SPREAD, WHOLE):
-        (way,) = ways(fabric, chunked, how)
-        return program_of_events(fabric, chunked, way.events(), node)
+    if how in (CLASSES, RAREST, SPREAD, WHOLE):
+        (way,) = ways(fabric, sized, how)
+        return program_of_events(fabric, way.collective, way.events(), node)
     if how in ROUTED:
         routes = routes_of(fabric, task.nodes, how, sized.buffer_bytes // ranks)
         return routed_program(routes, chunked, node)

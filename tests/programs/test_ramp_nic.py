@@ -92,7 +92,7 @@ def _node(place: tuple[int, int, int]) -> int:
         ("all-reduce", "exchange"),
         *(("all-to-all", name) for name in (*ROUTED, "steps")),
         ("broadcast", "steps"),
-        ("reduce", "whole"),
+        *(("reduce", name) for name in ("rarest-first", "whole")),
         ("scatter", "classes"),
         *((op, "spread") for op in ("all-reduce", "gather", "reduce", "scatter")),
     ],

@@ -18,6 +18,7 @@ from lightloom.synth.ramp.exchange_routes import exchange_routes
 from lightloom.synth.ramp.file_size import MOST_ROWS
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.rarest_pieces import piece_steps
 from lightloom.synth.ramp.relay_routes import MOST_NODES, relay_routes
 from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.segment_stream import NO_LIMIT, TeamCollective, stream
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 NAME = "ramp"
 STEPS, EXCHANGE, TREE = "steps", "exchange", "tree"
 SPREAD, WHOLE = "spread", "whole"
-CLASSES = "classes"
+CLASSES, RAREST = "classes", "rarest-first"
 PHASES = {"two-phase": 2, "three-phase": 3, "four-phase": 4, "direct": 1}
 """Strategies for an all-to-all on a box of nodes, and in how many phases they go."""
 ROUTED = (*PHASES, "relayed")
@@ -81,6 +82,11 @@ class Way:
         elif strategy in (SPREAD, WHOLE):
             spread = spread_tree(box_of(self.fabric, task.nodes, strategy))
             yield from SpreadCollective(task, spread, strategy == WHOLE).events()
+        elif strategy == RAREST:
+            box = box_of(self.fabric, task.nodes, strategy)
+            steps = piece_steps(box, task)
+            assert steps is not None
+            yield from steps.reduce_events(task)
         elif strategy == CLASSES:
             yield from scatter_stream(self.fabric, task)
         elif strategy == TREE:
@@ -121,7 +127,7 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
         "all-reduce": (STEPS, EXCHANGE, SPREAD),
         "all-to-all": (*ROUTED, STEPS),
         "broadcast": (TREE, STEPS),
-        "reduce": (STEPS, SPREAD, WHOLE),
+        "reduce": (STEPS, SPREAD, WHOLE, RAREST),
         "scatter": (STEPS, SPREAD, CLASSES),
     }
     found = known.get(op, (STEPS, SPREAD))
@@ -316,6 +322,15 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
             chunked,
             {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
         )
+    if strategy == RAREST:
+        box = box_of(fabric, task.nodes, strategy)
+        steps = piece_steps(box, task)
+        if steps is None:
+            what = f"too many nodes, or too few, for {strategy}"
+            where = "collective.nodes"
+            raise InputError(what, where=where, found=len(box), fix="use steps")
+        chunked = choose_chunks(task, steps.pieces)
+        return Way(fabric, chunked, {"strategy": RAREST, "pieces": steps.pieces})
     if strategy in ROUTED:
         routes_of(fabric, task.nodes, strategy, task.buffer_bytes // task.rank_count)
     elif strategy in (SPREAD, WHOLE):

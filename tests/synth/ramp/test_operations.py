@@ -223,6 +223,17 @@ def test_auto_compares_the_catalogue_too() -> None:
     assert found.objective <= 784_000_000
 
 
+def test_a_large_reduce_goes_in_pieces() -> None:
+    """Of 32 pieces the root hears 8 on each transceiver, and all are in after 12."""
+    instance = load_instance("ramp-128/reduce-4MiB")
+    found = synthesise(instance, "ramp", {"strategy": "rarest-first"}).incumbent
+    assert found is not None
+    assert verify(found.schedule).violations == ()
+    piece_ps = 2**17 * 8 * 10**12 // instance.fabric.node_bits_per_s * 4
+    assert found.schedule.algorithm.parameters["pieces"] == 32
+    assert found.completion_time_ps == 12 * 1_451_000 + 13 * piece_ps
+
+
 @pytest.mark.parametrize(
     ("algorithm", "parameters", "says"),
     [

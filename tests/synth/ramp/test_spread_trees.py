@@ -47,7 +47,7 @@ def test_schedules_verify(op: str, subnet: str) -> None:
     root = 21 if op in ("gather", "reduce", "scatter") else None
     blocks = op not in ("all-reduce", "reduce")
     task = Collective(op, nodes, 64 * 40 if blocks else 1001, None, root)
-    more = {"reduce": ("whole",), "scatter": ("classes",)}.get(op, ())
+    more = {"reduce": ("whole", "rarest-first"), "scatter": ("classes",)}.get(op, ())
     if subnet == "route-and-switch" and op == "scatter":
         more = ()  # inputs of its switches have one output
     for strategy in ("spread", *more):
