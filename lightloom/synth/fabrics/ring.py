@@ -80,7 +80,7 @@ class RingRealiser(Realiser[Ring]):
         """Yield what is near on a ring, then what `Realiser` proposes.
 
         Every operation has a way in which a node sends to its neighbour only, and
-        gossip one for each number of nearest ranks whose circuits fit the spans.
+        gossip one for each choice of near and far ranks whose circuits fit the spans.
 
         Parameters
         ----------
@@ -90,15 +90,18 @@ class RingRealiser(Realiser[Ring]):
             What `arrange` said of its nodes.
         """
         if task.op in GOSSIPS:
-            for near in range(1, self._most_near(task.rank_count) + 1):
-                steps = [*range(1, near + 1)]
+            for ahead in self._steps(task):
+                steps = {*ahead}
                 if self.fabric.directions > 1:
-                    steps += [task.rank_count - step for step in steps]
-                steps = sorted(set(steps))
-                yield "cayley-digraph", {"steps": steps}
-                if len(steps) > 1 and (near == 1 or task.op != "all-to-all"):
+                    steps |= {task.rank_count - step for step in ahead}
+                heads = sorted(steps)
+                yield "cayley-digraph", {"steps": heads}
+                next_only, all_near = len(ahead) == 1, ahead[-1] == len(ahead)
+                if len(heads) > 1 and (
+                    next_only or not all_near or task.op != "all-to-all"
+                ):
                     # Blocks that are equally far both ways go in halves.
-                    yield "balanced-digraph", {"heads": steps, "pieces": 2}
+                    yield "balanced-digraph", {"heads": heads, "pieces": 2}
         else:
             yield from self._stride_trees(task)
         for name, given in super().proposals(task, arrangement):
@@ -146,13 +149,24 @@ class RingRealiser(Realiser[Ring]):
         most = min(rounds // 2, self.fabric.reach // stride)
         return [leap for leap in _LEAPS if leap <= max(1, most)]
 
-    def _most_near(self, ranks: int) -> int:
-        """Return k: circuits to the k next ranks need 1 + 2 + ... + k wavelengths."""
-        near = 1
-        most = min(self.fabric.reach, (ranks - 1) // self.fabric.directions, _MOST_NEAR)
-        while near < most and (near + 1) * (near + 2) <= 2 * self.fabric.wavelengths:
-            near += 1
-        return near
+    def _steps(self, task: Collective) -> Iterator[list[int]]:
+        """Yield steps whose circuits fit the spans: near ranks, and some far ones.
+
+        Circuits from every rank to those the steps on need as many wavelengths as the
+        steps sum to. What all ranks need goes to the next k, and with few bytes 3 k + 1
+        steps on; what one needs takes few hops by steps that are powers.
+        """
+        fabric, ranks = self.fabric, task.rank_count
+        most = min(fabric.reach, (ranks - 1) // fabric.directions)
+        root, third = isqrt(ranks), max(2, round(ranks ** (1 / 3)))
+        far = [[1, root - 1], [1, root], [1, third, third**2]]
+        if task.op != "all-to-all":
+            far = [[*range(1, near + 1), 3 * near + 1] for near in (1, 2, 3, 4, 5)]
+        near = [[*range(1, count + 1)] for count in range(1, _MOST_NEAR + 1)]
+        for steps in (*near, *far):
+            fits = steps[-1] <= most and sum(steps) <= fabric.wavelengths
+            if steps == [1] or (fits and steps == sorted({*steps})):
+                yield steps
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return a lower bound by what nodes send and spans carry in each round.
