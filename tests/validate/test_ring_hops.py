@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from lightloom.core.task import Collective
@@ -12,6 +13,7 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
+from lightloom.validate.certificates.proofs.ring_trees import RingTrees
 
 KIND = BOUND_KINDS["ring-hops"]
 
@@ -59,6 +61,10 @@ def test_no_tree_of_few_hops_crosses_fewer_spans(nodes: int, ways: int) -> None:
         least = _least_spans(nodes, ways, hops)
         assert least is not None
         assert least >= nodes - 1 + max(0, nodes - 1 - ways * hops)
+        if ways == 2:
+            once = np.ones(hops, dtype=np.int64)
+            trees = RingTrees.of(nodes, nodes, once, 0 * once)
+            assert int(trees.first().min()) == least
 
 
 def test_large_gossip_on_rings_is_proven_optimal() -> None:
