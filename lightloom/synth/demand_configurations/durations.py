@@ -22,6 +22,7 @@ _SPREADS = (0.8, 0.4, 0.2, 0.1, 0.05, 0.02)
 _BETTER = 0.998
 _PATIENCE = 250
 _STRETCHED = 1.2
+_MOST_STATES = 5000
 
 
 def short_durations(
@@ -50,8 +51,10 @@ def short_durations(
     ``None`` if none of a sum below `most` are found.
     """
     count = len(first[0])
-    exact = count <= MOST_EXACT
-    test = (LineTest if exact else PriceTest)(lines, _critical(lines))
+    critical = _critical(lines)
+    room = max(int(lines.capacity[line]) for line in critical)
+    exact = count <= MOST_EXACT and (room + 1) ** (count - 1) <= _MOST_STATES
+    test = (LineTest if exact else PriceTest)(lines, critical)
     least = lines.least_total
     shapes = [np.maximum(each, each.sum() * 1e-3) for each in first]
     shapes += [ratio ** np.arange(count) for ratio in _RATIOS]

@@ -14,11 +14,11 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.congestion import capacity_by_id, check_reachable
 from lightloom.routing.dimension_order import dimension_ordered
-from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.least_durations import moved_bytes
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.lightpath.few_waveguides import FewWaveguides, LitDivision
 from lightloom.synth.realisation import Realisation
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.synth.demand_configurations.search import Division
 
 __all__ = ["CONFIGURATIONS", "realised_divisions"]
 
@@ -40,8 +41,8 @@ def realised_divisions(
     """Yield a demand in one step of a part for each configuration, ever faster.
 
     Durations and wavelengths of each pair come from `divisions`, wavelengths by edge
-    colouring, routes along rows first. Where a wavelength of a configuration does not
-    fit the waveguides so, nor on any routes that are found, the division is left out.
+    colouring, routes along rows first. Where waveguides are too few for that, edges
+    limit pairs too (`FewWaveguides`).
 
     Parameters
     ----------
@@ -69,25 +70,61 @@ def realised_divisions(
     bit_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
     need = size_bytes.astype(np.float64) * bit_ps
     lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)
+    fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
+    few = FewWaveguides(fabric, src, dst, lines)
+    fits = True
+    for division in divisions(lines, fixed_ps, seed):
+        lit = _lit(fabric, src, dst, division) if fits else few.lit(division)
+        if lit is None:
+            fits, lit = False, few.lit(division)
+        if lit is not None:
+            yield _realised(fabric, src, dst, size_bytes, lit)
+    if not fits and few.lines is not None:
+        for division in divisions(few.lines, fixed_ps, seed):
+            lit = few.lit(division)
+            if lit is not None:
+                yield _realised(fabric, src, dst, size_bytes, lit)
+
+
+def _realised(
+    fabric: Lightpath,
+    src: IntArray,
+    dst: IntArray,
+    size_bytes: IntArray,
+    lit: LitDivision,
+) -> Realisation:
+    """Return segments and one step of a lit division."""
     rate = fabric.bits_per_second_per_wavelength
-    fixed_ps = fabric.alpha_ps + fabric.reconfiguration_ps
-    for division in divisions(lines, float(fixed_ps), seed):
-        moved = moved_bytes(rate, size_bytes, division)
-        segments: list[Segment] = []
-        parts: list[StepPart] = []
-        for of_pair, counts in zip(moved.T, division.counts.T, strict=True):
-            rows = np.flatnonzero(of_pair)
-            if not len(rows):
-                continue
-            circuits = _circuits(fabric, src[rows], dst[rows], counts[rows])
-            if circuits is None:
-                break
-            number = len(segments)
-            segments.append(Segment(0, number, circuits))
-            sent = FluidTransfers(src[rows], dst[rows], of_pair[rows])
-            parts.append(StepPart(0, 0, number, sent))
-        else:
-            yield Realisation(tuple(segments), tuple(parts))
+    moved = moved_bytes(rate, size_bytes, lit.division)
+    segments: list[Segment] = []
+    parts: list[StepPart] = []
+    for of_pair, circuits in zip(moved.T, lit.circuits, strict=True):
+        rows = np.flatnonzero(of_pair)
+        if not len(rows):
+            continue
+        nodes = fabric.node_count
+        used = np.isin(
+            circuits.src * nodes + circuits.dst, src[rows] * nodes + dst[rows]
+        )
+        number = len(segments)
+        segments.append(Segment(0, number, circuits.take(np.flatnonzero(used))))
+        sent = FluidTransfers(src[rows], dst[rows], of_pair[rows])
+        parts.append(StepPart(0, 0, number, sent))
+    return Realisation(tuple(segments), tuple(parts))
+
+
+def _lit(
+    fabric: Lightpath, src: IntArray, dst: IntArray, division: Division
+) -> LitDivision | None:
+    """Return circuits by edge colouring, ``None`` where waveguides are too few."""
+    found = []
+    for counts in division.counts.T:
+        rows = np.flatnonzero(counts)
+        circuits = _circuits(fabric, src[rows], dst[rows], counts[rows])
+        if circuits is None:
+            return None
+        found.append(circuits)
+    return LitDivision(division, tuple(found))
 
 
 def _circuits(
@@ -103,41 +140,10 @@ def _circuits(
         circuits = Circuits(src, dst, lit, route)
         if _fits(fabric, circuits):
             return circuits
-    return _routed(fabric, src[row], dst[row], wavelength)
+    return None
 
 
 def _fits(fabric: Lightpath, circuits: Circuits) -> bool:
     usage = fabric.usage(circuits)
     resources, taken = np.unique(usage.resource, return_counts=True)
     return bool((taken <= fabric.capacity(resources)).all())
-
-
-def _routed(
-    fabric: Lightpath, src: IntArray, dst: IntArray, wavelength: IntArray
-) -> Circuits | None:
-    """Return circuits of a wavelength each on routes of least congestion."""
-    capacity = fabric.edge_waveguides(*fabric.edges())
-    if not capacity.all():
-        return None
-    columns: list[tuple[int, int, tuple[int, ...], int]] = []
-    for colour in range(int(wavelength.max()) + 1):
-        mine = np.flatnonzero(wavelength == colour)
-        found = minimum_congestion(fabric, src[mine], dst[mine], capacity=capacity)
-        if found.congestion > 1:
-            return None
-        columns += [
-            (int(a), int(b), tuple(tiles), colour)
-            for a, b, tiles in zip(
-                src[mine], dst[mine], found.route.to_lists(), strict=True
-            )
-        ]
-    together: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
-    for a, b, tiles, colour in sorted(columns):
-        together.setdefault((a, b, tiles), []).append(colour)
-    ends = np.array([(a, b) for a, b, _ in together], dtype=np.int64)
-    return Circuits(
-        ends[:, 0],
-        ends[:, 1],
-        Ragged.from_lists(list(together.values())),
-        Ragged.from_lists([list(tiles) for _, _, tiles in together]),
-    )

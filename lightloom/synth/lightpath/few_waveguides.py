@@ -1,0 +1,224 @@
+"""Divisions of a demand where waveguides are few: edges limit pairs as nodes do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
+from lightloom.routing.congestion import capacity_by_id
+from lightloom.synth.demand_configurations.least_durations import durations_of_counts
+from lightloom.synth.demand_configurations.lines import Lines
+from lightloom.synth.demand_configurations.search import Division
+from lightloom.synth.lightpath.wavelength_ejection import LightPathPlacement
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.synth.demand_configurations.lines import FloatArray
+
+__all__ = ["FewWaveguides", "LitDivision"]
+
+_PASSES = 3
+_NARROW = 2
+_NARROW_SHARE = 0.9
+
+Route = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LitDivision:
+    """A division of a demand with circuits for every unit of it.
+
+    Attributes
+    ----------
+    division
+        Durations and counts.
+    circuits
+        Of each configuration.
+    """
+
+    division: Division
+    circuits: tuple[Circuits, ...]
+
+
+class FewWaveguides:
+    """Routes and wavelengths for the divisions of one demand.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    src, dst
+        Ends of each pair, shape (pairs,).
+    lines
+        What nodes send and receive.
+    """
+
+    def __init__(
+        self, fabric: Lightpath, src: IntArray, dst: IntArray, lines: Lines
+    ) -> None:
+        self._fabric, self._ends = fabric, np.stack([src, dst], axis=1)
+        self._node_lines = lines
+
+    @cached_property
+    def _routes(self) -> list[list[tuple[Route, IntArray]]]:
+        """Routes that each pair may take, with their edges, none of them closed."""
+        width = self._width
+        found = []
+        for src, dst in self._ends.tolist():
+            routes = []
+            for route in _short_routes(self._fabric, src, dst):
+                tiles = np.array(route, dtype=np.int64)
+                edges = self._fabric.edge_ids(tiles[:-1], tiles[1:])
+                if width[edges].all():
+                    routes.append((route, edges))
+            found.append(routes)
+        return found
+
+    @cached_property
+    def _width(self) -> IntArray:
+        fabric = self._fabric
+        return capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """The lines of nodes, and of the edges that pairs cross.
+
+        Every pair takes the route on which the cubes of what edges carry for their
+        waveguides add up to least, those of most need first, and again a few times.
+        ``None`` where a pair has only routes of more turns.
+        """
+        lines, routes = self._node_lines, self._routes
+        if not all(routes):
+            return None
+        room = np.maximum(self._width, 1) * float(self._fabric.lasers)
+        load = np.zeros(len(room))
+        scale = lines.least_total or 1.0
+        chosen: dict[int, IntArray] = {}
+        for _ in range(_PASSES):
+            for pair in np.argsort(-lines.need, kind="stable").tolist():
+                need = float(lines.need[pair]) / scale
+                if pair in chosen:
+                    load[chosen[pair]] -= need
+                chosen[pair] = min(
+                    (edges for _, edges in routes[pair]),
+                    key=lambda e: float(
+                        (
+                            ((load[e] + need) / room[e]) ** 3 - (load[e] / room[e]) ** 3
+                        ).sum()
+                    ),
+                )
+                load[chosen[pair]] += need
+        narrow = self._width <= _NARROW
+        units = room * np.where(narrow, _NARROW_SHARE, 1.0)
+        return _joined(lines, [chosen[pair] for pair in range(len(routes))], units)
+
+    def lit(self, division: Division) -> LitDivision | None:
+        """Return light paths for a division, of fewer units where not all fit.
+
+        Then configurations last longer. ``None`` where a pair has none left.
+
+        Parameters
+        ----------
+        division
+            Of the demand.
+        """
+        if not all(self._routes):
+            return None
+        placed, kept = [], []
+        for counts in division.counts.T:
+            pair = np.repeat(np.arange(len(counts)), counts)
+            routes = [
+                [edges for _, edges in self._routes[each]] for each in pair.tolist()
+            ]
+            placement = LightPathPlacement(self._fabric, self._ends[pair], routes)
+            placement.place()
+            lit = placement.wavelength >= 0
+            kept.append(np.bincount(pair[lit], minlength=len(counts)))
+            placed.append(self._circuits(pair, placement))
+        counts = np.stack(kept, axis=1)
+        if not counts.sum(axis=1).all():
+            return None
+        if (counts < division.counts).any():
+            durations = durations_of_counts(self._node_lines, counts)
+            division = Division(durations, counts)
+        return LitDivision(division, tuple(placed))
+
+    def _circuits(self, pair: IntArray, placement: LightPathPlacement) -> Circuits:
+        together: dict[Route, list[int]] = {}
+        for each, number, wavelength in zip(
+            pair.tolist(),
+            placement.route.tolist(),
+            placement.wavelength.tolist(),
+            strict=True,
+        ):
+            if wavelength >= 0:
+                route = self._routes[each][number][0]
+                together.setdefault(route, []).append(wavelength)
+        routes = sorted(together, key=lambda route: (route[0], route[-1], route))
+        return Circuits(
+            np.array([route[0] for route in routes], dtype=np.int64),
+            np.array([route[-1] for route in routes], dtype=np.int64),
+            Ragged.from_lists([sorted(together[route]) for route in routes]),
+            Ragged.from_lists([list(route) for route in routes]),
+        )
+
+
+def _short_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
+    """Return shortest routes between two tiles that turn at most twice.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    src, dst
+        Two tiles.
+
+    Returns
+    -------
+    Tiles of each: those that turn once first, then those that turn halfway.
+    """
+    (row, col), (to_row, to_col) = divmod(src, fabric.cols), divmod(dst, fabric.cols)
+    half = (row + to_row) // 2, (col + to_col) // 2
+    corners = (
+        [(row, to_col)],
+        [(to_row, col)],
+        [(row, half[1]), (to_row, half[1])],
+        [(half[0], col), (half[0], to_col)],
+    )
+    routes = []
+    for turns in corners:
+        tiles = [src]
+        for turn in [*turns, (to_row, to_col)]:
+            at = divmod(tiles[-1], fabric.cols)
+            down, right = (int(np.sign(b - a)) for a, b in zip(at, turn, strict=True))
+            hops = abs(turn[0] - at[0]) + abs(turn[1] - at[1])
+            step = down * fabric.cols + right
+            tiles += [tiles[-1] + step * hop for hop in range(1, hops + 1)]
+        routes.append(tuple(tiles))
+    return list(dict.fromkeys(routes))
+
+
+def _joined(lines: Lines, chosen: list[IntArray], room: FloatArray) -> Lines:
+    """Return lines of nodes and of used edges."""
+    crossed = Ragged.from_lists([each.tolist() for each in chosen])
+    used, number = np.unique(crossed.values, return_inverse=True)
+    nodes = len(lines.capacity)
+    total = nodes + len(used)
+    ends = lines.of_pair.shape[1]
+    of_pair = np.full((len(chosen), ends + int(crossed.lengths.max())), total)
+    of_pair[:, :ends] = lines.of_pair
+    row = np.repeat(np.arange(len(chosen)), crossed.lengths)
+    place = np.arange(len(row)) - np.repeat(
+        np.cumsum(crossed.lengths) - crossed.lengths, crossed.lengths
+    )
+    of_pair[row, ends + place] = nodes + number
+    capacity = np.concatenate(
+        [lines.capacity, np.maximum(1, room[used]).astype(np.int64)]
+    )
+    return Lines(lines.need, of_pair, capacity, lines.exact)
