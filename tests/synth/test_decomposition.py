@@ -21,8 +21,11 @@ from lightloom.synth.bounds import lower_bound
 from lightloom.synth.certify import signed
 from lightloom.synth.ocs.cycle_exchange import exchanged
 from lightloom.synth.ocs.decomposition import decomposition_schedules
+from lightloom.synth.ocs.held_pairs import HeldPairs
 from lightloom.synth.ocs.magnitude_split import split_by_magnitude
 from lightloom.synth.ocs.permutation_peeling import peel
+from lightloom.synth.ocs.slot_program import best_durations
+from lightloom.synth.ocs.slot_refinement import refined
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 
@@ -133,6 +136,44 @@ def test_random_permutations_are_found_again(
     """On four switches the answer is optimal, but for rounding."""
     demand = _demand(permutation_matrix(0))
     assert _gap(_switches(100, switches, delay), demand) <= most
+
+
+@pytest.mark.parametrize(("switches", "most"), [(4, 0.04), (16, 0.045)])
+def test_noise_is_evened_out(switches: int, most: float) -> None:
+    """Entries move to permutations of like ones; large ones share several slots."""
+    demand = _demand(permutation_matrix(0, noise=0.003))
+    assert _gap(_switches(100, switches, 0.02), demand) <= most
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**9), aimed=st.booleans())
+def test_moves_of_pairs_keep_slots_sound(seed: int, *, aimed: bool) -> None:
+    """No two pairs of a slot share an end, all are served, and none ends later."""
+    rng = np.random.default_rng(seed)
+    lines, slots = int(rng.integers(2, 8)), int(rng.integers(2, 7))
+    held = [np.zeros((lines, lines), dtype=bool) for _ in range(slots)]
+    for slot in held:
+        slot[np.arange(lines), rng.permutation(lines)] = rng.random(lines) < 0.8
+    held[0][0] = np.eye(lines, dtype=bool)[1]
+    held[0][1:, 1] = False
+    src, dst = np.nonzero(np.any(held, axis=0))
+    size = rng.choice([1e-14, 0.1, 0.3, 1.0], len(src))
+    pairs = HeldPairs(
+        src, dst, size, lines, [np.flatnonzero(s[src, dst]) for s in held]
+    )
+    switch = rng.integers(0, 2, slots)
+    fixed = 0.1 * np.bincount(switch, minlength=2)
+    before = best_durations(size, pairs.held(), switch, fixed)
+    aim = rng.random(slots) if aimed else None
+    after = refined(pairs, switch, fixed, aim, 2**16)
+    assert before is not None
+    assert after.total <= before.total + 1e-9
+    served = np.zeros(len(src))
+    for rows, lasts in zip(pairs.held(), after.slot, strict=True):
+        assert len(set(src[rows])) == len(set(dst[rows])) == len(rows)
+        served[rows] += lasts
+    assert (served >= size - 1e-6).all()
+    assert pairs.complete()
 
 
 def test_one_configuration_stays_where_it_wins() -> None:

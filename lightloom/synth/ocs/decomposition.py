@@ -13,27 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.circuit import Circuits
-from lightloom.core.schedule import (
-    Algorithm,
-    FluidTransfers,
-    Schedule,
-    Segment,
-    StepPart,
-)
+from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION
+from lightloom.synth.ocs.held_pairs import HeldPairs
 from lightloom.synth.ocs.kept_circuits import kept_pairs, order_to_keep
 from lightloom.synth.ocs.matrix_permutations import decompositions
 from lightloom.synth.ocs.pair_matchings import matchings_by_size
 from lightloom.synth.ocs.slot_program import best_durations
+from lightloom.synth.ocs.slot_refinement import refined, worth_refining
+from lightloom.synth.ocs.slot_schedule import SwitchSlots, slot_schedule
 from lightloom.synth.ocs.switch_packing import levelled, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
     from lightloom.solvers.standard_form import FloatArray
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
-__all__ = ["SwitchSlots", "decomposition_schedules"]
+__all__ = ["decomposition_schedules"]
 
 _PROGRAM_ENTRIES = 2**15
 """Most entries of a linear program."""
@@ -49,34 +43,11 @@ _ADDED = 24
 """Most permutations that are added one by one."""
 _KEPT = 3
 """Decompositions that are laid on the switches."""
+_STARTS = ((True, 1.025), (False, 1.04))
+"""How slots for entries by rank are packed, and by how much longer than the least."""
+_WORK = 2**21
+"""Rows of two slots that are looked at, from each start and then from the best."""
 _UNUSED = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class SwitchSlots:
-    """What switches hold in turn, in units of the busiest line's data time.
-
-    Attributes
-    ----------
-    pairs
-        Rows of the demand that each slot holds; no two share an end.
-    switch
-        Of each slot.
-    lasts
-        How long each slot moves data.
-    total
-        When the last switch ends.
-    kept
-        Which pairs of each slot are lit during the reconfiguration before it, as the
-        slot before holds them too; slots then are in the order of their switches.
-        ``None`` where none is counted on.
-    """
-
-    pairs: tuple[IntArray, ...]
-    switch: IntArray
-    lasts: FloatArray
-    total: float
-    kept: tuple[npt.NDArray[np.bool_], ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +94,11 @@ def decomposition_schedules(fabric: Ocs, demand: Demand) -> Iterator[Schedule]:
         slots = min(packed, key=lambda some: some.total)
     else:
         slots = _best_slots(need)
-    yield _filled_schedule(fabric, demand, slots, unit_ps)
+    yield slot_schedule(fabric, demand, slots, unit_ps)
     if fabric.dark_while_reconfiguring == "changed-circuits":
         kept = _with_kept(need, slots, fabric.reconfiguration_ps / unit_ps)
         if kept is not None:
-            yield _filled_schedule(fabric, demand, kept, unit_ps)
+            yield slot_schedule(fabric, demand, kept, unit_ps)
 
 
 def _with_kept(need: _Need, slots: SwitchSlots, gain: float) -> SwitchSlots | None:
@@ -177,15 +148,54 @@ def _scaled(
 
 def _best_slots(need: _Need) -> SwitchSlots:
     """Return the slots that end soonest, of several decompositions and packings."""
-    found = [
-        _with_more(need, *_held(need, permutations))
-        for permutations in decompositions(need.src, need.dst, need.size, need.lines)
-    ]
+    made = list(decompositions(need.src, need.dst, need.size, need.lines))
+    found = [_with_more(need, *_held(need, each)) for each in made]
     found.sort(key=lambda one: float(one[1].sum()) + need.cost * len(one[1]))
     packed = [
         slots for held, weight in found[:_KEPT] for slots in _packed(need, held, weight)
     ]
+    if worth_refining(len(packed[0].pairs), need.lines, _WORK):
+        lightest = min(made, key=lambda each: float(each.weight.sum()))
+        packed += _by_rank(need, *_held(need, lightest))
+        last = min(packed, key=lambda slots: slots.total)
+        packed.append(_refined(need, last.pairs, last.switch, None))
     return min(packed, key=lambda slots: slots.total)
+
+
+def _by_rank(
+    need: _Need, held: list[IntArray], weight: FloatArray
+) -> Iterator[SwitchSlots]:
+    """Yield slots for the largest entries of lines, the second largest, and so on.
+
+    A line with most entries has each in one permutation, so the k-th longest lasts at
+    least as long as the k-th largest entry of any such line.
+    """
+    matrix = np.zeros((need.lines, need.lines))
+    matrix[need.src, need.dst] = need.size
+    lines = np.concatenate([matrix, matrix.T])
+    entries = np.count_nonzero(lines, axis=1)
+    fullest = lines[entries == len(held)]
+    least = np.sort(fullest, axis=1)[:, : -len(held) - 1 : -1].max(axis=0)
+    least *= max(1.0, 1.0 / float(least.sum()))
+    order = np.argsort(-weight, kind="stable")
+    for tight, longer in _STARTS:
+        aim = longer * least
+        which, switch, lasts = wrapped(aim, need.room, need.cost, tight=tight)
+        pairs = [held[one] for one in order[which].tolist()]
+        yield _refined(need, pairs, switch, lasts)
+
+
+def _refined(
+    need: _Need,
+    pairs: Sequence[IntArray],
+    switch: IntArray,
+    aim: FloatArray | None,
+) -> SwitchSlots:
+    """Return slots with pairs moved among them, and without those that are not used."""
+    slots = HeldPairs(need.src, need.dst, need.size, need.lines, pairs)
+    best = refined(slots, switch, need.fixed(switch), aim, _WORK)
+    held = slots.held()
+    return _timed(need, held, np.arange(len(held)), switch, best.slot)
 
 
 def _held(need: _Need, permutations: Permutations) -> tuple[list[IntArray], FloatArray]:
@@ -282,77 +292,3 @@ def _timed(
 
 def _entries(held: Sequence[IntArray]) -> int:
     return sum(len(pairs) for pairs in held)
-
-
-def _filled_schedule(
-    fabric: Ocs, demand: Demand, slots: SwitchSlots, unit_ps: float
-) -> Schedule:
-    """Return slots with the bytes that they move, to the byte."""
-    size_bytes = np.array(demand.bytes, dtype=np.int64)
-    src, dst = (np.array(end, dtype=np.int64) for end in (demand.src, demand.dst))
-    lasts_ps = np.ceil(slots.lasts * (1 + _UNUSED) * unit_ps).astype(np.int64)
-    order = np.lexsort((-lasts_ps, slots.switch)).tolist()
-    more = [np.zeros(len(pairs), dtype=bool) for pairs in slots.pairs]
-    if slots.kept is not None:
-        order, more = list(range(len(slots.pairs))), list(slots.kept)
-    most = [
-        np.where(
-            longer,
-            _bytes_in(fabric, lasts + fabric.reconfiguration_ps),
-            _bytes_in(fabric, lasts),
-        )
-        for lasts, longer in zip(lasts_ps.tolist(), more, strict=True)
-    ]
-    moved = _dealt(size_bytes, slots.pairs, np.concatenate(most))
-    segments: list[Segment] = []
-    parts: list[StepPart] = []
-    index = np.zeros(fabric.switches, dtype=np.int64)
-    for slot in order:
-        # Circuits that move nothing are held only where later ones count on them.
-        held = slots.pairs[slot]
-        some = (moved[slot] > 0) | (slots.kept is not None)
-        by_source = np.argsort(src[held], kind="stable")
-        by_source = by_source[some[by_source]]
-        if not moved[slot].any():
-            continue
-        pairs, moves = held[by_source], moved[slot][by_source]
-        plane = int(slots.switch[slot])
-        circuits = Circuits(src[pairs], dst[pairs])
-        segments.append(Segment(plane, int(index[plane]), circuits))
-        pairs, moves = pairs[moves > 0], moves[moves > 0]
-        transfers = FluidTransfers(src[pairs], dst[pairs], moves)
-        parts.append(StepPart(0, plane, int(index[plane]), transfers))
-        index[plane] += 1
-    algorithm = Algorithm(DECOMPOSITION)
-    return Schedule(fabric.table(), demand, algorithm, tuple(segments), tuple(parts))
-
-
-def _bytes_in(fabric: Ocs, lasts_ps: int) -> int:
-    """Return the bytes that a circuit moves in a time, no more than anybody has."""
-    rate = fabric.bits_per_second_per_circuit
-    return min(lasts_ps * rate // (BITS_PER_BYTE * PS_PER_S), 2**60)
-
-
-def _dealt(
-    size_bytes: IntArray, held: Sequence[IntArray], most: IntArray
-) -> list[IntArray]:
-    """Return the bytes that each slot moves for each of its pairs, the longest first.
-
-    `most` is what slots can move for their pairs, all in a row. What rounding leaves
-    over goes to the longest slot of a pair.
-    """
-    lengths = [len(pairs) for pairs in held]
-    slot = np.repeat(np.arange(len(held)), lengths)
-    pair = np.concatenate(held)
-    order = np.lexsort((slot, -most, pair))
-    starts = np.searchsorted(pair[order], np.arange(len(size_bytes) + 1))
-    rest = size_bytes.copy()
-    moved = np.zeros(len(pair), dtype=np.int64)
-    for turn in range(int(np.diff(starts).max())):
-        here = np.flatnonzero((np.diff(starts) > turn) & (rest > 0))
-        place = order[starts[here] + turn]
-        moved[place] = np.minimum(rest[here], most[place])
-        rest[here] -= moved[place]
-    moved[order[starts[:-1]]] += rest
-    ends = np.cumsum(lengths)
-    return [moved[end - size : end] for end, size in zip(ends, lengths, strict=True)]

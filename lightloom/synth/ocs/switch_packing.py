@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,18 +37,20 @@ def levelled(weight: FloatArray, room: FloatArray, cost: float) -> IntArray:
 
 
 def wrapped(
-    weight: FloatArray, room: FloatArray, cost: float
+    weight: FloatArray, room: FloatArray, cost: float, *, tight: bool = True
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return pieces of configurations on switches, which end as soon as is found.
 
-    For a given end the longest configurations come first. One goes where it leaves
-    least room; where none has room for all of it, the switch with most room takes
-    what it can, and the rest goes on. Every piece pays the cost.
+    For a given end the longest come first. Where no switch has room for all of one, the
+    switch with most room takes what it can, and the rest waits for its turn. Every
+    piece pays the cost.
 
     Parameters
     ----------
     weight, room, cost
         As for `levelled`.
+    tight
+        Whether one goes where it leaves least room, or else where it leaves most.
 
     Returns
     -------
@@ -58,16 +61,15 @@ def wrapped(
     The end is found by bisection. At ``(sum of weights + (configurations + switches -
     1) cost) / switches`` everything has room.
     """
-    order = np.argsort(-weight, kind="stable").tolist()
     least = (float(weight.sum()) + cost * len(weight) - float(room.sum())) / len(room)
     low, high = least, least + float(weight.max()) + 2 * cost
     best = None
     while best is None:
-        best = _filled(weight, order, room + high, cost)
+        best = _filled(weight, room + high, cost, tight=tight)
         high += 0.0 if best else high - low
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        pieces = _filled(weight, order, room + middle, cost)
+        pieces = _filled(weight, room + middle, cost, tight=tight)
         if pieces is None:
             low = middle
         else:
@@ -77,24 +79,27 @@ def wrapped(
 
 
 def _filled(
-    weight: FloatArray, order: list[int], room: FloatArray, cost: float
+    weight: FloatArray, room: FloatArray, cost: float, *, tight: bool
 ) -> list[tuple[int, int, float]] | None:
     """Return pieces that fit the room of each switch, ``None`` if some do not."""
     pieces: list[tuple[int, int, float]] = []
-    for one in order:
-        rest = float(weight[one])
-        while True:
-            fits = np.flatnonzero(room >= rest + cost)
-            if len(fits):
-                switch = int(fits[room[fits].argmin()])
-                pieces.append((one, switch, rest))
-                room[switch] -= rest + cost
-                break
-            switch = int(room.argmax())
-            part = float(room[switch]) - cost
-            if part <= 0:
-                return None
-            pieces.append((one, switch, part))
-            rest -= part
-            room[switch] = 0.0
+    waiting = [(-rest, one) for one, rest in enumerate(weight.tolist())]
+    heapify(waiting)
+    while waiting:
+        rest, one = -waiting[0][0], waiting[0][1]
+        fits = np.flatnonzero(room >= rest + cost)
+        if len(fits):
+            left = room[fits]
+            switch = int(fits[left.argmin() if tight else left.argmax()])
+            pieces.append((one, switch, rest))
+            room[switch] -= rest + cost
+            heappop(waiting)
+            continue
+        switch = int(room.argmax())
+        part = float(room[switch]) - cost
+        if part <= 0:
+            return None
+        pieces.append((one, switch, part))
+        room[switch] = 0.0
+        heapreplace(waiting, (part - rest, one))
     return pieces
