@@ -1,8 +1,8 @@
 """Spanning trees of few steps, and how much of a buffer each takes: column generation.
 
-A linear program divides the buffer among trees such that the busiest links of all
-steps together are busy least; its prices of links in each step say which tree would
-help most, and a local search looks for that one.
+A linear program divides a buffer, or the block of each rank, among trees such that the
+busiest links of all steps together are busy least; its prices of links in each step say
+which tree would help most, and a local search looks for that one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from scipy.sparse import csr_array
 
     from lightloom.core.columns import IntArray
     from lightloom.plans.rank_network import RankNetwork
@@ -59,7 +60,9 @@ class TreePacking:
 
 
 @functools.lru_cache(maxsize=32)
-def packed_trees(network: RankNetwork, root: int, steps: int) -> TreePacking:
+def packed_trees(
+    network: RankNetwork, root: int, steps: int, *, translated: bool = False
+) -> TreePacking:
     """Return trees from a root whose links are evenly loaded.
 
     Parameters
@@ -70,10 +73,14 @@ def packed_trees(network: RankNetwork, root: int, steps: int) -> TreePacking:
         The rank that has the buffer.
     steps
         Most levels of a tree, 1 or more.
+    translated
+        Whether all other ranks have trees too, translations of those of the root; the
+        network has a shape.
     """
-    search = _Search(network, root, steps, network.images(root))
+    message_ps = _translated_ps(network) if translated else _message_ps(network)
+    search = _Search(network, root, steps, network.images(root), message_ps)
     firsts = np.unique(search.images.min(axis=0)).tolist()
-    alike = np.ones((steps, len(network.ps_per_byte)))
+    alike = np.ones((steps, message_ps.shape[1]))
     for first in firsts:
         for moves in (0, _FIRST_MOVES):
             search.add(search.cheapest(alike, search.over(first), moves))
@@ -107,6 +114,28 @@ def packed_trees(network: RankNetwork, root: int, steps: int) -> TreePacking:
     )
 
 
+def _message_ps(network: RankNetwork) -> csr_array:
+    """Return the time of a byte of each message on each link, shape (n * n, links)."""
+    from scipy.sparse import csr_array
+
+    value = network.ps_per_byte[network.link]
+    shape = network.ranks**2, len(network.ps_per_byte)
+    return csr_array((value, (network.pair, network.link)), shape=shape)
+
+
+def _translated_ps(network: RankNetwork) -> csr_array:
+    """Return the same on links of each class, if all ranks send such messages."""
+    from scipy.sparse import csr_array
+
+    loads = [network.translated_load(0, rank) for rank in range(network.ranks)]
+    far = np.repeat(np.arange(network.ranks), [len(load) for load in loads])
+    kind = np.concatenate([np.array(list(load), dtype=np.int64) for load in loads])
+    value = np.concatenate([np.array(list(load.values())) for load in loads])
+    shape = network.ranks, int(network.link_class.max()) + 1
+    each = csr_array((value, (far, kind)), shape=shape)
+    return each[network.differences().reshape(-1)]
+
+
 @dataclass(eq=False)
 class _Search:
     """Trees found so far, and what they load."""
@@ -115,6 +144,7 @@ class _Search:
     root: int
     steps: int
     images: IntArray
+    message_ps: csr_array
     heard: list[IntArray] = field(default_factory=list)
     teller: list[IntArray] = field(default_factory=list)
     _loads: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
@@ -143,13 +173,12 @@ class _Search:
         self._known.add(key)
         self.heard.append(heard)
         self.teller.append(teller)
-        links = len(self.network.ps_per_byte)
-        rows = [
-            (heard[rank] - 1) * links + self.network.arc_links(int(teller[rank]), rank)
-            for rank in np.delete(np.arange(len(heard)), self.root).tolist()
-        ]
-        place, times = np.unique(np.concatenate(rows), return_counts=True)
-        self._loads.append((place, times * self.network.ps_per_byte[place % links]))
+        others = np.delete(np.arange(len(heard)), self.root)
+        arc = self.message_ps[teller[others] * len(heard) + others].tocoo()
+        place = (heard[others][arc.row] - 1) * self.message_ps.shape[1] + arc.col
+        places, number = np.unique(place.astype(np.int64), return_inverse=True)
+        load = np.bincount(number, arc.data).astype(np.float64)
+        self._loads.append((places, load))
 
     def keep(self, trees: IntArray) -> None:
         """Forget all trees but some."""
@@ -163,7 +192,7 @@ class _Search:
         from scipy.optimize import linprog
         from scipy.sparse import coo_array
 
-        links, trees = len(self.network.ps_per_byte), len(self.heard)
+        links, trees = self.message_ps.shape[1], len(self.heard)
         places = self.steps * links
         step = np.arange(places) // links
         sizes = [len(place) for place, _ in self._loads]
@@ -198,12 +227,9 @@ class _Search:
         moves
             Changes at most.
         """
-        network, ranks = self.network, self.network.ranks
-        each = (price + 1e-7 * price.max()) * network.ps_per_byte
-        messages: FloatArray = np.stack(
-            [np.bincount(network.pair, one[network.link], ranks**2) for one in each]
-        )
-        cost = messages.reshape(self.steps, ranks, ranks)
+        ranks = self.network.ranks
+        each = (price + 1e-7 * price.max()).T
+        cost: FloatArray = (self.message_ps @ each).T.reshape(self.steps, ranks, ranks)
         cost[:, self.root] *= 1 + 1e-6  # of two equal tellers not the root
         number = np.arange(ranks)
         cost[:, number, number] = np.inf

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
 from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms.packed_trees import PackedTrees
 from lightloom.plans.rank_network import RankNetwork
 from lightloom.plans.tree_packing import packed_trees
 from lightloom.synth.synthesise import synthesise
@@ -21,7 +22,7 @@ from tests.oracle.rank_buffers import execute
 
 @settings(max_examples=8, deadline=None)
 @given(
-    st.sampled_from(["broadcast", "reduce"]),
+    st.sampled_from(sorted(PackedTrees.ops)),
     st.integers(2, 6),
     st.integers(1, 3),
     st.data(),
@@ -30,11 +31,12 @@ def test_every_part_reaches_all(
     op: str, ranks: int, steps: int, data: st.DataObject
 ) -> None:
     """Whatever the root; parts end at whole chunks."""
-    root = data.draw(st.integers(0, ranks - 1))
+    rooted = op in ("broadcast", "reduce")
+    root = data.draw(st.integers(0, ranks - 1)) if rooted else None
     task = Collective(op, tuple(range(ranks)), 4 * 60, 60, root)
     plan = make_algorithm("packed-trees", {"steps": steps}, op=op).plan(task, 3)
     execute(plan)
-    assert len(plan.rounds) <= steps
+    assert len(plan.rounds) <= (2 * steps if op == "all-reduce" else steps)
 
 
 @pytest.mark.parametrize("ranks", [3, 4, 8])
@@ -76,6 +78,7 @@ def test_images_of_many_digits_are_few() -> None:
         ("torus-16/broadcast-256KiB", 4.45, 5.36),
         pytest.param("torus-16/reduce-1MiB", 10.5, 13.04, marks=pytest.mark.slow),
         ("bcube-16/broadcast-256KiB", 4.15, 4.472),
+        ("topoopt-16/all-reduce-256KiB", 5.0, 5.232),
     ],
 )
 def test_few_steps_beat_levels(name: str, us: float, before_us: float) -> None:

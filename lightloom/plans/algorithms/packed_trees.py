@@ -1,4 +1,4 @@
-"""Broadcast along spanning trees of few steps, many of them, links evenly loaded."""
+"""Spanning trees of few steps, many of them, links evenly loaded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from lightloom.plans.algorithms import AlgorithmEntry
 from lightloom.plans.network_algorithm import NetworkAlgorithm
 from lightloom.plans.plan import Round
 from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.translated_sends import Sends, translated_rounds
 from lightloom.plans.tree_packing import packed_trees
 
 if TYPE_CHECKING:
@@ -33,15 +34,29 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
     step. Which trees there are, and how much of the buffer each takes, is what a linear
     program finds for which the busiest links of all steps together are busy least,
     with trees that are added as its prices ask for them. A reduce is the reversal.
+    Where all ranks have a block for all, the trees of one are translated to the others.
     """
 
-    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+    ops: ClassVar[tuple[str, ...]] = (
+        "all-gather",
+        "all-reduce",
+        "broadcast",
+        "reduce",
+        "reduce-scatter",
+    )
 
     steps: Annotated[
-        int, msgspec.Meta(ge=1, le=_MOST_STEPS, description="Most steps.")
+        int,
+        msgspec.Meta(
+            ge=1,
+            le=_MOST_STEPS,
+            description="Most steps, half of those of an all-reduce.",
+        ),
     ] = 4
 
     def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
+        if collective.op not in ("broadcast", "reduce"):
+            return translated_rounds(collective, network, self._sends)
         reduces = collective.op == "reduce"
         used = network.turned() if reduces else network
         packing = packed_trees(used, collective.root_rank, self.steps)
@@ -57,6 +72,14 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
                 code = np.full(len(tree), int(Op.COPY), dtype=np.int64)
                 rounds.append(Round(src, dst, lo[tree], hi[tree], code, port))
         return reversed_rounds(rounds, Op.REDUCE) if reduces else rounds
+
+    def _sends(self, network: RankNetwork) -> Sends:
+        """Return how the block of rank 0 goes along its trees."""
+        packing = packed_trees(network, 0, self.steps, translated=True)
+        end = np.cumsum(packing.share)
+        tree, dst = np.nonzero(packing.heard)
+        src, step = packing.teller[tree, dst], packing.heard[tree, dst] - 1
+        return Sends(step, src, dst, (end - packing.share)[tree], end[tree])
 
 
 ALGORITHM = AlgorithmEntry(

@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 import numpy as np
 
-from lightloom.core.errors import InputError
-from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry
 from lightloom.plans.network_algorithm import NetworkAlgorithm
 from lightloom.plans.parameters import Count
-from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Round
 from lightloom.plans.prefix_parts import prefix_parts
-from lightloom.plans.reversal import reversed_rounds
 from lightloom.plans.step_program import StepProgram
+from lightloom.plans.translated_sends import Sends, translated_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.plan import Round
     from lightloom.plans.rank_network import FloatArray, RankNetwork
 
 __all__ = ["TranslatedTrees", "tree_depth"]
@@ -54,21 +51,10 @@ class TranslatedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True)
     ] = None
 
     def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
-        if not network.shape:
-            what = "translated trees need ranks that look alike"
-            fix = "take all nodes of the fabric, in the order of their numbers"
-            raise InputError(what, where="algorithm.translated-trees", fix=fix)
-        rounds: list[Round] = []
-        if collective.op != "all-gather":
-            # What turned messages gather, messages reduce in the opposite order.
-            back = self._gather(collective, network.turned())
-            rounds += reversed_rounds(back, Op.REDUCE)
-        if collective.op != "reduce-scatter":
-            rounds += self._gather(collective, network)
-        return rounds
+        def sends(used: RankNetwork) -> Sends:
+            return _sends(used, self.steps)
 
-    def _gather(self, collective: Collective, network: RankNetwork) -> list[Round]:
-        return _translated(collective, network, _sends(network, self.steps))
+        return translated_rounds(collective, network, sends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,19 +144,8 @@ def _joined_levels(level: IntArray, most: int) -> IntArray:
     return np.searchsorted(np.array((0, *cuts)), level).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sends:
-    """What moves of the block of rank 0: step, ends, and part of the block."""
-
-    step: IntArray
-    src: IntArray
-    dst: IntArray
-    lo: FloatArray
-    hi: FloatArray
-
-
 @functools.lru_cache(maxsize=32)
-def _sends(network: RankNetwork, most: int | None) -> _Sends:
+def _sends(network: RankNetwork, most: int | None) -> Sends:
     """Return how the block of rank 0 goes along the arcs of a tree in so many steps."""
     tree = _Tree.of(network, most)
     depth = int(tree.level.max())
@@ -215,7 +190,7 @@ def _sends(network: RankNetwork, most: int | None) -> _Sends:
     amount = shares[kind] / alike[tree.dst, kind][:, None]
     order = np.argsort(tree.level, kind="stable")
     parts = prefix_parts(order, tree.src, tree.dst, amount)
-    return _Sends(*parts)
+    return Sends(*parts)
 
 
 def _node_kinds(network: RankNetwork, tree: _Tree) -> IntArray:
@@ -239,33 +214,6 @@ def _kinds(network: RankNetwork, tree: _Tree) -> IntArray:
     _, number = np.unique(both, return_inverse=True)
     found: IntArray = number.astype(np.int64)
     return found
-
-
-def _translated(
-    collective: Collective, network: RankNetwork, sends: _Sends
-) -> list[Round]:
-    """Return the rounds in which every block goes as that of rank 0 does."""
-    ranks = network.ranks
-    cut = Partition(ranks, collective.chunk_count)
-    begin = cut.boundary(np.arange(ranks + 1, dtype=np.int64))
-    size = np.diff(begin)
-    sums = network.sums()
-    between = network.differences()[sends.src, sends.dst]
-    rounds = []
-    for step in range(int(sends.step.max()) + 1):
-        mine = np.flatnonzero(sends.step == step)
-        _, number = np.unique(between[mine], return_inverse=True)
-        lo, hi = (
-            begin[:-1] + np.rint(part[mine, None] * size).astype(np.int64)
-            for part in (sends.lo, sends.hi)
-        )
-        port = np.broadcast_to(number.reshape(-1, 1), lo.shape)
-        some = lo < hi
-        if some.any():
-            src, dst = sums[sends.src[mine]][some], sums[sends.dst[mine]][some]
-            code = np.full(len(src), int(Op.COPY), dtype=np.int64)
-            rounds.append(Round(src, dst, lo[some], hi[some], code, port[some]))
-    return rounds
 
 
 ALGORITHM = AlgorithmEntry(

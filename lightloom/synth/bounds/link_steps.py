@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 
 _MOST_RANKS = 64
 _MOST_STEPS = 512
-_MOST_ENDS = 16
-_MOST_WORK = 8_000
+_FEWEST_ENDS, _MOST_ENDS = 4, 16
+_MOST_WORK = 9_000
 """Largest linear program: a second or two of a processor."""
-_ALL_WORK = 16_000
+_ALL_WORK = 28_000
 _SETTLED = 500
 """A bound that more tables would raise by less than this part of it is good enough."""
 _MOST_RISES = 900
@@ -125,13 +125,17 @@ class _Steps:
         """Return lengths and potentials of so many steps that prove most.
 
         The time that data take is what all lengths of the busiest step make up; in
-        them potentials are as high as can be. ``None`` where the solver fails.
+        them potentials are as high as can be. ``None`` where the solver fails, or
+        would take long.
 
         Parameters
         ----------
         steps
             Two or more.
         """
+        few = self.most_ends < _FEWEST_ENDS
+        if steps > (self.most_ends if few else _MOST_STEPS):
+            return None
         if steps not in self.known:
             self.known[steps] = self._solved(steps)
         return self.known[steps]
@@ -183,9 +187,8 @@ def _times(steps: int, most: int) -> list[int]:
     most
         First and last steps of spans that there may be.
     """
-    ends = max(2, most // 4)
     near = [0, 1]
-    while len(near) <= ends:
+    while len(near) <= most // 4 and most > _FEWEST_ENDS + 1:
         near.append(2 * near[-1] - near[-2] // 2)
     if steps <= most:
         return list(range(steps + 1))
@@ -234,39 +237,38 @@ def _tables(
     fabric, size = steps.fabric, needs.collective.chunk_bytes
     few, times = first_steps(fabric, needs)
     tables: dict[int, StepTable] = {}
+    data: dict[int, int] = {}
 
-    def exact_ps(count: int) -> int:
-        data_ps = tables[count].data_ps(steps.lifts, steps.rate, size)
-        return steps_ps(fabric, count) + data_ps
+    @functools.cache
+    def any_ps(count: int) -> int:
+        return far_ps(fabric, needs, steps.routes, far, count)
 
     def least_ps(count: int) -> int:
-        known = min((one for one in tables if one >= count), default=0)
-        any_ps = far_ps(fabric, needs, steps.routes, far, count)
-        if not known:
-            return any_ps
-        saved_ps = steps_ps(fabric, known) - steps_ps(fabric, count)
-        return max(any_ps, exact_ps(known) - saved_ps)
+        known = [data[one] for one in sorted(tables) if one >= count]
+        table_ps = steps_ps(fabric, count) + known[0] if known else 0
+        return max(any_ps(count), table_ps)
 
-    def work(count: int) -> int:
-        return steps.program.work * len(tables[count].lengths)
-
-    while sum(map(work, tables)) < _ALL_WORK:
+    left = _ALL_WORK
+    while left > 0:
         starts = [few, *sorted(tables)]
         weakest = min(starts, key=lambda one: least_ps(one + 1))
-        best = min([*times, *map(exact_ps, tables)], default=0)
+        best = min([*times, *map(least_ps, tables)], default=0)
         if tables and best - least_ps(weakest + 1) <= best // _SETTLED:
             break
         following = [one for one in starts if one > weakest]
         if not tables:
-            asked = _expected(steps, far, needs)
+            asked = min(_expected(steps, far, needs), max(few + 1, steps.most_ends))
         elif following:
-            asked = max(2, (weakest + 1 + following[0]) // 2)
+            asked = (weakest + 1 + following[0]) // 2
         else:
-            asked = weakest + weakest // 2 + 1
-        table = None if asked in tables or asked > _MOST_STEPS else steps.table(asked)
+            asked = weakest + max(1, weakest // 2)
+        asked = max(2, asked)
+        table = None if asked in tables else steps.table(asked)
         if table is None:
             break
         tables[asked] = table
+        data[asked] = table.data_ps(steps.lifts, steps.rate, size)
+        left -= steps.program.work * len(table.lengths)
     return tables
 
 
@@ -277,7 +279,8 @@ def _expected(steps: _Steps, far: Witness, needs: CollectiveNeeds) -> int:
     many = max(2, least)
     data_ps = far_ps(fabric, needs, steps.routes, far, many) - steps_ps(fabric, many)
     each_ps = steps_ps(fabric, many + 1) - steps_ps(fabric, many)
-    near = isqrt(2 * data_ps // each_ps) if each_ps else _MOST_STEPS
+    lost = 2 if needs.collective.root is not None else 1
+    near = isqrt(lost * data_ps // each_ps) if each_ps else _MOST_STEPS
     return min(max(many, near), _MOST_STEPS)
 
 

@@ -55,6 +55,8 @@ _SMALL = 128
 _LITTLE_DATA = 0.3
 _PACKED = ((2.2, 3, 64), (8, 4, 64), (30, 6, 32))
 """Steps of packed trees where the buffer lasts less than so many, and most ranks."""
+_PACKED_ALL = ((3, 2, 64), (12, 3, 64), (30, 5, 64))
+"""The same where all ranks have blocks."""
 _STEPS = (3, 4, 5, 6, 8, 10, 12, 14)
 _MOST_PIECES = 256
 
@@ -213,6 +215,7 @@ class PacketRealiser(Realiser[PacketT]):
             few = {*range(2, depth), *_STEPS} if small else set()
             for steps in sorted({depth, *few}):
                 yield "translated-trees", {"steps": steps}
+            yield from self._packed(task, network, _PACKED_ALL)
         elif small and task.op in ("broadcast", "reduce"):
             yield from self._from_one_root(task, network)
         elif small:
@@ -227,13 +230,7 @@ class PacketRealiser(Realiser[PacketT]):
         Where nodes are linked, few parts of the buffer look alike, and the linear
         program of their trees is large.
         """
-        data_ps = transmission_ps(task.buffer_bytes, self.fabric.node_bits_per_s)
-        steps = data_ps / max(1, network.step_ps)
-        for most, count, ranks in _PACKED:
-            if _LITTLE_DATA < steps < most:
-                if task.rank_count <= ranks:
-                    yield "packed-trees", {"steps": count}
-                break
+        yield from self._packed(task, network, _PACKED)
         if self.linked:
             for pieces in self._piece_counts(task, network):
                 yield "rarest-first", {"pieces": pieces}
@@ -242,6 +239,21 @@ class PacketRealiser(Realiser[PacketT]):
         chosen = best_steps(used, task.root_rank, task.buffer_bytes)
         if chosen is not None:
             yield "part-trees", {"steps": chosen}
+
+    def _packed(
+        self,
+        task: Collective,
+        network: RankNetwork,
+        few: Sequence[tuple[float, int, int]],
+    ) -> Iterator[Proposal]:
+        """Yield trees of few steps, as many as suit how many steps the buffer lasts."""
+        data_ps = transmission_ps(task.buffer_bytes, self.fabric.node_bits_per_s)
+        steps = data_ps / max(1, network.step_ps)
+        for most, count, ranks in few:
+            if _LITTLE_DATA < steps < most:
+                if task.rank_count <= ranks:
+                    yield "packed-trees", {"steps": count}
+                break
 
     def _piece_counts(self, task: Collective, network: RankNetwork) -> list[int]:
         """Return numbers of pieces near the best for a pipeline of this depth.
