@@ -1,8 +1,9 @@
 """Planes: steps, configurations and data together, on switches that change alone.
 
-For collectives on parallel optical switches that are dark while they change; no witness
-is needed. Let there be s switches, P steps in which anything moves, and m_j segments of
-switch j in which anything does; M is the sum of the m_j. d0 is the reconfiguration that
+For collectives on parallel optical switches that change independently; no witness is
+needed. First, a switch is dark while it changes. Let there be s switches, P steps in
+which anything moves, and m_j segments of switch j in which anything does; M is the sum
+of the m_j. d0 is the reconfiguration that
 a first segment pays for (0 where it is not charged), d that of the others, r the rate
 of a circuit, T the completion time.
 
@@ -59,6 +60,18 @@ So any L - 1 steps in a row take e = T(P) - B / (s r) at most. As W = ceil(P / (
 such rows cover all steps, T(P) <= W e, and T(P) >= (B / (s r)) W / (W - 1). A reduce is
 the same backwards.
 
+**Where only changed circuits go dark**, count for each rank and switch. Let m_j be the
+circuits into the rank on switch j that are used, one that goes and comes back being
+another. Between two of them lies the change that brought the second; it began after the
+first was used for the last time, and took d until the second was lit. So the rank
+itself loses what is said above, and if it receives X bytes, s T is no less than with
+that X. Take a rank for which M, the sum of its m_j, is largest. No rank hears from more
+than M others, so a rank hears of at most M^h others by h circuits, and in N(P) n_2 is
+M^2. All else stands, but for X: it is what any rank must receive, the least of all;
+what ranks receive on average, and the time of a stream, bound T with d0 and P alpha
+lost only. The same holds of what ranks send, for data that must reach many; for
+all-reduce M is the largest of both.
+
 The bound is the least over all M and P. Values of M are taken in ranges [low, high],
 what is lost for `low` and what is gained for `high`, so that there are few of them.
 """
@@ -109,16 +122,20 @@ class Planes:
     Attributes
     ----------
     fabric
-        Switches that are dark while they change.
+        The switches.
     collective
         Of two ranks or more.
     reach
         Ranks that something one rank knows must reach, or that one must hear of.
+    least_bytes
+        What every rank sends at least, or receives; ``None`` where whole switches are
+        dark while they change.
     """
 
     fabric: Ocs
     collective: Collective
     reach: int
+    least_bytes: int | None
 
     @property
     def first_ps(self) -> int:
@@ -161,7 +178,7 @@ class Planes:
         used = min(self.fabric.switches, circuits)
         ways, total = 1, 1
         for step in range(1, steps + 1):
-            if step == 2:
+            if step == 2 and self.least_bytes is None:
                 ways = (circuits**2 + circuits) // 2 + (used - 1) * circuits
                 ways -= used * (used - 1) // 2
             else:
@@ -170,6 +187,31 @@ class Planes:
             if total >= self.reach:
                 break
         return total
+
+    def time_ps(self, circuits: int, steps: int, data: Fraction) -> int:
+        """Return the least time with so much data of a rank on average.
+
+        Parameters
+        ----------
+        circuits, steps
+            M and P.
+        data
+            In picoseconds of one circuit.
+        """
+        lost_ps = self.lost_ps(circuits, steps)
+        total = lost_ps + data
+        if self.least_bytes is not None:
+            total = self.lost_ps(self.fabric.switches, steps) + data
+            total = max(total, lost_ps + self.byte_ps * self.least_bytes)
+        total /= self.fabric.switches
+        return -(-total.numerator // total.denominator)
+
+    @property
+    def byte_ps(self) -> Fraction:
+        """Time of a byte on one circuit."""
+        return Fraction(
+            BITS_PER_BYTE * PS_PER_S, self.fabric.bits_per_second_per_circuit
+        )
 
     def least_steps(self, circuits: int) -> int:
         """Return the least P with which M circuits reach all that must be reached.
@@ -196,32 +238,41 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if not (isinstance(fabric, Ocs) and isinstance(task, Collective)):
         message = "the kind planes is about collectives on optical switches"
         raise WitnessError(message)
-    if fabric.dark_while_reconfiguring != "plane":
-        message = "the kind planes is about switches that are dark while they change"
-        raise WitnessError(message)
     needs = requirements_of(task, fabric.nodes)
     assert isinstance(needs, CollectiveNeeds)
-    reach = max(max(side, default=0) for side in needs.spread())
-    if task.rank_count == 1 or reach <= 1:
+    reaches = [max(side, default=0) for side in needs.spread()]
+    if task.rank_count == 1 or max(reaches) <= 1:
         return 0
-    return _least_ps(Planes(fabric, task, reach), needs)
+    if fabric.dark_while_reconfiguring == "plane":
+        return _least_ps(Planes(fabric, task, max(reaches), None), needs)
+    nodes = [*task.nodes]
+    least = [
+        min(moved[node] for node in nodes)
+        for moved in (needs.sent_bytes(), needs.received_bytes())
+    ]
+    if task.op == "all-reduce":
+        least = [min(least)] * 2
+    return max(
+        _least_ps(Planes(fabric, task, reach, own), needs)
+        for reach, own in zip(reaches, least, strict=True)
+        if reach == max(reaches)
+    )
 
 
 def _least_ps(planes: Planes, needs: CollectiveNeeds) -> int:
     """Return the least over all ranges of M, each with its least over all P."""
     fabric, ranks = planes.fabric, planes.collective.rank_count
-    byte_ps = Fraction(BITS_PER_BYTE * PS_PER_S, fabric.bits_per_second_per_circuit)
     most = max(*needs.sent_bytes(), *needs.received_bytes())
-    plain = byte_ps * max(Fraction(needs.volume_bytes(), ranks), Fraction(most))
+    mean = max(Fraction(needs.volume_bytes(), ranks), Fraction(most))
+    plain = planes.byte_ps * mean
     best: int | None = None
     for low, high in _ranges(fabric.switches, max(fabric.switches, ranks - 1)):
         fewest = planes.least_steps(high)
-        lost_ps = planes.lost_ps(low, fewest)
-        if best is not None and lost_ps + plain >= best * fabric.switches:
+        if best is not None and planes.time_ps(low, fewest, plain) >= best:
             if fewest == 1:
                 break  # more circuits only lose more
             continue
-        least_ps = min(_times(planes, low, high, fewest, plain, byte_ps))
+        least_ps = min(_times(planes, low, high, fewest, plain))
         best = least_ps if best is None else min(best, least_ps)
     assert best is not None
     return best
@@ -242,17 +293,15 @@ def _times(
     high: int,
     fewest: int,
     plain: Fraction,
-    byte_ps: Fraction,
 ) -> Iterator[int]:
     """Yield the bound for each number of steps that might have the least one."""
     collective = planes.collective
     switches, ranks = planes.fabric.switches, collective.rank_count
-    buffer = collective.buffer_bytes * byte_ps
+    buffer = collective.buffer_bytes * planes.byte_ps
     op = op_of(collective)
 
     def time_ps(steps: int, data: Fraction) -> int:
-        total = (planes.lost_ps(low, steps) + data) / switches
-        return -(-total.numerator // total.denominator)
+        return planes.time_ps(low, steps, data)
 
     if collective.op == "all-to-all":
         yield time_ps(fewest, max(plain, buffer / ranks * _hops(planes, high)))
