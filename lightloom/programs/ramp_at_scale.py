@@ -29,6 +29,7 @@ from lightloom.synth.ramp.schedules import (
     BARRIER,
     CLASSES,
     EXCHANGE,
+    HUBS,
     OPS,
     RAREST,
     ROUTED,
@@ -105,7 +106,7 @@ class RampOperation:
         exchange = self.exchange
         if exchange is not None:
             yield from exchange.events(_MOST_ROWS)
-        elif self.strategy in (CLASSES, RAREST, SPREAD, TREE, WHOLE):
+        elif self.strategy in (CLASSES, HUBS, RAREST, SPREAD, TREE, WHOLE):
             (way,) = ways(self.fabric, self.collective, self.strategy)
             yield from way.events()
         else:
@@ -307,7 +308,7 @@ def node_program(
         return tree_program(tree, way.collective, pieces, node)
     ranks = sized.rank_count
     chunked = choose_chunks(sized, 1 if how in (EXCHANGE, WHOLE) else ranks)
-    if how in (CLASSES, RAREST, SPREAD, WHOLE):
+    if how in (CLASSES, HUBS, RAREST, SPREAD, WHOLE):
         (way,) = ways(fabric, sized, how)
         return program_of_events(fabric, way.collective, way.events(), node)
     if how in ROUTED:

@@ -89,7 +89,7 @@ def _node(place: tuple[int, int, int]) -> int:
     ("op", "strategy"),
     [
         *((op, None) for op in OPS),
-        ("all-reduce", "exchange"),
+        *(("all-reduce", name) for name in ("exchange", "hubs")),
         *(("all-to-all", name) for name in (*ROUTED, "steps")),
         ("broadcast", "steps"),
         *(("reduce", name) for name in ("rarest-first", "whole")),

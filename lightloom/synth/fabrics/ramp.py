@@ -39,7 +39,7 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     strategy
-        ``steps``, ``spread``; ``exchange`` (all-reduce), ``whole``,
+        ``steps``, ``spread``; ``exchange``, ``hubs`` (all-reduce), ``whole``,
         ``rarest-first`` (reduce),
         ``relayed``, ``two-phase``, ``three-phase``, ``four-phase``, ``direct``
         (all-to-all), ``tree`` (broadcast), ``classes`` (scatter); by default the

@@ -57,8 +57,8 @@ class PieceSteps:
     ----------
     box
         Who takes part.
-    pieces
-        How many there are.
+    parts
+        How many pieces there are.
     shifts
         One a step.
     moves
@@ -66,11 +66,11 @@ class PieceSteps:
     """
 
     box: NodeBox
-    pieces: int
+    parts: int
     shifts: tuple[Shift, ...]
     moves: tuple[IntArray, ...]
 
-    def reduce_events(self, task: Collective) -> Iterator[Segment | StepPart]:
+    def events(self, task: Collective) -> Iterator[Segment | StepPart]:
         """Yield segments and steps of a reduce: all of it backwards.
 
         Parameters
@@ -78,7 +78,7 @@ class PieceSteps:
         task
             Its chunk count chosen.
         """
-        cut = Partition(self.pieces, task.chunk_count)
+        cut = Partition(self.parts, task.chunk_count)
         nodes, root = self.box.nodes, task.nodes[task.root_rank]
         start = int(np.searchsorted(nodes, root))
         backwards = zip(reversed(self.shifts), reversed(self.moves), strict=True)

@@ -16,6 +16,7 @@ from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
 from lightloom.synth.ramp.class_scatter import scatter_rows, scatter_stream
 from lightloom.synth.ramp.exchange_routes import exchange_routes
 from lightloom.synth.ramp.file_size import MOST_ROWS
+from lightloom.synth.ramp.hub_exchange import hub_exchange
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
 from lightloom.synth.ramp.rarest_pieces import piece_steps
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
 NAME = "ramp"
 STEPS, EXCHANGE, TREE = "steps", "exchange", "tree"
 SPREAD, WHOLE = "spread", "whole"
-CLASSES, RAREST = "classes", "rarest-first"
+CLASSES, RAREST, HUBS = "classes", "rarest-first", "hubs"
 PHASES = {"two-phase": 2, "three-phase": 3, "four-phase": 4, "direct": 1}
 """Strategies for an all-to-all on a box of nodes, and in how many phases they go."""
 ROUTED = (*PHASES, "relayed")
 """All strategies in which every block of an all-to-all has a route of shifts."""
 BARRIER = "barrier"
+_COUNTED = (TREE, HUBS, RAREST)
 _MOST_SPREAD = 4096
 """Most nodes of a tree of shifts, whose blocks of any node go ways of their own."""
 OPS = (
@@ -81,12 +83,13 @@ class Way:
             yield from RoutedExchange(task, routes).events(NO_LIMIT)
         elif strategy in (SPREAD, WHOLE):
             spread = spread_tree(box_of(self.fabric, task.nodes, strategy))
+            assert spread is not None
             yield from SpreadCollective(task, spread, strategy == WHOLE).events()
-        elif strategy == RAREST:
+        elif strategy in (HUBS, RAREST):
             box = box_of(self.fabric, task.nodes, strategy)
-            steps = piece_steps(box, task)
-            assert steps is not None
-            yield from steps.reduce_events(task)
+            made = (hub_exchange if strategy == HUBS else piece_steps)(box, task)
+            assert made is not None
+            yield from made.events(task)
         elif strategy == CLASSES:
             yield from scatter_stream(self.fabric, task)
         elif strategy == TREE:
@@ -124,7 +127,7 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     """
     known: dict[str, tuple[str, ...]] = {
         BARRIER: (EXCHANGE,),
-        "all-reduce": (STEPS, EXCHANGE, SPREAD),
+        "all-reduce": (STEPS, EXCHANGE, SPREAD, HUBS),
         "all-to-all": (*ROUTED, STEPS),
         "broadcast": (TREE, STEPS),
         "reduce": (STEPS, SPREAD, WHOLE, RAREST),
@@ -313,33 +316,16 @@ def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterato
 
 
 def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
-    if strategy == TREE:
-        root = task.nodes[task.root_rank]
-        best = best_pipeline(fabric, task.nodes, root, task.buffer_bytes)
-        chunked = choose_chunks(task, best.pieces)
-        return Way(
-            fabric,
-            chunked,
-            {"strategy": TREE, "fanout": best.fanout, "pieces": best.pieces},
-        )
-    if strategy == RAREST:
-        box = box_of(fabric, task.nodes, strategy)
-        steps = piece_steps(box, task)
-        if steps is None:
-            what = f"too many nodes, or too few, for {strategy}"
-            where = "collective.nodes"
-            raise InputError(what, where=where, found=len(box), fix="use steps")
-        chunked = choose_chunks(task, steps.pieces)
-        return Way(fabric, chunked, {"strategy": RAREST, "pieces": steps.pieces})
+    """Return the way of a strategy, or raise `InputError` where it serves no nodes."""
+    if strategy in _COUNTED:
+        return _counted(fabric, task, strategy)
     if strategy in ROUTED:
         routes_of(fabric, task.nodes, strategy, task.buffer_bytes // task.rank_count)
     elif strategy in (SPREAD, WHOLE):
-        box = box_of(fabric, task.nodes, strategy)
-        if len(box) > _MOST_SPREAD:
-            what, allowed = f"too many nodes for {strategy}", f"at most {_MOST_SPREAD}"
-            raise InputError(
-                what, where="collective.nodes", found=len(box), allowed=allowed
-            )
+        box = _small_box(fabric, task, strategy)
+        if spread_tree(box) is None:
+            what, where = "random shifts do not reach all nodes", "collective.nodes"
+            raise InputError(what, where=where, found=len(box), fix="use steps")
     elif strategy == CLASSES:
         rows = scatter_rows(fabric, task)
         if rows > MOST_ROWS:
@@ -353,3 +339,31 @@ def _way(fabric: Ramp, task: Collective, strategy: str) -> Way:
     whole = strategy in (EXCHANGE, WHOLE)
     chunked = choose_chunks(task, 1 if whole else task.rank_count)
     return Way(fabric, chunked, {"strategy": strategy})
+
+
+def _counted(fabric: Ramp, task: Collective, strategy: str) -> Way:
+    """Return the way of a strategy that says how many of something it takes."""
+    if strategy == TREE:
+        root = task.nodes[task.root_rank]
+        best = best_pipeline(fabric, task.nodes, root, task.buffer_bytes)
+        parts, told = best.pieces, {"fanout": best.fanout, "pieces": best.pieces}
+    else:
+        box = _small_box(fabric, task, strategy)
+        made = (hub_exchange if strategy == HUBS else piece_steps)(box, task)
+        if made is None:
+            what, where = f"invalid number of nodes for {strategy}", "collective.nodes"
+            raise InputError(what, where=where, found=len(box), fix="use steps")
+        parts = made.parts
+        hubs = len(box) // parts
+        told = {"hubs": hubs} if strategy == HUBS else {"pieces": parts}
+    return Way(fabric, choose_chunks(task, parts), {"strategy": strategy, **told})
+
+
+def _small_box(fabric: Ramp, task: Collective, strategy: str) -> NodeBox:
+    """Return the box of a collective's nodes, or raise if they are none, or many."""
+    box = box_of(fabric, task.nodes, strategy)
+    if len(box) > _MOST_SPREAD:
+        what, allowed = f"too many nodes for {strategy}", f"at most {_MOST_SPREAD}"
+        where = "collective.nodes"
+        raise InputError(what, where=where, found=len(box), allowed=allowed)
+    return box

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _WORK = 2**16
 """Displacements that are tried in all for one number of shifts, about."""
 _LEAST_TRIALS = 12
+_MORE_SHIFTS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +43,9 @@ class SpreadTree:
         In the order in which they are lit.
     shift, offset
         In which shift and at which offset of the groups each displacement is reached,
-        shape (displacements,); -1 for displacement 0.
-    parent
-        From which displacement.
+        or each coset, shape (displacements,) or (cosets,); -1 for displacement 0.
+    parent, reached
+        From which displacement, and which one; of a coset one of its displacements.
     """
 
     box: NodeBox
@@ -52,6 +53,7 @@ class SpreadTree:
     shift: IntArray
     offset: IntArray
     parent: IntArray
+    reached: IntArray
 
     @property
     def blocks(self) -> int:
@@ -59,13 +61,22 @@ class SpreadTree:
         return _busiest(self.box, len(self.shifts), self.shift, self.offset)
 
 
-def spread_tree(box: NodeBox) -> SpreadTree:
+def spread_tree(
+    box: NodeBox, hubs: tuple[int, int, int] = (1, 1, 1)
+) -> SpreadTree | None:
     """Return a tree of few shifts whose offsets are nearly equally busy.
 
     Parameters
     ----------
     box
         Who takes part.
+    hubs
+        Orders of the subgroups of groups, racks and numbers whose product need only
+        be reached as a whole: the tree has one displacement of each coset.
+
+    Returns
+    -------
+    ``None`` where random shifts do not reach all.
 
     Notes
     -----
@@ -73,39 +84,66 @@ def spread_tree(box: NodeBox) -> SpreadTree:
     then for one more, until there is a tree.
     """
     sizes = (box.groups, box.racks, box.numbers)
-    shifts, table = _found(box.fabric, *sizes)
-    return SpreadTree(box, shifts, *table)
+    found = _found(box.fabric, *sizes, hubs)
+    return None if found is None else SpreadTree(box, found[0], *found[1])
 
 
-_Table = tuple["IntArray", "IntArray", "IntArray"]
+def cosets(box: NodeBox, hubs: tuple[int, int, int]) -> IntArray:
+    """Return the coset of each place, or displacement, counted from 0.
+
+    Parameters
+    ----------
+    box
+        Who takes part.
+    hubs
+        As of `spread_tree`: divisors of its groups, racks and numbers.
+    """
+    sizes = (box.groups, box.racks, box.numbers)
+    group, rack, number = (
+        part % (size // order)
+        for part, size, order in zip(
+            box.coordinates(np.arange(len(box), dtype=np.int64)),
+            *(sizes, hubs),
+            strict=True,
+        )
+    )
+    row = group * (box.racks // hubs[1]) + rack
+    coset: IntArray = row * (box.numbers // hubs[2]) + number
+    return coset
+
+
+_Table = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
 
 
 @functools.lru_cache(maxsize=8)
 def _found(
-    fabric: Ramp, groups: int, racks: int, numbers: int
-) -> tuple[tuple[Shift, ...], _Table]:
+    fabric: Ramp, groups: int, racks: int, numbers: int, hubs: tuple[int, int, int]
+) -> tuple[tuple[Shift, ...], _Table] | None:
     """Return shifts, and the columns of a tree, of a box of these sizes."""
     nodes = np.arange(groups * racks * numbers, dtype=np.int64)
     box = NodeBox(fabric, groups, racks, numbers, nodes)
     random = seeded_random(groups * 10**6 + racks * 10**3 + numbers)
+    coset = cosets(box, hubs)
+    targets = int(coset.max()) + 1
     count, reach = 0, 1
-    while reach < len(box):
+    while reach < targets:
         count, reach = count + 1, reach * (groups + 1)
-    ideal = -(-(len(box) - 1) // groups)
+    ideal = -(-(targets - 1) // groups)
     best: tuple[int, tuple[Shift, ...], _Table] | None = None
-    while best is None:
+    for many in range(count, count + _MORE_SHIFTS):
         for _ in range(max(_LEAST_TRIALS, _WORK // len(box))):
-            shifts = tuple(random_shift(box, random, index) for index in range(count))
-            table = _grown(box, shifts)
+            shifts = tuple(random_shift(box, random, index) for index in range(many))
+            table = _grown(box, shifts, coset)
             if table is None:
                 continue
-            blocks = _busiest(box, count, table[0], table[1])
+            blocks = _busiest(box, many, table[0], table[1])
             if best is None or blocks < best[0]:
                 best = (blocks, shifts, table)
             if blocks == ideal:
                 break
-        count += 1
-    return best[1], best[2]
+        if best is not None:
+            return best[1], best[2]
+    return None
 
 
 def _busiest(box: NodeBox, count: int, shift: IntArray, offset: IntArray) -> int:
@@ -143,25 +181,27 @@ def random_shift(box: NodeBox, random: Random, index: int) -> Shift:
     return Shift(racks, turns, np.array(numbers, dtype=np.int64), lit)
 
 
-def _grown(box: NodeBox, shifts: tuple[Shift, ...]) -> _Table | None:
+def _grown(box: NodeBox, shifts: tuple[Shift, ...], coset: IntArray) -> _Table | None:
     """Return the columns of a tree along shifts, ``None`` where it misses some."""
-    shift = np.full(len(box), -1, dtype=np.int64)
+    targets = int(coset.max()) + 1
+    shift = np.full(targets, -1, dtype=np.int64)
     offset, parent = shift.copy(), shift.copy()
     known = np.zeros(1, dtype=np.int64)
+    place = np.zeros(targets, dtype=np.int64)
     for index, one in enumerate(shifts):
         last = index == len(shifts) - 1
         by = one.displacements(box)[one.lit]
         there = box.moved(known[:, None], by[None, :])
-        fresh = (shift[there] < 0) & (there != 0)
-        source = np.full((len(by), len(box)), -1, dtype=np.int64)
+        fresh = (shift[coset[there]] < 0) & (coset[there] != 0)
+        source = np.full((len(by), targets), -1, dtype=np.int64)
         row, column = np.nonzero(fresh)
-        source[column, there[row, column]] = known[row]
+        source[column, coset[there[row, column]]] = known[row]
         missing = int((shift[1:] < 0).sum())
         chosen = _balanced(source)
         if last and len(chosen) < missing:
             return None
         loads = np.bincount(list(chosen.values()), minlength=len(by))
-        least = len(box) if last else max(int(loads.min()), 1)
+        least = targets if last else max(int(loads.min()), 1)
         taken = [0] * len(by)
         reached = []
         for target, way in chosen.items():
@@ -173,8 +213,9 @@ def _grown(box: NodeBox, shifts: tuple[Shift, ...]) -> _Table | None:
         target, way = np.array(reached, dtype=np.int64).T
         shift[target], offset[target] = index, one.lit[way]
         parent[target] = source[way, target]
-        known = np.concatenate([known, target])
-    return shift, offset, parent
+        place[target] = box.moved(parent[target], by[way])
+        known = np.concatenate([known, place[target]])
+    return shift, offset, parent, place
 
 
 def _balanced(source: IntArray) -> dict[int, int]:

@@ -206,7 +206,7 @@ def test_auto_takes_the_fastest_way() -> None:
         assert found is not None
         assert found.schedule.algorithm.parameters == {"strategy": best}
         own = [one for one in found.compared if one.algorithm == "ramp"]
-        assert len(own) == 3 < len(found.compared)
+        assert len(own) == 4 < len(found.compared)
         named = synthesise(instance, "ramp", {"strategy": "steps"}).incumbent
         assert named is not None
         assert named.schedule.algorithm.parameters == {"strategy": "steps"}
@@ -221,6 +221,23 @@ def test_auto_compares_the_catalogue_too() -> None:
     assert verify(found.incumbent.schedule).violations == ()
     assert found.objective is not None
     assert found.objective <= 784_000_000
+
+
+@pytest.mark.parametrize("subnet", SUBNETS)
+def test_hubs_exchange_sums(subnet: str) -> None:
+    """32 hubs in 5 steps, each circuit of which carries a quarter once; 8 in 6."""
+    fabric, nodes = network((4, 4, 8), subnet=subnet), tuple(range(128))
+    for size, hubs, steps, rounds, parts in (
+        (2**16, 32, 5, 5, 4),
+        (2**18, 8, 6, 12, 16),
+    ):
+        (way,) = ways(fabric, Collective("all-reduce", nodes, size), "hubs")
+        schedule = way.schedule(0)
+        assert verify(schedule).violations == ()
+        assert way.parameters["hubs"] == hubs
+        part_ps = size // parts * 8 * 10**12 // fabric.transceiver_bits_per_s
+        took = replay(schedule).completion_time_ps
+        assert took == steps * 1_451_000 + rounds * part_ps
 
 
 def test_a_large_reduce_goes_in_pieces() -> None:

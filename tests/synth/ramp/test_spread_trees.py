@@ -26,6 +26,7 @@ def test_every_displacement_is_reached_once(sizes: tuple[int, int, int]) -> None
     box = NodeBox.of(fabric, range(fabric.node_count))
     assert box is not None
     tree = spread_tree(box)
+    assert tree is not None
     for target in range(1, len(box)):
         parent, index = int(tree.parent[target]), int(tree.shift[target])
         assert parent == 0 or tree.shift[parent] < index
