@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +15,15 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import find_bound
+from lightloom.synth.bounds.duration_cover import CoverSearch
+from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time.configurations import BOUND
+from lightloom.validate.certificates.proofs.duration_boxes import (
+    least_cost,
+    longer_than,
+)
 from lightloom.validate.certificates.witness import WitnessError
 
 
@@ -43,13 +52,13 @@ def pareto_pairs(nodes: int, density: float, seed: int) -> Demand:
 def test_known_bounds(
     rows: int, cols: int, density: float, seed: int, known_us: float
 ) -> None:
-    """Computed outside by linear programs over units; one configuration exactly."""
+    """Not below what was computed outside by linear programs over units."""
     fabric = Lightpath(rows=rows, cols=cols)
     found = find_bound(
         "configurations", fabric, pareto_pairs(rows * cols, density, seed)
     )
     assert found is not None
-    assert int(found.bound) / 1e6 == pytest.approx(known_us, abs=0.02)
+    assert known_us - 0.02 <= int(found.bound) / 1e6 <= known_us * 1.05
 
 
 @settings(max_examples=40, deadline=None)
@@ -120,5 +129,53 @@ def test_witnesses_that_claim_too_much_are_refused() -> None:
     refused(least=0)
     refused(weights=[*weights, [1]])
     refused(unit=0)
+    covers = cast("list[int]", witness["covers"])
+    count, total_ps, length, *walk = covers[: 3 + covers[2]]
+    assert BOUND.prove(fabric, demand, {**witness, "covers": []}) < found.bound
+    refused(covers=[count, total_ps + total_ps // 10, length, *walk])
+    refused(covers=[count, total_ps, length - 1, *walk[:-1]])
+    refused(covers=[count, total_ps, length + 1, *walk, 0])
+    refused(covers=[count, total_ps, length, *walk, 2])
+    refused(covers=[1, total_ps, length, *walk])
+    refused(covers=[count, total_ps, length, *[0] * length])
     with pytest.raises(WitnessError, match="demands on LIGHTPATH"):
         BOUND.prove(fabric, Collective("all-reduce", tuple(range(16)), 64), witness)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3))
+def test_covered_durations_serve_no_line(seed: int, count: int, units: int) -> None:
+    """By the exact test of lines, at random durations of the sum that is covered."""
+    rng = seeded_random(seed)
+    need_ps = np.array([rng.randint(1, 30) for _ in range(rng.randint(2, 6))])
+    search = CoverSearch([(0, 0, need_ps)], units)
+    line = node_lines(
+        np.zeros_like(need_ps), np.arange(len(need_ps)), need_ps * 1.0, 6, units
+    )
+    for total_ps in range(5, 60, 9):
+        walk = search.walk(total_ps, count, 2 * 10**6)
+        if walk is None:
+            continue
+        assert longer_than(total_ps, count, walk, {(0, 0): need_ps}, units) is None
+        for _ in range(5):
+            parts = sorted((rng.random() for _ in range(count)), reverse=True)
+            durations = np.array(parts) * total_ps / sum(parts)
+            assert not LineTest(line, [0]).passes(durations)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5)), min_size=1, max_size=3),
+    st.integers(1, 3),
+)
+def test_least_costs_by_brute_force(
+    need: list[int], kinds: list[tuple[int, int]], units: int
+) -> None:
+    """All numbers of units of each configuration are tried."""
+    times, prices = zip(*kinds, strict=True)
+    found = least_cost(np.array(need), times, prices, units).tolist()
+    every = list(itertools.product(range(units + 1), repeat=len(times)))
+    for each, cost in zip(need, found, strict=True):
+        enough = [n for n in every if np.dot(n, times) >= each]
+        assert cost == min((int(np.dot(n, prices)) for n in enough), default=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,14 @@ import numpy as np
 from lightloom.core.task import Demand
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.synth.bounds.duration_cover import CoverSearch
 from lightloom.synth.bounds.witness_search import WitnessSearch
+from lightloom.synth.demand_configurations.durations import critical_lines
 from lightloom.synth.demand_configurations.least_durations import unit_bound
 from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.validate.certificates.completion_time.step_costs import fixed_ps
+from lightloom.validate.certificates.proofs.duration_boxes import MOST_NUMBER
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
@@ -24,6 +29,10 @@ if TYPE_CHECKING:
 
 _UNIT = 10**9
 _MOST_TRIED = 6
+_MOST_UNITS = 64
+_COVER_WORK = 1_000_000_000
+_COVER_WORK_A_PAIR = 2_000_000
+_STEPS = 8
 _MOST_PAIRS = 20_000
 
 
@@ -33,6 +42,12 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         return None
     if not task.src or len(task.src) > _MOST_PAIRS:
         return None
+    return _weights_and_covers(fabric, task)
+
+
+@functools.lru_cache(maxsize=2)  # asked by a search, and for the footer
+def _weights_and_covers(fabric: Lightpath, task: Demand) -> Witness:
+    """Return the witness of a demand that has pairs, and not too many."""
     src, dst = np.array(task.src), np.array(task.dst)
     one_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
     need = np.array(task.bytes, dtype=np.float64) * one_ps
@@ -41,10 +56,11 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     widest = many.index(max(many))
     least = max(1, lines.fewest())
     weights: list[list[int]] = []
+    least_ps: dict[int, float] = {}
     best = np.inf
     for count in range(least, least + _MOST_TRIED):
         cost = fixed_ps(fabric, count, count)
-        if cost + lines.least_total >= best:
+        if cost + lines.least_total >= best and count > MOST_EXACT:
             break
         if count == 1:
             line, time_ps = _alone(lines)
@@ -59,14 +75,64 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
             weights += [[count, *_ends(line, fabric), *row] for line, *row in rows]
             time_ps = float(found.durations.sum())
         best = min(best, cost + time_ps)
+        least_ps[count] = cost + time_ps
     node, direction = _ends(widest, fabric)
-    return {
+    witness: dict[str, int | list[int]] = {
         "least": least,
         "node": node,
         "direction": direction,
         "unit": _UNIT,
         "weights": [each for row in weights for each in row],
     }
+    last = least + len(least_ps)
+    least_ps[last] = fixed_ps(fabric, last, last) + lines.least_total
+    covers = _covers(fabric, lines, least_ps)
+    if covers:
+        witness["covers"] = covers
+    return witness
+
+
+def _covers(fabric: Lightpath, lines: Lines, least_ps: dict[int, float]) -> list[int]:
+    """Return covers of durations that raise the least of all numbers.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    lines
+        What nodes send and receive.
+    least_ps
+        What is known for each number of configurations; what few take is raised.
+    """
+    if fabric.lasers > _MOST_UNITS or lines.need.max() >= MOST_NUMBER:
+        return []
+    likely = [
+        (
+            *_ends(line, fabric),
+            np.ceil(lines.need[lines.members[line]]).astype(np.int64),
+        )
+        for line in critical_lines(lines)
+        if len(lines.members[line])
+    ]
+    search = CoverSearch(likely, fabric.lasers)
+    work = min(_COVER_WORK, _COVER_WORK_A_PAIR * len(lines.need))
+    few = [count for count in least_ps if 2 <= count <= MOST_EXACT]
+    goal = min((time for each, time in least_ps.items() if each not in few), default=0)
+    covers: list[int] = []
+    for count in few:
+        cost = fixed_ps(fabric, count, count)
+        first = least_ps[count]
+        best: list[int] = []
+        for step in range(1, _STEPS + 1):
+            total_ps = int(first + (goal - first) * step / _STEPS) - cost
+            walk = search.walk(total_ps, count, work) if goal > first else None
+            if walk is None:
+                break
+            best = [count, total_ps, len(walk), *walk]
+            least_ps[count] = total_ps + cost
+        covers += best
+        goal = min(goal, least_ps[count])
+    return covers
 
 
 def _ends(line: int, fabric: Lightpath) -> tuple[int, int]:

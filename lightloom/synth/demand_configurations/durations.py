@@ -13,7 +13,7 @@ from lightloom.synth.demand_configurations.price_test import PriceTest
 if TYPE_CHECKING:
     from lightloom.synth.demand_configurations.lines import FloatArray, Lines
 
-__all__ = ["short_durations"]
+__all__ = ["critical_lines", "short_durations"]
 
 _LINES_BY_NEED = 10
 _LINES_BY_PAIRS = 4
@@ -51,7 +51,7 @@ def short_durations(
     ``None`` if none of a sum below `most` are found.
     """
     count = len(first[0])
-    critical = _critical(lines)
+    critical = critical_lines(lines)
     room = max(int(lines.capacity[line]) for line in critical)
     exact = count <= MOST_EXACT and (room + 1) ** (count - 1) <= _MOST_STATES
     test = (LineTest if exact else PriceTest)(lines, critical)
@@ -94,8 +94,14 @@ def _shrunk(
     return unit * high
 
 
-def _critical(lines: Lines) -> list[int]:
-    """Return the lines with most to move for their capacity, and with most pairs."""
+def critical_lines(lines: Lines) -> list[int]:
+    """Return the lines with most to move for their capacity, and with most pairs.
+
+    Parameters
+    ----------
+    lines
+        Of a demand.
+    """
     everyone = range(len(lines.capacity))
     room = lines.capacity.tolist()
     full = [lines.need[lines.members[line]].sum() / room[line] for line in everyone]

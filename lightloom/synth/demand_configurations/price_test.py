@@ -60,6 +60,8 @@ class PriceTest:
         count = len(durations)
         if need.sum() > room * durations.sum() or len(need) > room * count:
             return False
+        if not len(need):
+            return True
         units = int(self._lines.capacity[: self._lines.exact].max())
         options, waste = options_table(need, durations, units, _OPTIONS)
         possible = np.isfinite(waste)

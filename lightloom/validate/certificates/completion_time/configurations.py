@@ -27,12 +27,19 @@ integers a row: fewer than `least` do not reach the partners of node v, weights 
 multiples of 1 / u, and h = 0 stands for the count of m = 1, with y = u. Direction 0 is
 what a node sends, 1 what it receives. Beyond the last m the fullest node counts.
 The bound is the least over all m.
+
+Weights do not know that a pair which needs a little more than a unit takes two. For few
+configurations a witness may cover all durations of some sum by boxes
+(`proofs.duration_boxes`): ``"covers": [m, total, length, walk, ...]``; then data move
+for more than `total` picoseconds in m configurations.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lightloom.core.task import Demand
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
@@ -41,6 +48,10 @@ from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
+)
+from lightloom.validate.certificates.proofs.duration_boxes import (
+    MOST_NUMBER,
+    longer_than,
 )
 from lightloom.validate.certificates.witness import WitnessError, keys, number, rows
 
@@ -51,6 +62,7 @@ if TYPE_CHECKING:
 
 _MOST_CONFIGURATIONS = 2**20
 _ROW = 5
+_COVER_HEAD = 3
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -58,7 +70,8 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         message = "the kind configurations is about demands on LIGHTPATH"
         raise WitnessError(message)
     require_carrier(fabric)
-    keys(witness, "least", "node", "direction", "unit", "weights")
+    covered = ("covers",) if "covers" in witness else ()
+    keys(witness, "least", "node", "direction", "unit", "weights", *covered)
     lines = _lines(task)
     node = number(witness, "node", fabric.node_count)
     partners = lines.get((node, number(witness, "direction", 2)), [])
@@ -83,8 +96,10 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     fullest = max((sum(line) for line in lines.values()), default=0)
     rate = fabric.bits_per_second_per_wavelength
     found = [fixed_ps(fabric, last, last) + -(-fullest // (rate * fabric.lasers))]
+    longer_ps = _covered_ps(fabric, lines, witness) if covered else {}
     for count in range(least, last):
         data_ps = _data_ps(fabric, lines, count, weights[count], unit)
+        data_ps = max(data_ps, longer_ps.get(count, 0))
         found.append(fixed_ps(fabric, count, count) + data_ps)
     return min(found) if fullest else 0
 
@@ -99,6 +114,37 @@ def _lines(demand: Demand) -> dict[tuple[int, int], list[int]]:
     for line in lines.values():
         line.sort(reverse=True)
     return lines
+
+
+def _covered_ps(
+    fabric: Lightpath, lines: dict[tuple[int, int], list[int]], witness: Witness
+) -> dict[int, int]:
+    """Return how long data move at least in each number of configurations covered."""
+    rate = fabric.bits_per_second_per_wavelength
+    if max((line[0] for line in lines.values()), default=0) >= rate * MOST_NUMBER:
+        message = "a pair takes too long for boxes of durations"
+        raise WitnessError(message)
+    need_ps = {
+        key: np.array([-(-each // rate) for each in line], dtype=np.int64)
+        for key, line in lines.items()
+    }
+    flat = rows(witness, "covers", 0).tolist()
+    found: dict[int, int] = {}
+    place = 0
+    while place < len(flat):
+        head = flat[place : place + _COVER_HEAD]
+        if len(head) < _COVER_HEAD or head[2] < 0:
+            message = f"a cover begins with {head}, not with count, total and length"
+            raise WitnessError(message)
+        count, total_ps, length = head
+        place += _COVER_HEAD + length
+        walk = flat[place - length : place]
+        fault = longer_than(total_ps, count, walk, need_ps, fabric.lasers)
+        if fault is not None:
+            message = f"the cover of {count} configurations: {fault}"
+            raise WitnessError(message)
+        found[count] = max(total_ps, found.get(count, 0))
+    return found
 
 
 def _data_ps(
