@@ -207,6 +207,18 @@ class _Pieces:
         pieces = tuple(
             _together(list(same)) for _, same in groupby(pieces, lambda one: one.step)
         )
+        found = _Lit(pieces, circuits, self._duration_ps(pieces, circuits))
+        if len(pieces) > 1:
+            # Where rounds overlap, what pairs move in one of them may count, not all.
+            others = self._circuits(pieces, alone=True)
+            assert others is not None
+            lasts_ps = self._duration_ps(pieces, others)
+            if lasts_ps < found.duration_ps:
+                return _Lit(pieces, others, lasts_ps)
+        return found
+
+    def _duration_ps(self, pieces: tuple[_Piece, ...], circuits: Circuits) -> int:
+        """Return how long pieces of different steps last on circuits."""
         count = self._fabric.node_count
         keys = circuits.src * count + circuits.dst
         pairs, of = np.unique(keys, return_inverse=True)
@@ -218,7 +230,7 @@ class _Pieces:
                 piece.size_bytes, rate[np.searchsorted(pairs, piece.pair)]
             )
             total += self._fabric.alpha_ps + int(lasts.max())
-        return _Lit(pieces, circuits, total)
+        return total
 
     def _pieces(self, step: int, one: TrafficRound) -> list[_Piece]:
         """Return a round in pieces that can be lit."""
@@ -271,14 +283,18 @@ class _Pieces:
         yield from self._halves(step, one, rows[~low])
 
     def _circuits(
-        self, pieces: tuple[_Piece, ...], *, needed: bool = False
+        self, pieces: tuple[_Piece, ...], *, needed: bool = False, alone: bool = False
     ) -> Circuits | None:
-        """Return circuits for all pairs of pieces, wavelengths by all their bytes."""
+        """Return circuits for all pairs of pieces, wavelengths by all their bytes.
+
+        If `alone`, by the most that a pair moves in one piece.
+        """
         pair, of = np.unique(
             np.concatenate([piece.pair for piece in pieces]), return_inverse=True
         )
         size_bytes = np.zeros(len(pair), dtype=np.int64)
-        np.add.at(size_bytes, of, np.concatenate([one.size_bytes for one in pieces]))
+        join = np.maximum if alone else np.add
+        join.at(size_bytes, of, np.concatenate([one.size_bytes for one in pieces]))
         count = self._fabric.node_count
         demand = Demand(
             *(
