@@ -17,8 +17,10 @@ from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.instance import Instance
 from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
+from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time.ocs_port_time import BOUND
 from lightloom.validate.certificates.completion_time.ocs_switch_uses import (
@@ -160,6 +162,28 @@ def test_worked_out_by_hand() -> None:
     line = find_bound("line", free, demand)
     assert line is not None
     assert line.bound == 17_000_000
+
+
+@pytest.mark.parametrize(
+    ("charged", "bound"), [(True, 30_000_001), (False, 20_000_001)]
+)
+def test_uses_are_whole(*, charged: bool, bound: int) -> None:
+    """Five partners on two switches: one of these serves three, however little."""
+    fabric = Ocs(
+        nodes=6,
+        switches=2,
+        bits_per_second_per_node=2 * 10**12,
+        alpha_ps=0,
+        reconfiguration_ps=10_000_000,
+        initial_configuration_charged=charged,
+    )
+    demand = Demand.from_rows([(0, dst, 1) for dst in range(1, 6)])
+    best = lower_bound(fabric, demand)
+    assert best is not None
+    assert (best.kind, best.bound) == ("switch-uses", bound)
+    made = synthesise(Instance(fabric, demand, "test")).incumbent
+    assert made is not None
+    assert made.completion_time_ps == bound - 1 + 3 * 8
 
 
 def test_a_large_partner_takes_several_uses() -> None:

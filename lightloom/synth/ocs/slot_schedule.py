@@ -83,7 +83,8 @@ def slot_schedule(
     """
     size_bytes = np.array(demand.bytes, dtype=np.int64)
     src, dst = (np.array(end, dtype=np.int64) for end in (demand.src, demand.dst))
-    lasts_ps = np.ceil(slots.lasts * (1 + _ROUNDING) * unit_ps).astype(np.int64)
+    lasts_ps = np.ceil(slots.lasts * (1 + _ROUNDING) * unit_ps)
+    lasts_ps = np.minimum(lasts_ps, 2.0**62).astype(np.int64)
     order = np.lexsort((-lasts_ps, slots.switch)).tolist()
     more = [np.zeros(len(pairs), dtype=bool) for pairs in slots.pairs]
     if slots.kept is not None:

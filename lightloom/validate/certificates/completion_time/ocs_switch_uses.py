@@ -21,6 +21,11 @@ that is left of it: F takes the X largest savings. H takes the partners that are
 served by the fewest single uses first. Both fall as T rises, so T is searched by
 halving; below the bound of `ocs_port_time` nothing is possible either. Where the first
 configurations are not charged, C1 and C2 are delta more, and the right side a delta.
+
+Uses are whole: as each moves some data, a switch with m of them takes longer than
+m (delta + alpha). One switch has ceil(U / s) uses or more, where the line has at least
+U = sum_j ceil(d_j / C1), so T > (delta + alpha) ceil(U / s). Where the first
+configurations are not charged, T is delta more here.
 """
 
 from __future__ import annotations
@@ -83,6 +88,9 @@ def _may_serve(fabric: Ocs, sizes: list[int], time_ps: int) -> bool:
     if single <= 0:
         return False
     data = [size * BITS_PER_BYTE * PS_PER_S for size in sizes]
+    most_ps = time_ps + free_ps // switches - 1
+    if use_ps * -(-sum(-(-each // single) for each in data) // switches) > most_ps:
+        return False
     whole = sum(min(switches, each // single) for each in data)
     parts = sorted((each % single for each in data), reverse=True)
     uses = sorted(-(-each // single) for each in data)
