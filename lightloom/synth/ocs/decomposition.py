@@ -155,6 +155,9 @@ def _best_slots(need: _Need) -> SwitchSlots:
         slots for held, weight in found[:_KEPT] for slots in _packed(need, held, weight)
     ]
     if worth_refining(len(packed[0].pairs), need.lines, _WORK):
+        for held, weight in found[:_KEPT]:
+            pieces = wrapped(weight, need.room, need.cost, waits=True)
+            packed.append(_timed(need, held, *pieces))
         lightest = min(made, key=lambda each: float(each.weight.sum()))
         packed += _by_rank(need, *_held(need, lightest))
         last = min(packed, key=lambda slots: slots.total)
@@ -180,7 +183,9 @@ def _by_rank(
     order = np.argsort(-weight, kind="stable")
     for tight, longer in _STARTS:
         aim = longer * least
-        which, switch, lasts = wrapped(aim, need.room, need.cost, tight=tight)
+        which, switch, lasts = wrapped(
+            aim, need.room, need.cost, tight=tight, waits=True
+        )
         pairs = [held[one] for one in order[which].tolist()]
         yield _refined(need, pairs, switch, lasts)
 

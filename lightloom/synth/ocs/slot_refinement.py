@@ -23,6 +23,7 @@ __all__ = ["refined", "worth_refining"]
 _TURNS, _TURNS_A_MATCHING = 12, 4
 """Most exchanges between two linear programs, and between two matchings."""
 _LEAST_TURNS = 32
+"""Exchanges that are worth a start."""
 _FIRST, _LEAST = 0.01, 5e-4
 """By which share durations are lowered: at first, and at the least."""
 _WIDER, _NARROWER = 1.5, 0.6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heapreplace
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,13 +38,17 @@ def levelled(weight: FloatArray, room: FloatArray, cost: float) -> IntArray:
 
 
 def wrapped(
-    weight: FloatArray, room: FloatArray, cost: float, *, tight: bool = True
+    weight: FloatArray,
+    room: FloatArray,
+    cost: float,
+    *,
+    tight: bool = True,
+    waits: bool = False,
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return pieces of configurations on switches, which end as soon as is found.
 
     For a given end the longest come first. Where no switch has room for all of one, the
-    switch with most room takes what it can, and the rest waits for its turn. Every
-    piece pays the cost.
+    switch with most room takes what it can. Every piece pays the cost.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ def wrapped(
         As for `levelled`.
     tight
         Whether one goes where it leaves least room, or else where it leaves most.
+    waits
+        Whether the rest of one that is cut waits for its turn among the others.
 
     Returns
     -------
@@ -65,11 +72,11 @@ def wrapped(
     low, high = least, least + float(weight.max()) + 2 * cost
     best = None
     while best is None:
-        best = _filled(weight, room + high, cost, tight=tight)
+        best = _filled(weight, room + high, cost, tight=tight, waits=waits)
         high += 0.0 if best else high - low
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        pieces = _filled(weight, room + middle, cost, tight=tight)
+        pieces = _filled(weight, room + middle, cost, tight=tight, waits=waits)
         if pieces is None:
             low = middle
         else:
@@ -79,14 +86,14 @@ def wrapped(
 
 
 def _filled(
-    weight: FloatArray, room: FloatArray, cost: float, *, tight: bool
+    weight: FloatArray, room: FloatArray, cost: float, *, tight: bool, waits: bool
 ) -> list[tuple[int, int, float]] | None:
     """Return pieces that fit the room of each switch, ``None`` if some do not."""
     pieces: list[tuple[int, int, float]] = []
-    waiting = [(-rest, one) for one, rest in enumerate(weight.tolist())]
+    waiting = [(-rest, one, rest) for one, rest in enumerate(weight.tolist())]
     heapify(waiting)
     while waiting:
-        rest, one = -waiting[0][0], waiting[0][1]
+        _, one, rest = waiting[0]
         fits = np.flatnonzero(room >= rest + cost)
         if len(fits):
             left = room[fits]
@@ -101,5 +108,6 @@ def _filled(
             return None
         pieces.append((one, switch, part))
         room[switch] = 0.0
-        heapreplace(waiting, (part - rest, one))
+        rest -= part
+        heapreplace(waiting, (-rest if waits else -inf, one, rest))
     return pieces

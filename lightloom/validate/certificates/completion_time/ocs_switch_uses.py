@@ -26,6 +26,12 @@ Uses are whole: as each moves some data, a switch with m of them takes longer th
 m (delta + alpha). One switch has ceil(U / s) uses or more, where the line has at least
 U = sum_j ceil(d_j / C1), so T > (delta + alpha) ceil(U / s). Where the first
 configurations are not charged, T is delta more here.
+
+Let one use be enough for each of K partners, at the bound of `ocs_port_time` and so for
+any T. If the line has K uses, each serves a partner wholly, and one switch serves
+M = ceil(K / s) of them or more. Else it has K + 1 uses at least. So T is at least the
+smaller of M (delta + alpha) + the M smallest d_j, and (sum_j d_j + (K + 1) (delta +
+alpha)) / s; where the first configurations are not charged, delta less.
 """
 
 from __future__ import annotations
@@ -63,7 +69,7 @@ def least_uses_ps(fabric: Ocs, sizes: list[int]) -> int:
     sizes
         Bytes of each partner.
     """
-    low = least_line_ps(fabric, sizes)
+    low = max(least_line_ps(fabric, sizes), _least_whole_ps(fabric, sizes))
     if not sizes or _may_serve(fabric, sizes, low):
         return low
     high = 2 * low
@@ -76,6 +82,23 @@ def least_uses_ps(fabric: Ocs, sizes: list[int]) -> int:
         else:
             low = middle
     return high
+
+
+def _least_whole_ps(fabric: Ocs, sizes: list[int]) -> int:
+    """Return the least time if partners are served wholly, or with one more use.
+
+    0 where one use is not enough for each.
+    """
+    rate, switches = fabric.bits_per_second_per_circuit, fabric.switches
+    use_ps, blind_ps, free_ps = use_costs_ps(fabric)
+    data = sorted(size * BITS_PER_BYTE * PS_PER_S for size in sizes)
+    single = rate * (least_line_ps(fabric, sizes) - blind_ps)
+    if not data or data[-1] > single:
+        return 0
+    most = -(-len(data) // switches)
+    whole = switches * (most * use_ps * rate + sum(data[:most]))
+    divided = (len(data) + 1) * use_ps * rate + sum(data)
+    return -(-(min(whole, divided) - free_ps * rate) // (switches * rate))
 
 
 def _may_serve(fabric: Ocs, sizes: list[int], time_ps: int) -> bool:
