@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["TreePacking", "packed_trees"]
 
 _ROUNDS = 50
-_FEWER_ROUNDS = 20
+_FEWER_ROUNDS = 24
+_FEWEST_ROUNDS = 17
 _FEW_RANKS = 32
 """Ranks up to which the search goes on for longer."""
+_MANY_IMAGES = 32
+"""Images times steps beyond which linear programs are large, and it ends earlier."""
 _SETTLED = 8
 _KEPT = 4
 _FRESH = 4
@@ -85,7 +88,10 @@ def packed_trees(
         for moves in (0, _FIRST_MOVES):
             search.add(search.cheapest(alike, search.over(first), moves))
     price, share = alike, np.zeros(0)
-    rounds = _ROUNDS if network.ranks <= _FEW_RANKS else _FEWER_ROUNDS
+    rounds = _ROUNDS
+    if network.ranks > _FEW_RANKS:
+        many = steps * len(search.images) > _MANY_IMAGES
+        rounds = _FEWEST_ROUNDS if many else _FEWER_ROUNDS
     turn = idle = 0
     # Nothing new from any first rank, nor as prices settle: there is no more to find.
     enough = -(-len(firsts) // _FRESH) + _SETTLED
@@ -161,24 +167,31 @@ class _Search:
 
     def add(self, tree: tuple[IntArray, IntArray]) -> None:
         """Add a tree and its images, those that are new."""
-        heard, teller = tree
-        for image in self.images:
-            back = np.argsort(image)
-            self._add(heard[back], image[teller[back]])
-
-    def _add(self, heard: IntArray, teller: IntArray) -> None:
-        key = heard.tobytes() + np.delete(teller, self.root).tobytes()
-        if key in self._known:
+        back = np.argsort(self.images, axis=1)
+        heard: IntArray = tree[0][back]
+        teller: IntArray = np.take_along_axis(self.images, tree[1][back], axis=1)
+        teller[:, self.root] = self.root
+        new = []
+        for image, key in enumerate(map(bytes, np.hstack([heard, teller]))):
+            if key not in self._known:
+                self._known.add(key)
+                new.append(image)
+        if not new:
             return
-        self._known.add(key)
-        self.heard.append(heard)
-        self.teller.append(teller)
-        others = np.delete(np.arange(len(heard)), self.root)
-        arc = self.message_ps[teller[others] * len(heard) + others].tocoo()
-        place = (heard[others][arc.row] - 1) * self.message_ps.shape[1] + arc.col
-        places, number = np.unique(place.astype(np.int64), return_inverse=True)
+        heard, teller = heard[new], teller[new]
+        self.heard += list(heard)
+        self.teller += list(teller)
+        tree_at, others = np.nonzero(heard)
+        ranks, links = heard.shape[1], self.message_ps.shape[1]
+        arc = self.message_ps[teller[tree_at, others] * ranks + others].tocoo()
+        place = (heard[tree_at, others][arc.row] - 1) * links + arc.col
+        row = tree_at[arc.row] * (self.steps * links) + place
+        rows, number = np.unique(row.astype(np.int64), return_inverse=True)
         load = np.bincount(number, arc.data).astype(np.float64)
-        self._loads.append((places, load))
+        tree_of, places = np.divmod(rows, self.steps * links)
+        ends = np.searchsorted(tree_of, np.arange(1, len(new)))
+        parts = np.split(places, ends), np.split(load, ends)
+        self._loads += list(zip(*parts, strict=True))
 
     def keep(self, trees: IntArray) -> None:
         """Forget all trees but some."""

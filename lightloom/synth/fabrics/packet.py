@@ -52,10 +52,9 @@ _MOST_ROWS = 2**21
 
 _SMALL = 128
 """Ranks up to which trees of several depths and swarms are tried."""
-_LITTLE_DATA = 0.3
-_PACKED = ((2.2, 3, 64), (8, 4, 64), (30, 6, 32))
-"""Steps of packed trees where the buffer lasts less than so many, and most ranks."""
-_PACKED_ALL = ((3, 2, 64), (12, 3, 64), (30, 5, 64))
+_PACKED = ((0.3, 2.2, 3, 64), (2.2, 8, 4, 32), (2.2, 8, 5, 64), (8, 30, 7, 32))
+"""Packed trees: how many steps the buffer lasts, steps of the trees, most ranks."""
+_PACKED_ALL = ((0.3, 3, 2, 64), (3, 12, 3, 64), (12, 30, 5, 64))
 """The same where all ranks have blocks."""
 _STEPS = (3, 4, 5, 6, 8, 10, 12, 14)
 _MOST_PIECES = 256
@@ -244,16 +243,14 @@ class PacketRealiser(Realiser[PacketT]):
         self,
         task: Collective,
         network: RankNetwork,
-        few: Sequence[tuple[float, int, int]],
+        few: Sequence[tuple[float, float, int, int]],
     ) -> Iterator[Proposal]:
         """Yield trees of few steps, as many as suit how many steps the buffer lasts."""
         data_ps = transmission_ps(task.buffer_bytes, self.fabric.node_bits_per_s)
         steps = data_ps / max(1, network.step_ps)
-        for most, count, ranks in few:
-            if _LITTLE_DATA < steps < most:
-                if task.rank_count <= ranks:
-                    yield "packed-trees", {"steps": count}
-                break
+        for least, most, count, ranks in few:
+            if least < steps <= most and task.rank_count <= ranks:
+                yield "packed-trees", {"steps": count}
 
     def _piece_counts(self, task: Collective, network: RankNetwork) -> list[int]:
         """Return numbers of pieces near the best for a pipeline of this depth.
