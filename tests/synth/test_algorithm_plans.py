@@ -20,7 +20,7 @@ _OFFERED = [
 ]
 _EVERYWHERE = [one for one in _OFFERED if one[0] not in SOME_RANKS]
 _MOST_CELLS = 2**25
-_MOST_RANKS = {"packed-trees": 6, "part-trees": 24}
+_MOST_RANKS = {"packed-trees": 4, "part-trees": 24}
 """Where each plan takes a search or a series of linear programs."""
 """Of the buffers that a plan is executed on."""
 _TREES = ("disjoint-trees", "spanning-tree")

@@ -52,8 +52,10 @@ _MOST_ROWS = 2**21
 
 _SMALL = 128
 """Ranks up to which trees of several depths and swarms are tried."""
-_PACKED = ((0.3, 2.2, 3, 64), (2.2, 8, 4, 32), (2.2, 8, 5, 64), (8, 30, 7, 32))
+_PACKED = ((0.3, 2.2, 3, 64), (2.2, 8, 4, 32), (2.2, 8, 5, 64))
 """Packed trees: how many steps the buffer lasts, steps of the trees, most ranks."""
+_PACKED_LINKED = (*_PACKED, (8, 30, 7, 32))
+_PACKED_OVER_SWITCHES = (*_PACKED, (8, 30, 6, 32))
 _PACKED_ALL = ((0.3, 3, 2, 64), (3, 12, 3, 64), (12, 30, 5, 64))
 """The same where all ranks have blocks."""
 _STEPS = (3, 4, 5, 6, 8, 10, 12, 14)
@@ -229,7 +231,8 @@ class PacketRealiser(Realiser[PacketT]):
         Where nodes are linked, few parts of the buffer look alike, and the linear
         program of their trees is large.
         """
-        yield from self._packed(task, network, _PACKED)
+        few = _PACKED_LINKED if self.linked else _PACKED_OVER_SWITCHES
+        yield from self._packed(task, network, few)
         if self.linked:
             for pieces in self._piece_counts(task, network):
                 yield "rarest-first", {"pieces": pieces}
