@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.seed import seeded_random
-from lightloom.core.task import Demand
+from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.demand_configurations.line_test import LineTest
@@ -204,11 +204,21 @@ def test_dense_matrices_take_more_configurations_than_pairs_need() -> None:
 
 def test_crowded_edges_limit_pairs() -> None:
     """All pairs of a row of tiles cross its middle, at one waveguide an edge."""
-    demand = pareto_pairs(6, 1.0, 2)
-    fabric = rack(1, 6, lasers=4, waveguides=1)
+    demand = pareto_pairs(5, 1.0, 2)
+    fabric = rack(1, 5, lasers=2, waveguides=1)
     made = synthesise(Instance(fabric, demand), "configurations").incumbent
     rounds = synthesise(Instance(fabric, demand), "edge-colouring").incumbent
     assert made is not None
     assert rounds is not None
     assert verify(made.schedule).valid
     assert made.completion_time_ps < rounds.completion_time_ps
+
+
+def test_all_to_all_whose_peers_do_not_divide_the_lasers() -> None:
+    """4 peers on 7 lasers, 8 MB a pair: 1.8 % above the bound."""
+    task = Collective("all-to-all", tuple(range(5)), 40_000_000)
+    made = synthesise(Instance(rack(1, 5, lasers=7), task)).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    assert made.completion_time_ps <= 252_700_000
+    assert made.schedule.algorithm.name == "configurations"

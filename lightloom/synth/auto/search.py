@@ -41,6 +41,8 @@ AUTO = "auto"
 # realised candidates; the baselines are realised all the same.
 _MOST_REALISED = 12
 
+_WELL_ABOVE = 1.02
+
 _SHAPED = (
     *("level-scatter-gather", "level-trees", "levels"),
     *("torus-rings", "torus-trees"),
@@ -208,6 +210,19 @@ class CandidateSearch:
                 failed = problem
         if failed is not None and self.pool.best_ps() is None:
             raise failed
+        self._divided_collective(algorithm)
+
+    def _divided_collective(self, algorithm: str) -> None:
+        """Enter the collective as the fabric divides it among configurations."""
+        best_ps = self.pool.best_ps()
+        if algorithm != AUTO or best_ps is None:
+            return
+        if best_ps <= self._bound_ps * _WELL_ABOVE:
+            return
+        for name in self.realiser.divided_demands:
+            candidate = Candidate(name, {}, GIVEN_ORDER, self._bound_ps)
+            for chunked, realised in self.realiser.divided_collective(self._task):
+                self._enter_realised(candidate, chunked, realised)
 
     def _entrants(self, proposed: Iterable[Proposal]) -> Iterator[_Entrant]:
         """Yield the proposals with what their outlines say, where they have any.

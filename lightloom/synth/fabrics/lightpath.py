@@ -13,6 +13,10 @@ from lightloom.synth.lightpath.demand_configurations import (
     CONFIGURATIONS,
     realised_divisions,
 )
+from lightloom.synth.lightpath.divided_all_to_all import (
+    MOST_RANKS,
+    divided_all_to_all,
+)
 from lightloom.synth.lightpath.lane_router import LightPaths
 from lightloom.synth.lightpath.realisation import (
     least_ps,
@@ -119,6 +123,19 @@ class LightpathRealiser(Realiser[Lightpath]):
                 allowed="up to 64 lasers, and waveguides for the routes of all",
                 fix="use --algorithm edge-colouring",
             )
+
+    def divided_collective(
+        self, task: Collective
+    ) -> Iterator[tuple[Collective, Realisation]]:
+        """Yield an all-to-all of few ranks divided among configurations.
+
+        Parameters
+        ----------
+        task
+            The collective.
+        """
+        if task.op == "all-to-all" and task.rank_count <= MOST_RANKS:
+            yield from divided_all_to_all(self.fabric, task, self.seed)
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

@@ -233,6 +233,21 @@ class Realiser(ABC, Generic[AnyFabricT]):
         del algorithm, demand
         yield from ()
 
+    def divided_collective(
+        self, task: Collective
+    ) -> Iterator[tuple[Collective, Realisation]]:
+        """Yield a collective, its chunks chosen, in segments and steps without rounds.
+
+        Asked where the best of all rounds is well above the bound; by default nothing.
+
+        Parameters
+        ----------
+        task
+            The collective.
+        """
+        del task
+        yield from ()
+
     @abstractmethod
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds, one step for each round.
