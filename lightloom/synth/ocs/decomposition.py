@@ -148,7 +148,9 @@ def _scaled(
 
 def _best_slots(need: _Need) -> SwitchSlots:
     """Return the slots that end soonest, of several decompositions and packings."""
-    made = list(decompositions(need.src, need.dst, need.size, need.lines))
+    made = list(
+        decompositions(need.src, need.dst, need.size, need.lines, thorough=True)
+    )
     found = [_with_more(need, *_held(need, each)) for each in made]
     found.sort(key=lambda one: float(one[1].sum()) + need.cost * len(one[1]))
     packed = [

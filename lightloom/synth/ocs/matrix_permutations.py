@@ -22,13 +22,20 @@ __all__ = ["decompositions", "ports_by_size"]
 _POWERS = (0, 1, 2, 4)
 _PEELED = 2**22
 """Most lines squared, times permutations, that are peeled; more are split."""
+_PEELED_TOO = 2**26
+"""The same, for those that are split to be peeled too."""
 _PEELED_OFTEN = 2**19
 """The same, for all rules to be tried."""
 _EXCHANGES = 512
 
 
 def decompositions(
-    src: IntArray, dst: IntArray, size: FloatArray, lines: int
+    src: IntArray,
+    dst: IntArray,
+    size: FloatArray,
+    lines: int,
+    *,
+    thorough: bool = False,
 ) -> Iterator[Permutations]:
     """Yield permutations that cover a matrix, by several rules where it is small.
 
@@ -40,12 +47,15 @@ def decompositions(
         Positive; the largest line sum is about 1.
     lines
         Rows, and columns.
+    thorough
+        Whether what is split, as it is large, is peeled too if that takes seconds.
     """
     most = max(int(np.bincount(end).max()) for end in (src, dst))
     work = lines * lines * most
     if work > _PEELED:
         yield split_by_magnitude(src, dst, size)
-        return
+        if not thorough or work > _PEELED_TOO:
+            return
     matrix = np.zeros((lines, lines))
     matrix[src, dst] = size
     for power in _POWERS if work <= _PEELED_OFTEN else _POWERS[:1]:
