@@ -71,11 +71,14 @@ class PotentialProgram:
         else:
             code = np.vstack(each)
             usage = np.vstack([lifts.usage[src, dst]] * len(each))
-        if not lifts.flow.same:
-            usage = np.repeat(usage, code.shape[1], axis=0)
-            code = code.reshape(-1, 1)
-        rows = np.unique(np.hstack([np.sort(code, axis=1), usage]), axis=0)
-        code, usage = rows[:, : code.shape[1]], rows[:, code.shape[1] :]
+        usages, kind = np.unique(usage, axis=0, return_inverse=True)
+        kind = kind.reshape(-1, 1)
+        if lifts.flow.same:
+            rows = np.unique(np.hstack([np.sort(code, axis=1), kind]), axis=0)
+            code, usage = rows[:, :-1], usages[rows[:, -1]]
+        else:
+            both = np.unique(code * len(usages) + kind)
+            code, usage = both[:, None] // len(usages), usages[both % len(usages)]
         both, rise = np.unique(code, return_inverse=True)
         pair = np.repeat(np.arange(len(code)), code.shape[1]) * len(both)
         pair, times = np.unique(pair + rise.reshape(-1), return_counts=True)
