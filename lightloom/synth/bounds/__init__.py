@@ -52,7 +52,10 @@ def find_bound(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
         return None
     searched, witness = kind in SEARCHES, _NOTHING
     if searched:
-        found = SEARCHES[kind].find(fabric, task)
+        try:
+            found = SEARCHES[kind].find(fabric, task)
+        except WitnessError:
+            return None  # the task is too large for this kind
         if found is None:
             return None
         witness = found

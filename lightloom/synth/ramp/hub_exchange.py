@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lightloom.synth.ramp.node_box import NodeBox
     from lightloom.synth.ramp.spread_trees import SpreadTree
 
-_TRIED = 2
+_TRIED = 8
 """Subgroups, the most promising first, for which trees are made."""
 
 _Orders = tuple[int, int, int]
@@ -148,9 +148,9 @@ def hub_exchange(box: NodeBox, task: Collective) -> HubExchange | None:
     """
     size_bytes = task.buffer_bytes
     promising = sorted(_hubs(box), key=lambda one: _least_ps(box, one, size_bytes))
-    trees = [(spread_tree(box, one), one) for one in promising[:_TRIED]]
-    found = [HubExchange(tree, one) for tree, one in trees if tree is not None]
-    return min(found, key=lambda one: one.time_ps(size_bytes), default=None)
+    trees = ((spread_tree(box, one), one) for one in promising[:_TRIED])
+    made = (HubExchange(tree, one) for tree, one in trees if tree is not None)
+    return min(made, key=lambda one: one.time_ps(size_bytes), default=None)
 
 
 def _hubs(box: NodeBox) -> Iterator[_Orders]:

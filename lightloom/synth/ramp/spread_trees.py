@@ -115,7 +115,7 @@ def cosets(box: NodeBox, hubs: tuple[int, int, int]) -> IntArray:
 _Table = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=32)
 def _found(
     fabric: Ramp, groups: int, racks: int, numbers: int, hubs: tuple[int, int, int]
 ) -> tuple[tuple[Shift, ...], _Table] | None:

@@ -76,3 +76,12 @@ def test_no_schedule_beats_a_bound(op: str, sizes: tuple[int, int, int]) -> None
             )
             broken = verify(seal(schedule, [mutant])).violations
             assert "certificate-bound" in {found.rule for found in broken}
+
+
+def test_an_all_to_all_of_65536_nodes() -> None:
+    """Its 2^32 pairs are not counted one by one: only hops speak, at once."""
+    fabric = network((32, 32, 64))
+    found = lower_bound(fabric, Collective("all-to-all", tuple(range(65536)), 2**30))
+    assert found is not None
+    assert found.kind == "hops"
+    assert found.bound > 1_300_000_000

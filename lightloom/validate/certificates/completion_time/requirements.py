@@ -21,12 +21,15 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     heard_reach,
     way_ps,
 )
+from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand, Task
     from lightloom.instances.instance import AnyFabric
 
 Mask = npt.NDArray[np.bool_]
+_MOST_RANKS = 2**13
+"""Ranks of an all-to-all, whose pairs are counted one by one."""
 
 
 class Requirements(Protocol):
@@ -90,9 +93,17 @@ def requirements_of(task: Task, node_count: int) -> CollectiveNeeds | DemandNeed
         Sound; of a collective the chunks need not be chosen.
     node_count
         Nodes of the fabric.
+
+    Raises
+    ------
+    WitnessError
+        An all-to-all of so many ranks that their pairs take gigabytes.
     """
     if isinstance(task, Collective):
         ranks = task.rank_count
+        if task.op == "all-to-all" and ranks > _MOST_RANKS:
+            message = f"{ranks} ranks have too many pairs, allowed up to {_MOST_RANKS}"
+            raise WitnessError(message)
         chunks = ranks if op_of(task).uses_blocks else 1
         coarse = msgspec.structs.replace(task, chunks=chunks)
         return collective_needs(coarse, node_count)
