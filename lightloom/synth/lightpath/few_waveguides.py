@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["FewWaveguides", "LitDivision"]
 
 _PASSES = 3
-_NARROW = 2
-_NARROW_SHARE = 0.9
 
 Route = tuple[int, ...]
 
@@ -114,9 +112,7 @@ class FewWaveguides:
                     ),
                 )
                 load[chosen[pair]] += need
-        narrow = self._width <= _NARROW
-        units = room * np.where(narrow, _NARROW_SHARE, 1.0)
-        return _joined(lines, [chosen[pair] for pair in range(len(routes))], units)
+        return _joined(lines, [chosen[pair] for pair in range(len(routes))], room)
 
     def lit(self, division: Division) -> LitDivision | None:
         """Return light paths for a division, of fewer units where not all fit.
