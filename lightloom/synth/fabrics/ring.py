@@ -138,6 +138,11 @@ class RingRealiser(Realiser[Ring]):
                     ideal = min(isqrt(data // max(fabric.alpha_ps, 1)), most_pieces)
                     even = around and (ideal + depth) % 2 == 0
                     counts.add(max(1, ideal - even))
+                    if not both_ways:
+                        # Rounding may favour a few more.
+                        data = (depth + 1) * stride * whole_ps
+                        more = isqrt(data // max(fabric.alpha_ps, 1))
+                        counts.add(max(1, min(more, most_pieces)))
                 for pieces in sorted(counts):
                     given = {"stride": stride, "both_ways": both_ways}
                     yield "stride-trees", {**given, "pieces": pieces, "leap": leap}
