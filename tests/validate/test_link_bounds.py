@@ -324,16 +324,17 @@ def test_lengths_that_are_too_short_are_refused() -> None:
 
 def test_lengths_of_long_spans_are_checked_at_both_ends() -> None:
     """Many steps have potentials at few times; the lengths between fit as tightly."""
-    task = Collective("broadcast", (0, 1, 2, 3), 64 * MIB)
-    found = find_bound("link-steps", _LINE, task)
+    fabric = Torus(rows=1, cols=4, alpha_ps=10**5)
+    task = Collective("broadcast", (0, 1, 2, 3), 16 * MIB)
+    found = find_bound("link-steps", fabric, task)
     assert found is not None
     assert np.diff(np.array(found.witness["times"])).max() > 1
     lengths = np.array(found.witness["lengths"])
-    for place in np.flatnonzero(lengths > lengths.max() // 4).tolist():
+    for place in np.flatnonzero(lengths > lengths.max() // 4)[-9:].tolist():
         short = lengths - (np.arange(len(lengths)) == place) * (lengths // 10 + 1)
         with pytest.raises(WitnessError):
             BOUND_KINDS["link-steps"].prove(
-                _LINE, task, {**found.witness, "lengths": short.tolist()}
+                fabric, task, {**found.witness, "lengths": short.tolist()}
             )
 
 
