@@ -29,10 +29,7 @@ from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.packet_step_time import links_step_ps, nodes_step_ps
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.realisation import Realisation
-from lightloom.validate.certificates.proofs.link_costs import (
-    MOST_RANKS,
-    PairRoutes,
-)
+from lightloom.validate.certificates.proofs.link_costs import MOST_RANKS, PairRoutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,12 +60,7 @@ _MOST_PIECES = 256
 
 # What these save, reconfigurations, costs nothing where there are no circuits; their
 # plans are the dearest of all.
-_ONE_CONFIGURATION = (
-    "cayley-digraph",
-    "fixed-digraph",
-    "hub-relays",
-    "hub-sums",
-)
+_ONE_CONFIGURATION = ("cayley-digraph", "fixed-digraph", "hub-relays", "hub-sums")
 
 
 class PacketRealiser(Realiser[PacketT]):
