@@ -81,9 +81,7 @@ def short_durations(
     return best if best.sum() < most else None
 
 
-def _shrunk(
-    test: LineTest | PriceTest, unit: FloatArray, low: float, high: float
-) -> FloatArray:
+def _shrunk(test: LineTest, unit: FloatArray, low: float, high: float) -> FloatArray:
     """Return durations of one shape, shortened by halving while lines pass."""
     while high - low > 5e-4 * high:
         middle = (low + high) / 2

@@ -45,17 +45,21 @@ class LineTest:
         return True
 
     def _served(self, line: int, durations: FloatArray) -> bool:
-        """Return whether a line can be served: a program over units used.
-
-        ``least[a]`` is the fewest units of the last configuration with which the
-        pairs so far take at most a_k units of each other one.
-        """
+        """Return whether a line can be served."""
         room = int(self._lines.capacity[line])
         need = self._lines.need[self._lines.members[line]]
         count = len(durations)
         if need.sum() > room * durations.sum() or len(need) > room * count:
             return False
-        none = room + 1
+        return not len(need) or self._fits(need, room, durations)
+
+    def _fits(self, need: FloatArray, room: int, durations: FloatArray) -> bool:
+        """Return whether units are enough: a program over those that are used.
+
+        ``least[a]`` is the fewest units of the last configuration with which the
+        pairs so far take at most a_k units of each other one.
+        """
+        none, count = room + 1, len(durations)
         least = np.full((room + 1,) * (count - 1), none, dtype=np.int64)
         least[(0,) * (count - 1)] = 0
         for each in need.tolist():

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.synth.demand_configurations.line_test import LineTest
 from lightloom.synth.demand_configurations.options import options_table
 
 if TYPE_CHECKING:
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.synth.demand_configurations.lines import FloatArray
 
 __all__ = ["PriceTest"]
 
@@ -20,7 +21,7 @@ _RISE = 0.5
 _OPTIONS = 40
 
 
-class PriceTest:
+class PriceTest(LineTest):
     """Tests lines against durations of many configurations, those that failed first.
 
     A unit of each configuration has a price, and every pair takes the cheapest of its
@@ -35,33 +36,9 @@ class PriceTest:
         The lines that are looked at.
     """
 
-    def __init__(self, lines: Lines, chosen: list[int]) -> None:
-        self._lines = lines
-        self._chosen = list(chosen)
-        self.work = 0
-
-    def passes(self, durations: FloatArray) -> bool:
-        """Return whether every chosen line can be served, as far as prices say.
-
-        Parameters
-        ----------
-        durations
-            Of the configurations.
-        """
-        for place, line in enumerate(self._chosen):
-            if not self._served(line, durations):
-                self._chosen.insert(0, self._chosen.pop(place))
-                return False
-        return True
-
-    def _served(self, line: int, durations: FloatArray) -> bool:
-        room = int(self._lines.capacity[line])
-        need = self._lines.need[self._lines.members[line]]
+    def _fits(self, need: FloatArray, room: int, durations: FloatArray) -> bool:
+        """Return whether units are enough, as far as prices say."""
         count = len(durations)
-        if need.sum() > room * durations.sum() or len(need) > room * count:
-            return False
-        if not len(need):
-            return True
         units = int(self._lines.capacity[: self._lines.exact].max())
         options, waste = options_table(need, durations, units, _OPTIONS)
         possible = np.isfinite(waste)
