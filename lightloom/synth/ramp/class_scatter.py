@@ -58,7 +58,7 @@ def scatter_rows(fabric: Ramp, task: Collective) -> int:
     """
     _, members = _members(fabric, task)
     longest = max(map(len, members), default=0)
-    every = [one for part in _fed(fabric, task) for one in part]
+    every = [one for part in _fed(fabric, task, members) for one in part]
     most = max((len(one.heard) for one in every), default=0)
     return task.rank_count * longest * most
 
@@ -75,7 +75,7 @@ def scatter_stream(fabric: Ramp, task: Collective) -> Iterator[Segment | StepPar
     """
     rank, members = _members(fabric, task)
     cut = Partition(task.rank_count, task.chunk_count)
-    for index, part in enumerate(_fed(fabric, task)):
+    for index, part in enumerate(_fed(fabric, task, members)):
         circuits, rows = [], []
         for one in part:
             hearers = members[one.heard[0]]
@@ -100,9 +100,9 @@ def _members(fabric: Ramp, task: Collective) -> tuple[IntArray, list[IntArray]]:
     return rank, np.split(tree.node, cuts) if len(tree.node) else []
 
 
-def _fed(fabric: Ramp, task: Collective) -> list[list[_Fed]]:
+def _fed(fabric: Ramp, task: Collective, members: list[IntArray]) -> list[list[_Fed]]:
     """Return which classes are fed in each portion, and by whom."""
-    root, (_, members) = task.nodes[task.root_rank], _members(fabric, task)
+    root = task.nodes[task.root_rank]
     ports, count = fabric.groups, len(members)
     if count <= ports:
         width = ports // max(count, 1)

@@ -44,7 +44,7 @@ that is summed up, goes by one of the nodes that hear a transmission: else it wo
 count twice. So where ranks are not told the same, or with time turned around, the
 lasers of a node on a level are a link too, of all messages that they send. Steps are
 portions; and of more steps than all P_i the bytes count that all must hear, or one
-(`volume`, `receive`).
+must hear or send (`volume`, `receive`, `send`).
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def far_ps(
 ) -> int:
     """Return what so many steps or more take at least.
 
-    On SiPAC the data are what all must hear, or one.
+    On SiPAC the data are what all must hear, or one must hear or send.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def far_ps(
         everyone = rate * needs.collective.rank_count
         data_ps = max(
             transmission_ps(needs.volume_bytes(), everyone),
-            transmission_ps(max(needs.received_bytes()), rate),
+            transmission_ps(max(*needs.received_bytes(), *needs.sent_bytes()), rate),
         )
         return steps_ps(fabric, steps) + data_ps
     least_ps = lengths_ps(fabric, needs, routes, witness, _FAR, steps)
