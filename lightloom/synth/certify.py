@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lightloom import __version__
-from lightloom.synth.bounds import lower_bound
+from lightloom.synth.bounds import LowerBounds
 from lightloom.validate.seal import seal
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def signed(
-    schedule: Schedule, instance: Instance, bounds: Iterable[Certificate] = ()
+    schedule: Schedule,
+    instance: Instance,
+    bounds: Iterable[Certificate] = (),
+    known: LowerBounds | None = None,
 ) -> SealedSchedule:
     """Return a schedule of ours with its footer: counts, time, certificates.
 
@@ -34,7 +37,14 @@ def signed(
     bounds
         Certificates of other objectives that measure it, one each; their values are
         recomputed from the schedule.
+    known
+        Bounds on its completion time, if some have been computed before.
     """
-    best = lower_bound(instance.fabric, schedule.task)
-    found = [*bounds] if best is None else [best, *bounds]
-    return replace(seal(schedule, found), written_by=f"lightloom {__version__}")
+    made = replace(seal(schedule, bounds), written_by=f"lightloom {__version__}")
+    known = known or LowerBounds(instance.fabric, schedule.task)
+    time_ps = made.footer.completion_time_ps
+    best = known.best(time_ps)
+    if best is None:
+        return made
+    found = (replace(best, value=time_ps), *made.footer.certificates)
+    return replace(made, footer=replace(made.footer, certificates=found))

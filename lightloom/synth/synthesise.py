@@ -17,7 +17,7 @@ from lightloom.instances.collectives import check_collective
 from lightloom.routing import ROUTERS, require_router
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, CandidateSearch
-from lightloom.synth.bounds import lower_bound
+from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
 from lightloom.synth.fabrics import plug_of, realiser_of
@@ -119,9 +119,10 @@ def synthesise(
     told = _plain_parameters(parameters)
     _refuse_unsound(instance)
     pool = CandidatePool(progress)
-    _enter_candidates(pool, instance, algorithm, told, seed, router)
+    bounds = LowerBounds(instance.fabric, instance.communication)
+    _enter_candidates(pool, instance, bounds, algorithm, told, seed, router)
     best = pool.best()
-    schedule = signed(best.schedule, instance, best.certificates)
+    schedule = signed(best.schedule, instance, best.certificates, bounds)
     return _outcome(Synthesis(schedule, pool.compared()))
 
 
@@ -140,6 +141,7 @@ def _plain_parameters(parameters: Mapping[str, object] | None) -> dict[str, obje
 def _enter_candidates(
     pool: CandidatePool,
     instance: Instance,
+    bounds: LowerBounds,
     algorithm: str,
     parameters: dict[str, object],
     seed: int,
@@ -149,9 +151,8 @@ def _enter_candidates(
     plug = plug_of(instance.fabric)
     alone = plug.realiser is None
     if plug.schedules is not None and (alone or plug.own(instance, algorithm)):
-        _enter_all(
-            pool, instance, plug.schedules(instance, algorithm, parameters, seed)
-        )
+        made = plug.schedules(instance, algorithm, parameters, seed)
+        _enter_all(pool, bounds.quick_ps, made)
         if alone or algorithm != AUTO or not plug.compared(instance):
             return
     if algorithm in DEMAND_ALGORITHMS and isinstance(instance.task, Collective):
@@ -162,7 +163,7 @@ def _enter_candidates(
             fix="`lightloom algorithms` lists what serves which collective",
         )
     realiser = realiser_of(instance.fabric, seed, router)
-    CandidateSearch(instance, realiser, pool).run(algorithm, parameters)
+    CandidateSearch(instance, realiser, pool, bounds).run(algorithm, parameters)
 
 
 def _outcome(synthesis: Synthesis) -> Outcome[Synthesis]:
@@ -191,11 +192,9 @@ def _refuse_unsound(instance: Instance) -> None:
 
 
 def _enter_all(
-    pool: CandidatePool, instance: Instance, schedules: Iterable[MadeSchedule]
+    pool: CandidatePool, least_ps: int, schedules: Iterable[MadeSchedule]
 ) -> None:
     """Enter schedules of a fabric's own algorithms."""
-    bound = lower_bound(instance.fabric, instance.communication)
-    least_ps = 0 if bound is None else int(bound.bound)
     for made in schedules:
         algorithm = made.schedule.algorithm
         pool.say(f"replaying {algorithm.name}")

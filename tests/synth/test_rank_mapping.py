@@ -12,6 +12,7 @@ from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.synth.auto.candidate_pool import CandidatePool
 from lightloom.synth.auto.search import CandidateSearch
+from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.rank_mapping import (
@@ -68,6 +69,7 @@ def test_scarce_waveguides_make_the_search_try_other_orders() -> None:
     fabric = Lightpath(rows=4, cols=4, lasers=3, waveguides=1)
     task = Collective("all-reduce", tuple(range(16)), 2**20)
     pool = CandidatePool()
-    search = CandidateSearch(Instance(fabric, task, "test"), realiser_of(fabric), pool)
+    instance, bounds = Instance(fabric, task, "test"), LowerBounds(fabric, task)
+    search = CandidateSearch(instance, realiser_of(fabric), pool, bounds)
     search.run("lumorph-4", {})
     assert {candidate.mapping for candidate in pool.compared()} > {GIVEN_ORDER}

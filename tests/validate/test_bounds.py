@@ -16,8 +16,10 @@ from lightloom.core.units import MIB
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay import replay
-from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
+from lightloom.synth import bounds
+from lightloom.synth.bounds import LowerBounds, all_bounds, find_bound, lower_bound
 from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
@@ -26,9 +28,11 @@ from lightloom.validate.certificates.completion_time.step_costs import fan_ps, r
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Witness
+    from lightloom.core.certificate import Certificate, Witness
     from lightloom.core.schedule import Schedule
+    from lightloom.core.task import Task
     from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.instance import AnyFabric
 
 COPYING = sorted(name for name, op in COLLECTIVES.items() if not op.reduces)
 REDUCING = sorted(name for name, op in COLLECTIVES.items() if op.reduces)
@@ -62,6 +66,31 @@ def test_no_reducing_schedule_beats_a_bound(made: Schedule) -> None:
 def test_no_fluid_schedule_beats_a_bound(made: Schedule) -> None:
     """Fluid demands served at random take at least every bound."""
     _bounds_hold(made)
+
+
+def test_long_searches_are_for_answers_above_the_quick_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Prices of spans are looked for once, and only if an answer may gain by them."""
+    fabric = Ring(nodes=16, wavelengths=16, directions=2)
+    task = Collective("broadcast", tuple(range(16)), MIB)
+    found, asked = all_bounds(fabric, task), []
+
+    def find(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
+        asked.append(kind)
+        return find_bound(kind, fabric, task)
+
+    monkeypatch.setattr(bounds, "find_bound", find)
+    lazy = LowerBounds(fabric, task)
+    quick_ps = max(
+        int(one.bound) for kind, one in found.items() if kind != "ring-steps"
+    )
+    assert lazy.quick_ps == quick_ps < found["ring-steps"].bound
+    near, far = lazy.best(quick_ps), lazy.best(2 * quick_ps)
+    assert near is not None
+    assert near.bound == quick_ps
+    assert far == found["ring-steps"] == lazy.best()
+    assert sorted(asked) == sorted(BOUND_KINDS)
 
 
 def test_all_reduce_of_64_mib_on_the_rack() -> None:

@@ -14,7 +14,6 @@ from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.plan import Outlined
 from lightloom.synth.auto.candidate_pool import Candidate
 from lightloom.synth.auto.search_space import baselines
-from lightloom.synth.bounds import lower_bound
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.demand_rounds import demand_traffic
 from lightloom.synth.fabrics.plug import MadeSchedule
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.candidate_pool import CandidatePool
     from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.bounds import LowerBounds
     from lightloom.synth.fabrics.realiser import Arrangement, Realiser
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
@@ -42,6 +42,7 @@ AUTO = "auto"
 _MOST_REALISED = 12
 
 _WELL_ABOVE = 1.02
+"""Value over bound up to which a collective is not divided among configurations too."""
 
 _SHAPED = (
     *("level-scatter-gather", "level-trees", "levels"),
@@ -80,11 +81,14 @@ class CandidateSearch:
         Puts rounds on the fabric.
     pool
         Where candidates are entered.
+    bounds
+        What no schedule of the task can beat.
     """
 
     instance: Instance
     realiser: Realiser[Any]
     pool: CandidatePool
+    bounds: LowerBounds
     # The traffic made last: what is predicted is often realised next.
     _last: tuple[object, _TaskTraffic] | None = field(default=None, init=False)
 
@@ -94,9 +98,10 @@ class CandidateSearch:
         For ``auto`` and a collective, every proposal has a lower bound on its
         completion time. The one with the least is taken: its bound is tightened by
         what the waveguides allow, in every order of nodes; once tight, it is realised
-        and replayed. When no bound left is below the best replay, the best is the best
-        of all. A named algorithm is searched in the same way, with no rivals but its
-        orders. Proposals that find no circuits are passed over if others do.
+        and replayed. When no bound left is below the best replay, or a bound on all
+        schedules is not, the best is the best of all. A named algorithm is searched in
+        the same way, with no rivals but its orders. Proposals that find no circuits are
+        passed over if others do.
 
         Parameters
         ----------
@@ -128,12 +133,6 @@ class CandidateSearch:
     def _arrangement(self) -> Arrangement:
         return self.realiser.arrange(self._task)
 
-    @cached_property
-    def _bound_ps(self) -> int:
-        """What no schedule for the task can beat."""
-        bound = lower_bound(self.instance.fabric, self.instance.communication)
-        return 0 if bound is None else int(bound.bound)
-
     def _demand(self, algorithm: str, parameters: dict[str, object]) -> None:
         demand = self.instance.task
         assert isinstance(demand, Demand)
@@ -143,7 +142,7 @@ class CandidateSearch:
         names = self.realiser.demand_algorithms if algorithm == AUTO else (algorithm,)
         ports, seed = self.realiser.demand_ports, self.realiser.seed
         for name in names:
-            candidate = Candidate(name, {}, GIVEN_ORDER, self._bound_ps)
+            candidate = Candidate(name, {}, GIVEN_ORDER, self.bounds.quick_ps)
             self.pool.say(f"realising {name}")
             if name in self.realiser.divided_demands:
                 self._divided(candidate, demand)
@@ -182,6 +181,7 @@ class CandidateSearch:
             least_ps, place = heapq.heappop(queue)
             entrant = entrants[place]
             best_ps = self.pool.best_ps()
+            least_ps = max(least_ps, self.bounds.quick_ps)
             ruled_out = best_ps is not None and least_ps >= best_ps
             if not ruled_out and not entrant.planned:
                 entrants[place] = self._predicted(entrant)
@@ -215,12 +215,13 @@ class CandidateSearch:
     def _divided_collective(self, algorithm: str) -> None:
         """Enter the collective as the fabric divides it among configurations."""
         best_ps = self.pool.best_ps()
-        if algorithm != AUTO or best_ps is None:
+        if algorithm != AUTO or best_ps is None or not self.realiser.divided_demands:
             return
-        if best_ps <= self._bound_ps * _WELL_ABOVE:
+        bound = self.bounds.best(best_ps)
+        if bound is not None and best_ps <= bound.bound * _WELL_ABOVE:
             return
         for name in self.realiser.divided_demands:
-            candidate = Candidate(name, {}, GIVEN_ORDER, self._bound_ps)
+            candidate = Candidate(name, {}, GIVEN_ORDER, self.bounds.quick_ps)
             for chunked, realised in self.realiser.divided_collective(self._task):
                 self._enter_realised(candidate, chunked, realised)
 
@@ -241,7 +242,7 @@ class CandidateSearch:
                 continue
             for mapping in self._arrangement.orders:
                 yield _Entrant(
-                    proposal, mapping, self._bound_ps, planned=True, tight=True
+                    proposal, mapping, self.bounds.quick_ps, planned=True, tight=True
                 )
 
     def _outlined_ps(self, proposal: Proposal) -> int:

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 _NOTHING: Witness = {}
 
-__all__ = ["SEARCHES", "all_bounds", "find_bound", "lower_bound"]
+__all__ = [
+    "CLOSE",
+    "SEARCHES",
+    "LowerBounds",
+    "all_bounds",
+    "find_bound",
+    "lower_bound",
+]
+
+CLOSE = 10**6
+"""An answer whose gap is less than one part in this is as good as proven: so much is
+lost where steps are rounded to picoseconds, and no long search is worth it."""
 
 
 SEARCHES: Catalogue[WitnessSearch] = Catalogue(
@@ -87,7 +98,7 @@ def all_bounds(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:
 
 
 def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
-    """Return the certificate of the largest bound, the first by name among equals.
+    """Return the certificate of the largest bound.
 
     Parameters
     ----------
@@ -96,7 +107,55 @@ def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
 
     Returns
     -------
-    ``None`` where there is nothing to do, or nothing can ever be done.
+    Of equal bounds one that is found fast, and the first by name. ``None`` where there
+    is nothing to do, or nothing can ever be done.
     """
-    bounds = all_bounds(fabric, task).values()
-    return max(bounds, key=lambda found: found.bound, default=None)
+    return LowerBounds(fabric, task).best()
+
+
+class LowerBounds:
+    """Bounds on one task, computed when they are asked for, each kind once.
+
+    Parameters
+    ----------
+    fabric, task
+        As of `find_bound`.
+    """
+
+    def __init__(self, fabric: AnyFabric, task: Task) -> None:
+        self._fabric, self._task = fabric, task
+        self._best: Certificate | None = None
+        self._left = sorted(BOUND_KINDS, key=_is_long)
+
+    @property
+    def quick_ps(self) -> int:
+        """What kinds say that are found fast, 0 for nothing."""
+        return self._raised(0)
+
+    def best(self, reached_ps: int | None = None) -> Certificate | None:
+        """Return the certificate of the largest bound, as `lower_bound` does.
+
+        Parameters
+        ----------
+        reached_ps
+            What an answer takes, if there is one: kinds whose search is long are not
+            asked once it is within `CLOSE` of the best of the others.
+        """
+        self._raised(reached_ps)
+        return self._best
+
+    def _raised(self, reached_ps: int | None) -> int:
+        """Ask kinds until one bound comes near an answer, and return the best in ps."""
+        best_ps = 0 if self._best is None else int(self._best.bound)
+        while self._left:
+            near = reached_ps is not None and reached_ps - best_ps <= best_ps // CLOSE
+            if near and _is_long(self._left[0]):
+                break
+            found = find_bound(self._left.pop(0), self._fabric, self._task)
+            if found is not None and found.bound > best_ps:
+                self._best, best_ps = found, int(found.bound)
+        return best_ps
+
+
+def _is_long(kind: str) -> bool:
+    return kind in SEARCHES and SEARCHES[kind].long

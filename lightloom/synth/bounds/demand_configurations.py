@@ -179,4 +179,4 @@ def _alone(lines: Lines) -> tuple[int, float]:
     return worst, most
 
 
-SEARCHES = WitnessSearch("configurations", _find)
+SEARCHES = WitnessSearch("configurations", _find, long=True)

@@ -189,5 +189,5 @@ class _Program:
         yield 0.0, [(self.unknowns - 1, 1.0), whole, (self.saved(u), 1.0), *sent]
 
 
-SEARCHES = WitnessSearch("few-holders", _find)
+SEARCHES = WitnessSearch("few-holders", _find, long=True)
 """The search for prices of what is heard while few hold it."""

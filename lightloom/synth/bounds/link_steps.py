@@ -164,7 +164,7 @@ class _Steps:
             price = -(-self.lifts.prices(before, after) // steps)
             lengths = np.rint(now).astype(np.int64)
             while True:
-                over = price - self.lifts.usage @ lengths
+                over = price - self.lifts.costs(lengths)
                 src, dst = divmod(int(over.argmax()), len(over))
                 if over[src, dst] <= 0:
                     break
@@ -396,5 +396,5 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     return None if stream is None else {**found, **stream}
 
 
-SEARCHES = WitnessSearch("link-steps", _find)
+SEARCHES = WitnessSearch("link-steps", _find, long=True)
 """The search for potentials over few steps."""

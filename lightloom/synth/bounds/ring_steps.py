@@ -175,5 +175,5 @@ def _least(cost: IntArray) -> tuple[int, ...]:
     return int(away) + 1, *map(int, step)
 
 
-SEARCHES = WitnessSearch("ring-steps", _find)
+SEARCHES = WitnessSearch("ring-steps", _find, long=True)
 """The search for prices of spans."""

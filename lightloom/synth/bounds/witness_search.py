@@ -27,7 +27,10 @@ class WitnessSearch:
     find
         Returns the best witness it can find for a fabric that can carry something and
         a task that is sound for it; ``None`` where the kind has nothing to say.
+    long
+        Whether that may take as long as the search for a schedule.
     """
 
     name: str
     find: Callable[[AnyFabric, Task], Witness | None]
+    long: bool = False

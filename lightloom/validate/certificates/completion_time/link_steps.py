@@ -146,7 +146,7 @@ class StepTable:
             raise WitnessError(message)
         ends = list(self.end_steps())
         for length, (steps, before, after) in zip(self.lengths, ends, strict=True):
-            allowed = steps * (lifts.usage @ length)
+            allowed = steps * lifts.costs(length)
             if (lifts.prices(before, after) > allowed).any():
                 message = "a message is lifted by more than the lengths of its links"
                 raise WitnessError(message)

@@ -8,6 +8,7 @@ before the first step to what it is at v after the last.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -234,17 +235,52 @@ class Lifts:
         before, after
             Potentials of the places before and after a step, shape (places,).
         """
-        ranks = len(self.joined)
-        total = np.zeros((ranks, ranks), dtype=np.int64)
-        for source, place in zip(self.sources, self.places, strict=True):
-            lifted = after[place][:, None, :] - before[place][:, :, None]
-            rise = np.maximum(np.delete(lifted, source, axis=0), 0)
-            price: IntArray = rise.sum(axis=0) if self.flow.same else rise.max(axis=0)
+        total: IntArray = np.zeros(self.joined.shape, dtype=np.int64)
+        for start, end, row in self._rises:
+            rise = np.maximum(after[end] - before[start], 0)
+            lifted = rise.sum(axis=1) if self.flow.same else rise.max(axis=1)
+            price = np.zeros_like(total)
+            price[self.joined] = lifted[row]
             if self.flow.summed:
                 total += self._everywhere(price)
             else:
                 total = np.maximum(total, price)
-        return np.where(self.joined, total, 0)
+        return total
+
+    @functools.cached_property
+    def _rises(self) -> list[tuple[IntArray, IntArray, IntArray]]:
+        """For each source what messages may lift, for equal ones once.
+
+        Places before and after, a row for all that may be in a message, and the row of
+        the message between each two joined ranks.
+        """
+        width = self.place_count
+        src, dst = np.nonzero(self.joined)
+        found = []
+        for source, place in zip(self.sources, self.places, strict=True):
+            needed = np.delete(place, source, axis=0).T
+            code = np.sort(needed[src] * width + needed[dst], axis=1)
+            code, row = np.unique(code, axis=0, return_inverse=True)
+            found.append((code // width, code % width, row.reshape(-1)))
+        return found
+
+    def costs(self, lengths: IntArray) -> IntArray:
+        """Return the lengths of all links of each message, shape (n, n).
+
+        Parameters
+        ----------
+        lengths
+            Of each group, shape (groups,).
+        """
+        usages, row = self._usages
+        return (usages @ lengths)[row].reshape(self.joined.shape)
+
+    @functools.cached_property
+    def _usages(self) -> tuple[IntArray, IntArray]:
+        """Links of each group, for equal messages once, and the row of each message."""
+        flat = self.usage.reshape(-1, self.usage.shape[2])
+        usages, row = np.unique(flat, axis=0, return_inverse=True)
+        return usages, row.reshape(-1)
 
     def _everywhere(self, price: IntArray) -> IntArray:
         """Return the sum of prices over all sources that one stands for."""
