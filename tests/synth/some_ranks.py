@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-SOME_RANKS = ("hub-relays", "overlapping-subspaces", "two-hop-scatter")
+SOME_RANKS = ("hub-relays", "overlapping-subspaces", "section-sums", "two-hop-scatter")
 """They refuse what does not fit, and are tested where it does."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.plans.algorithms.hub_relays import relays_fit
 from lightloom.plans.algorithms.overlapping_subspaces import overlapping_bits
+from lightloom.plans.algorithms.section_sums import section_shape
 from lightloom.plans.digraphs.balanced_generators import even_steps
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
             if relays_fit(ranks, degree):
                 yield "hub-relays", {"degree": degree}
                 break
+    if section_shape(ranks, ports) is not None:
+        yield "section-sums", {"degree": ports}
     bits = overlapping_bits(ranks)
     if bits is not None and 2 ** (bits + 1) - 3 <= ports:
         yield "overlapping-subspaces", {}

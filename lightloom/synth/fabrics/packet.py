@@ -60,7 +60,13 @@ _MOST_PIECES = 256
 
 # What these save, reconfigurations, costs nothing where there are no circuits; their
 # plans are the dearest of all.
-_ONE_CONFIGURATION = ("cayley-digraph", "fixed-digraph", "hub-relays", "hub-sums")
+_ONE_CONFIGURATION = (
+    "cayley-digraph",
+    "fixed-digraph",
+    "hub-relays",
+    "hub-sums",
+    "section-sums",
+)
 
 
 class PacketRealiser(Realiser[PacketT]):
