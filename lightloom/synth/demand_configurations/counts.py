@@ -22,12 +22,18 @@ _MOST_REST = 20
 
 
 def fill_counts(
-    lines: Lines, durations: FloatArray, seed: int, steps: int
+    lines: Lines,
+    durations: FloatArray,
+    seed: int,
+    steps: int,
+    *,
+    largest_first: bool = False,
 ) -> tuple[IntArray | None, int]:
     """Return units of each pair in each configuration that fit every line.
 
-    Units of lines have prices, which rise where they are overfull while every pair
-    takes the cheapest of its options; of what it took it keeps one at random. Then a
+    To begin with units of lines have prices, which rise where they are overfull while
+    every pair takes the cheapest of its options, and of what it took it keeps one at
+    random; or the largest pairs choose first, each where lines are emptiest. Then a
     line with too many units gives the option of one of its pairs up for the one
     that costs least, and what stays overfull weighs more and more.
 
@@ -41,6 +47,8 @@ def fill_counts(
         Of random choices, 0 or more.
     steps
         Most changes that are tried.
+    largest_first
+        Whether the largest pairs choose first, rather than all by prices.
 
     Returns
     -------
@@ -52,7 +60,10 @@ def fill_counts(
     if not np.isfinite(waste).any(axis=1).all():
         return None, 0
     filling = _Filling(lines, options, waste / durations.mean(), seed)
-    filling.start()
+    if largest_first:
+        filling.start_by_need()
+    else:
+        filling.start_by_price()
     used = filling.improve(steps)
     pair = np.arange(len(lines.need))
     return (None if filling.overfull() else options[pair, filling.choice]), used
@@ -81,7 +92,18 @@ class _Filling:
         self._rests = np.zeros(len(self.options), dtype=np.int64)
         self._random = np.random.default_rng(self.seed)
 
-    def start(self) -> None:
+    def start_by_need(self) -> None:
+        """Choose an option for every pair, those of most need first."""
+        full = 1.0 / self._room
+        for pair in np.argsort(-self.lines.need, kind="stable").tolist():
+            mine = self.lines.of_pair[pair]
+            after = (self.load[mine] + self.options[pair][:, None]) * full[mine]
+            over = np.maximum(after - 1, 0)
+            price = (after**4 + 100 * over).sum(axis=(1, 2)) + 0.05 * self.waste[pair]
+            self.choice[pair] = best = int(price.argmin())
+            self._add(pair, self.options[pair, best])
+
+    def start_by_price(self) -> None:
         """Choose an option for every pair, by prices of the units of lines."""
         flat = self.options.astype(np.float32)
         dear = (1e-3 * self.waste).astype(np.float32)

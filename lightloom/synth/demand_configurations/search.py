@@ -26,8 +26,13 @@ __all__ = ["Division", "divisions"]
 
 _LONGER = (1.0005, 1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.5)
 _FEW_LONGER = (1.002, 1.01, 1.04, 1.15, 1.6)
-_TRIES = 2
-_MANY_PAIRS = 8000
+_STARTS = 3
+_POLISHED = 24
+_FEW_CHANGES = 400
+_ENOUGH = 1.005
+_SLIGHTLY = ((0.0, 1.003), (0.002, 1.002), (0.01, 1.001))
+_FEW_UNITS = 1_000
+_MANY_UNITS = 32_000
 _MOST_COUNTS = 3
 _LINE_WORK = 100_000_000
 _LINE_WORK_MANY = 500_000_000
@@ -139,22 +144,71 @@ def _divided(
     found = short_durations(lines, first, ceiling, seed, work)
     if found is None:
         return None
-    return _filled(lines, found, most, seed)
+    enough = float(bound.durations.sum()) * _ENOUGH
+    return _filled(lines, found, most, enough, seed)
 
 
-def _filled(lines: Lines, first: FloatArray, most: float, seed: int) -> Division | None:
-    """Return the first division that is found at durations a little longer."""
+def _filled(
+    lines: Lines, first: FloatArray, most: float, enough: float, seed: int
+) -> Division | None:
+    """Return the first division that is found at durations a little longer.
+
+    Of few units the best of several at the first durations at which one is found.
+    """
     count = len(first)
     longest = max(len(pairs) for pairs in lines.members)
     changes = min(_CHANGES, _CHANGED_OPTIONS // (longest * count))
-    many = len(lines.need) * count > _MANY_PAIRS * MOST_EXACT
+    units = len(lines.need) * count
+    few, many = units <= _FEW_UNITS, units > _MANY_UNITS
+    starts = [(turn, True) for turn in range(_STARTS)] if few else []
+    starts += [(turn, False) for turn in range(1 if many else 2)]
     for longer in _FEW_LONGER if many else _LONGER:
         if first.sum() * longer >= most * 1.02:
             return None
-        for turn in range(1 if many else _TRIES):
-            counts, _ = fill_counts(lines, first * longer, seed + turn, changes)
-            if counts is None:
-                continue
-            durations = durations_of_counts(lines, counts)
-            return Division(durations, counts)
+        found = []
+        for turn, largest_first in starts:
+            division = _division(
+                lines, first * longer, seed + turn, changes, largest_first=largest_first
+            )
+            if division is not None:
+                found.append(division)
+                if not few:
+                    break
+        if found:
+            best = min(found, key=lambda each: float(each.durations.sum()))
+            return _polished(lines, best, enough, seed) if few else best
     return None
+
+
+def _division(
+    lines: Lines, durations: FloatArray, seed: int, changes: int, *, largest_first: bool
+) -> Division | None:
+    """Return units that fit, and the shortest durations in which they are enough."""
+    counts, _ = fill_counts(
+        lines, durations, seed, changes, largest_first=largest_first
+    )
+    if counts is None:
+        return None
+    return Division(durations_of_counts(lines, counts), counts)
+
+
+def _polished(lines: Lines, best: Division, enough: float, seed: int) -> Division:
+    """Return the best of divisions at durations that are changed a little.
+
+    Units that are found at longer ones often do in shorter ones.
+    """
+    random = np.random.default_rng(seed)
+    for turn in range(_POLISHED):
+        if best.durations.sum() <= enough:
+            break
+        spread, longer = _SLIGHTLY[turn % len(_SLIGHTLY)]
+        least = np.maximum(best.durations, 1e-3 * best.durations.sum())
+        shape = least * np.exp(random.normal(0, spread, len(least)))
+        durations = np.sort(shape)[::-1] / shape.sum() * best.durations.sum() * longer
+        largest_first = turn % 2 == 0
+        found = _division(
+            lines, durations, seed + turn, _FEW_CHANGES, largest_first=largest_first
+        )
+        if found is not None and found.durations.sum() < best.durations.sum():
+            best = found
+    return best
