@@ -51,7 +51,9 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         steps = found.next_steps()
         if steps is None:
             break
-        found.costs[steps] = _prices(fabric.nodes, fabric.reach, steps)
+        found.costs[steps] = _prices(
+            fabric.nodes, fabric.reach, steps, one_way=fabric.directions == 1
+        )
     used = [steps for steps in sorted(found.costs) if found.costs[steps][0] < NEVER]
     prices = [price for steps in used for price in found.costs[steps][1]]
     return {"steps": used, "prices": prices}
@@ -90,7 +92,9 @@ class _Tables:
 
 
 @functools.lru_cache(maxsize=64)
-def _prices(nodes: int, reach: int, steps: int) -> tuple[int, tuple[int, ...]]:
+def _prices(
+    nodes: int, reach: int, steps: int, *, one_way: bool
+) -> tuple[int, tuple[int, ...]]:
     """Return what a tree costs at least with the best prices found, and these.
 
     The least cost is concave in the prices, and a tree that costs least says how it
@@ -111,7 +115,7 @@ def _prices(nodes: int, reach: int, steps: int) -> tuple[int, tuple[int, ...]]:
     for _ in range(_MOST_CUTS):
         whole = (line @ part * WHOLE).astype(np.int64) // (nodes - 1)
         egress = WHOLE - (nodes - 1) * whole
-        trees = RingTrees.of(nodes, reach, whole, egress)
+        trees = RingTrees.of(nodes, reach, whole, egress, one_way=one_way)
         cost = int(trees.first().min())
         if cost >= NEVER:
             return cost, ()
@@ -139,14 +143,17 @@ def _counts(trees: RingTrees) -> tuple[IntArray, IntArray]:
     away, step = _least(trees.first())
     crossed[step] += away
     left[step] += 1
-    beside = [(away, step + 1), (len(trees.beside) - away, step + 1)]
-    between: list[tuple[int, int, int]] = []
+    beside, between = [(away, step + 1)], list[tuple[int, int, int]]()
+    if trees.one_way:
+        between.append((len(trees.beside) - away, step + 1, 0))
+    else:
+        beside.append((len(trees.beside) - away, step + 1))
     while beside:
         apart, told = beside.pop()
         if apart == 1:
             continue
         sent, passed = trees.from_root(apart)[:, :, told], trees.from_node(apart)
-        if sent.min() <= passed[:, told].min():
+        if trees.one_way or sent.min() <= passed[:, told].min():
             away, step = _least(sent)
             left[step] += 1
             between.append((apart - away, step + 1, told))
@@ -161,7 +168,8 @@ def _counts(trees: RingTrees) -> tuple[IntArray, IntArray]:
         if apart == 1:
             continue
         costs = trees.from_left(apart)
-        if costs[:, one, other].min() > costs[:, other, one].min():
+        swapped = costs[:, other, one].min()
+        if not trees.one_way and costs[:, one, other].min() > swapped:
             one, other = other, one
         away = _least(costs[:, one, other])[0]
         crossed[one] += away

@@ -1,19 +1,19 @@
 """Ring steps: what leaves the root late has to leave it twice, or to go far at once.
 
-For broadcast and reduce of B bytes among all n nodes of a ring with a fibre each way.
+For broadcast and reduce of B bytes among all n nodes of a ring with g directions.
 Witness: some numbers of ``steps`` P_1 < P_2 < ..., and for each as many ``prices``, one
 after another in a list, of a span in each step, which never fall.
 
-Take one P. In step t a span costs p(t); the two that lead out of the root cost q(t) =
-S - (n - 1) p(t) more, and those that lead into it nothing. In data time x_t a span
+Take one P. In step t a span costs p(t); one that leads out of the root costs q(t) =
+S - (n - 1) p(t) more, and one that leads into it nothing. In data time x_t a span
 carries W r x_t bits: W wavelengths of rate r. So all bits of a step together pay no
-more than 2 ((n - 1) p(t) + q(t)) W r x_t = 2 S W r x_t. On the other hand look at the
+more than g ((n - 1) p(t) + q(t)) W r x_t = g S W r x_t. On the other hand look at the
 transfers through which each node first comes to know of a byte: a tree of circuits,
 each in a later step than the one that its source heard by. It costs C at least, the
 least of all such trees (`RingTrees`). So the data time D of P steps, or of fewer, is at
 least
 
-    D  >=  B C / (2 S W r).
+    D  >=  B C / (g S W r).
 
 For more steps than all P_i prices that rise evenly do the same, in closed form
 (`rising_cost`); they are looked at for ever more steps at a time, as long as that can
@@ -82,7 +82,7 @@ def serves(fabric: AnyFabric, task: Task) -> bool:
     if not isinstance(fabric, Ring) or not isinstance(task, Collective):
         return False
     op = op_of(task)
-    if not op.rooted or op.uses_blocks or fabric.directions != 2:
+    if not op.rooted or op.uses_blocks:
         return False
     return 3 <= fabric.nodes <= MOST_NODES and task.rank_count == fabric.nodes
 
@@ -95,11 +95,13 @@ def fewest_steps(fabric: Ring) -> int:
     fabric
         The ring.
     """
-    return -(-(fabric.nodes // 2) // fabric.reach)
+    both = fabric.directions > 1
+    farthest = fabric.nodes // 2 if both else fabric.nodes - 1
+    return -(-farthest // fabric.reach)
 
 
 def data_ps(fabric: Ring, task: Collective, cost: int, whole: int) -> int:
-    """Return the time of the buffer times `cost` at the rate of a node times `whole`.
+    """Return the time of the buffer times `cost` at the rate of fibres times `whole`.
 
     Parameters
     ----------
@@ -108,7 +110,8 @@ def data_ps(fabric: Ring, task: Collective, cost: int, whole: int) -> int:
     cost, whole
         What a tree costs at least, and what prices of a step are together.
     """
-    rate = 2 * fabric.wavelengths * fabric.bits_per_second_per_wavelength
+    fibres = fabric.directions * fabric.wavelengths
+    rate = fibres * fabric.bits_per_second_per_wavelength
     bits = task.buffer_bytes * BITS_PER_BYTE * cost
     return -(-bits * PS_PER_S // (rate * whole))
 
@@ -158,7 +161,7 @@ def far_ps(
         if best_ps is not None and before_ps + whole_ps >= best_ps:
             break
         over = min(most, over + 1 + over // _FINE)
-        cost, whole = rising_cost(fabric.nodes, over)
+        cost, whole = rising_cost(fabric.nodes, over, one_way=fabric.directions == 1)
         moving_ps = max(whole_ps, data_ps(fabric, task, cost, whole))
         if over == _FAR or not fabric.alpha_ps:
             moving_ps = whole_ps  # for any number of steps
@@ -173,7 +176,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if not serves(fabric, task):
         message = (
             "the kind ring-steps is about broadcast and reduce among all of up to"
-            f" {MOST_NODES} nodes of a ring with two directions"
+            f" {MOST_NODES} nodes of a ring"
         )
         raise WitnessError(message)
     assert isinstance(fabric, Ring)
@@ -202,7 +205,8 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 def _tree_cost(fabric: Ring, prices: IntArray) -> int:
     """Return what a tree costs at least; `NEVER` or more for too few steps."""
     egress = WHOLE - (fabric.nodes - 1) * prices
-    trees = RingTrees.of(fabric.nodes, fabric.reach, prices, egress)
+    one_way = fabric.directions == 1
+    trees = RingTrees.of(fabric.nodes, fabric.reach, prices, egress, one_way=one_way)
     return int(trees.first().min())
 
 

@@ -1,9 +1,9 @@
 """The cheapest tree round a ring of fibre, where spans have a price in each step.
 
-A root tells all other nodes of a ring with a fibre each way. In step t a circuit pays
-p(t) for each span that it crosses, but q(t) more for the one that leads out of the root
-and nothing for one that leads into it; p never falls. Unroll the ring: the root is at
-places 0 and n, and the others are between.
+A root tells all other nodes of a ring with one or two directions. In step t a circuit
+pays p(t) for each span that it crosses, but q(t) more for the one that leads out of the
+root and nothing for one that leads into it; p never falls. Unroll the ring: the root is
+at places 0 and n, and the others are between.
 
 A tree is a circuit, in one step, into each other node, from one that was told before.
 Take one that costs least, among these one of least length, and among these one of the
@@ -19,6 +19,9 @@ both between a and x and between x and b the same holds again. So the least cost
 nodes between a and b depends on how far apart these are and when they were told, and is
 the least, over all x, of the circuit to x and of what is left on both sides of it. Only
 the root may wait, so all steps count where a circuit comes from it.
+
+Where light runs one way only, all hear from the side of a, and the tree ends with the
+last node before the root. The same holds, without the cases in which one hears from b.
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ class RingTrees:
         steps, shape (n, steps + 1, steps + 1).
     beside
         Least cost between the root and a node, shape (n, steps + 1).
+    one_way
+        Whether light runs from the root on in one direction only.
     """
 
     span: IntArray
@@ -60,9 +65,18 @@ class RingTrees:
     reach: int
     between: IntArray
     beside: IntArray
+    one_way: bool
 
     @classmethod
-    def of(cls, nodes: int, reach: int, span: IntArray, egress: IntArray) -> RingTrees:
+    def of(
+        cls,
+        nodes: int,
+        reach: int,
+        span: IntArray,
+        egress: IntArray,
+        *,
+        one_way: bool = False,
+    ) -> RingTrees:
         """Return the costs on a ring.
 
         Parameters
@@ -73,17 +87,19 @@ class RingTrees:
             Most spans of a circuit.
         span, egress
             As of the class, whole numbers from 0.
+        one_way
+            As of the class.
         """
         steps = len(span)
         between = np.zeros((nodes, steps + 1, steps + 1), dtype=np.int64)
         beside = np.zeros((nodes, steps + 1), dtype=np.int64)
-        made = cls(span, egress, reach, between, beside)
+        made = cls(span, egress, reach, between, beside, one_way)
         for apart in range(2, nodes):
-            least = made.from_left(apart).min(axis=0)
-            between[apart] = np.minimum(np.minimum(least, least.T), NEVER)
-            some = made.from_root(apart).min(axis=(0, 1))
-            other = made.from_node(apart).min(axis=0)
-            beside[apart] = np.minimum(np.minimum(some, other), NEVER)
+            least = np.minimum(made.from_left(apart).min(axis=0), NEVER)
+            between[apart] = least if one_way else np.minimum(least, least.T)
+            some = np.minimum(made.from_root(apart).min(axis=(0, 1)), NEVER)
+            other = some if one_way else made.from_node(apart).min(axis=0)
+            beside[apart] = np.minimum(some, other)
         return made
 
     def away(self, apart: int) -> IntArray:
@@ -159,11 +175,12 @@ class RingTrees:
         """Return costs by the first node of all, and its step; shape (away, steps)."""
         nodes = len(self.beside)
         away = self.away(nodes)
-        cost: IntArray = self._sent(away) + self.beside[nodes - away, 1:]
+        behind = self.between[:, :, 0] if self.one_way else self.beside
+        cost: IntArray = self._sent(away) + behind[nodes - away, 1:]
         return cost
 
 
-def rising_cost(nodes: int, steps: int) -> tuple[int, int]:
+def rising_cost(nodes: int, steps: int, *, one_way: bool = False) -> tuple[int, int]:
     """Return what a tree costs at least with prices that rise, and what steps cost.
 
     In step t a span costs p(t) = n - 3 + t, and the root's q(t) more, so much that
@@ -174,7 +191,8 @@ def rising_cost(nodes: int, steps: int) -> tuple[int, int]:
     than the steps that are left. Both sides together reach all nodes: K and K' sum to
     n - 1, or to more, where part of a way does no more than a circuit aside. And there
     are n - 1 circuits, so n - 1 - m - m' are on neither way, and cost p(1) or more.
-    As p(1) is n - 2, and so no less than any m - 1, most circuits cost least.
+    As p(1) is n - 2, and so no less than any m - 1, most circuits cost least. Where
+    light runs one way only, K is n - 1.
 
     Parameters
     ----------
@@ -182,6 +200,8 @@ def rising_cost(nodes: int, steps: int) -> tuple[int, int]:
         Of the ring, n, three or more.
     steps
         1 or more.
+    one_way
+        Whether light runs in one direction only.
     """
     others = nodes - 1
     left = np.arange(steps, dtype=np.int64)  # after the first circuit's
@@ -191,4 +211,5 @@ def rising_cost(nodes: int, steps: int) -> tuple[int, int]:
     hops = np.minimum(far, left + 1)
     side = egress + price * far + hops * (hops - 1) // 2 + (far - hops) * (nodes - 2)
     least = np.append(0, side.min(axis=1))
-    return int((least + least[::-1]).min()), others * (nodes - 3 + steps) + 1
+    both = least[-1:] if one_way else least + least[::-1]
+    return int(both.min()), others * (nodes - 3 + steps) + 1
