@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -57,15 +57,40 @@ class Transfers:
 
 @dataclass(frozen=True, eq=False)
 class FluidTransfers:
-    """Bytes on the move, without identity; row i moves ``bytes[i]``."""
+    """Bytes on the move, without identity; row i moves ``bytes[i]``.
+
+    Attributes
+    ----------
+    src, dst
+        Nodes at the ends of each transfer, shape (transfers,).
+    bytes
+        How many it moves.
+    origin, final
+        Nodes where the bytes of each transfer come from, and that they are for;
+        ``None`` where these are `src` and `dst`, so that nothing is relayed.
+    """
 
     src: IntArray
     dst: IntArray
     bytes: IntArray
+    origin: IntArray | None = None
+    final: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of transfers."""
         return len(self.src)
+
+
+def transfer_columns(transfers: Transfers | FluidTransfers) -> dict[str, IntArray]:
+    """Return the columns that transfers have, by name.
+
+    Parameters
+    ----------
+    transfers
+        Of a step.
+    """
+    columns = {each.name: getattr(transfers, each.name) for each in fields(transfers)}
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ class Collective(CheckedRecord, frozen=True):
         return self.buffer_bytes // self.chunk_count
 
 
-class Demand(CheckedRecord, frozen=True):
+class Demand(CheckedRecord, frozen=True, omit_defaults=True):
     """A fluid traffic demand: row i asks for ``bytes[i]`` from src[i] to dst[i].
 
     Pairs are distinct and sorted by (src, dst); every amount is positive.
@@ -81,15 +81,29 @@ class Demand(CheckedRecord, frozen=True):
         Nodes at the ends of each pair.
     bytes
         What src has for dst, 1 to 2**60 - 1.
+    relays
+        Whether a byte may take two circuits, with a relay in between; by default each
+        takes one.
     """
 
     src: tuple[int, ...]
     dst: tuple[int, ...]
     bytes: tuple[int, ...]
+    relays: bool = False
 
     @classmethod
-    def from_rows(cls, rows: Sequence[tuple[int, int, int]]) -> Demand:
-        """Return the demand of (src, dst, bytes) rows, repeated pairs summed."""
+    def from_rows(
+        cls, rows: Sequence[tuple[int, int, int]], *, relays: bool = False
+    ) -> Demand:
+        """Return the demand of (src, dst, bytes) rows, repeated pairs summed.
+
+        Parameters
+        ----------
+        rows
+            Source, destination, and bytes from 0 on.
+        relays
+            Whether a byte may take two circuits.
+        """
         totals: dict[tuple[int, int], int] = {}
         for src, dst, size_bytes in rows:
             totals[src, dst] = totals.get((src, dst), 0) + size_bytes
@@ -98,10 +112,11 @@ class Demand(CheckedRecord, frozen=True):
             tuple(pair[0] for pair, _ in served),
             tuple(pair[1] for pair, _ in served),
             tuple(size for _, size in served),
+            relays,
         )
 
     @classmethod
-    def from_matrix(cls, matrix: ArrayLike) -> Demand:
+    def from_matrix(cls, matrix: ArrayLike, *, relays: bool = False) -> Demand:
         """Return the demand of a traffic matrix.
 
         Parameters
@@ -109,6 +124,8 @@ class Demand(CheckedRecord, frozen=True):
         matrix
             Square, as an array or as lists; entry [i][j] is what node i has for node
             j, in whole bytes, 0 to 2**60 - 1. The diagonal is 0.
+        relays
+            Whether a byte may take two circuits.
 
         Raises
         ------
@@ -140,9 +157,9 @@ class Demand(CheckedRecord, frozen=True):
             place, found = f"matrix[{node}][{node}]", int(size[node, node])
             raise InputError("a node sends to itself", where=place, found=found)
         src, dst = np.nonzero(size)
-        return cls(
-            tuple(src.tolist()), tuple(dst.tolist()), tuple(size[src, dst].tolist())
-        )
+        columns = (src, dst, size[src, dst])
+        tail, head, most = (tuple(each.tolist()) for each in columns)
+        return cls(tail, head, most, relays)
 
 
 class Workload(CheckedRecord, frozen=True):

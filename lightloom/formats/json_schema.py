@@ -18,6 +18,7 @@ from lightloom.formats.schedule_records import COLLECTIVE_KEYS, RECORDS, VERSION
 SCHEMA_PATH = Path(__file__).with_name("schedule.schema.json")
 
 _CHUNKED = ["chunk_lo", "chunk_hi", "op"]
+_FLUID = ["bytes", "origin", "final"]
 
 
 def schedule_schema() -> dict[str, Any]:
@@ -36,10 +37,15 @@ def schedule_schema() -> dict[str, Any]:
             definition["description"] = inspect.cleandoc(definition["description"])
     definitions["StepRecord"] |= {
         "oneOf": [
-            {"required": _CHUNKED, "properties": {"bytes": False}},
+            {"required": _CHUNKED, "properties": dict.fromkeys(_FLUID, False)},
             {"required": ["bytes"], "properties": dict.fromkeys(_CHUNKED, False)},
         ],
-        "dependentRequired": {"plane": ["segment"], "segment": ["plane"]},
+        "dependentRequired": {
+            "plane": ["segment"],
+            "segment": ["plane"],
+            "origin": ["final"],
+            "final": ["origin"],
+        },
     }
     collective = definitions["Collective"]
     collective["required"] = list(COLLECTIVE_KEYS)

@@ -23,6 +23,7 @@ from lightloom.core.schedule import (
     StepPart,
     Transfers,
 )
+from lightloom.core.task import Demand
 from lightloom.formats.compression import open_reading
 from lightloom.formats.record_decoder import decode_header, decode_record
 from lightloom.formats.schedule_records import (
@@ -52,6 +53,8 @@ MOST_LINES = 2**22
 
 _STEP = b'{"record":"step",'
 _OPS = {op.name.lower(): int(op) for op in Op}
+_CHUNKED = ("src", "dst", "chunk_lo", "chunk_hi", "op")
+_RELAYED = ("src", "dst", "bytes", "origin", "final")
 
 
 def read_schedule(path: str | Path) -> SealedSchedule:
@@ -268,6 +271,10 @@ def _task(header: HeaderRecord, place: str) -> Task:
         found = "both" if given else "neither"
         where = f"{place}: header.task"
         raise FormatError(what, where=where, found=found, allowed=allowed)
+    if header.version == 1 and isinstance(given[0], Demand) and given[0].relays:
+        what, fix = "unknown key in a file of version 1", "write it anew"
+        where = f"{place}: header.task.demand"
+        raise FormatError(what, where=where, found="relays", fix=fix)
     return given[0]
 
 
@@ -275,19 +282,18 @@ def _transfers(record: StepRecord, where: str) -> Transfers | FluidTransfers:
     """Return the rows of a step; single values are spread over all rows."""
     columns: dict[str, Column | OpName | list[OpName]] = {
         name: value
-        for name in ("src", "dst", "chunk_lo", "chunk_hi", "op", "bytes")
+        for name in (*_CHUNKED, *_RELAYED[2:])
         if (value := getattr(record, name)) is not UNSET
     }
-    fluid = set(columns) == {"src", "dst", "bytes"}
-    if not fluid and set(columns) != {"src", "dst", "chunk_lo", "chunk_hi", "op"}:
-        what = "a step has chunk_lo, chunk_hi and op, or bytes"
+    fluid = set(columns) in ({*_RELAYED[:3]}, {*_RELAYED})
+    if not fluid and set(columns) != {*_CHUNKED}:
+        what = "a step has chunk_lo, chunk_hi and op; or bytes, with origin and final"
         raise FormatError(what, where=where, found=sorted(columns))
     rows = _row_count(columns, where)
     if fluid:
-        spread = [_spread(columns[name], rows) for name in ("src", "dst", "bytes")]
-        return FluidTransfers(*spread)
-    names = ("src", "dst", "chunk_lo", "chunk_hi", "op")
-    return Transfers(*(_spread(columns[name], rows) for name in names))
+        given = [name for name in _RELAYED if name in columns]
+        return FluidTransfers(*(_spread(columns[name], rows) for name in given))
+    return Transfers(*(_spread(columns[name], rows) for name in _CHUNKED))
 
 
 def _row_count(columns: Mapping[str, object], where: str) -> int:

@@ -116,8 +116,9 @@ class StepRecord(
 
     Row i of every column is one transfer; a single value stands for all rows.
     Lines of equal index form one step. Transfers carry the chunks from chunk_lo up
-    to, not including, chunk_hi, or, where the task is a demand, bytes. On packet
-    fabrics there is no plane and no segment.
+    to, not including, chunk_hi, or, where the task is a demand, bytes; where some of
+    these are relayed, also the origin they come from and the final node they are for.
+    On packet fabrics there is no plane and no segment.
     """
 
     index: Count
@@ -129,6 +130,8 @@ class StepRecord(
     chunk_hi: Column | UnsetType = UNSET
     op: OpName | list[OpName] | UnsetType = UNSET
     bytes: Column | UnsetType = UNSET
+    origin: Column | UnsetType = UNSET
+    final: Column | UnsetType = UNSET
 
 
 class CertificateRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -187,6 +190,7 @@ COLLECTIVE_KEYS = ("op", "nodes", "buffer_bytes")
 """Keys of a collective that a file always has; in Python two have defaults."""
 NEW_KEYS: dict[type[Record], tuple[str, ...]] = {
     SegmentLine: tuple(each.name for each in COLUMNS if each.since > 1),
+    StepRecord: ("origin", "final"),
     FooterRecord: ("objectives",),
 }
 """Keys that version 1 does not know."""

@@ -141,7 +141,7 @@ def _header(schedule: Schedule) -> msgspec.Raw:
 def _task(task: Task) -> dict[str, dict[str, object]]:
     """Return the task under its kind, keys without a value left out."""
     kind = "collective" if isinstance(task, Collective) else "demand"
-    table = msgspec.structs.asdict(task)
+    table = msgspec.to_builtins(task)
     return {kind: {key: value for key, value in table.items() if value is not None}}
 
 
@@ -168,6 +168,10 @@ def _step(part: StepPart) -> StepRecord:
     segment = UNSET if part.segment is None else int(part.segment)
     src, dst = transfers.src.tolist(), transfers.dst.tolist()
     if isinstance(transfers, FluidTransfers):
+        origin, final = (
+            UNSET if ends is None else ends.tolist()
+            for ends in (transfers.origin, transfers.final)
+        )
         return StepRecord(
             index=index,
             plane=plane,
@@ -175,6 +179,8 @@ def _step(part: StepPart) -> StepRecord:
             src=src,
             dst=dst,
             bytes=transfers.bytes.tolist(),
+            origin=origin,
+            final=final,
         )
     return StepRecord(
         index=index,

@@ -47,13 +47,14 @@ class _CollectiveTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _DemandTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[demand]``: one of a matrix file, a pairs file, or the three columns."""
+    """``[demand]``: a matrix file, a pairs file, or three columns; and `relays`."""
 
     matrix: str | None = None
     pairs: str | None = None
     src: tuple[int, ...] | None = None
     dst: tuple[int, ...] | None = None
     bytes: tuple[int, ...] | None = None
+    relays: bool = False
 
 
 def read_instance(path: Path) -> Instance:
@@ -107,9 +108,11 @@ def parse_instance(
         raise InputError(what, where=name, found=found, allowed=allowed)
     table, folder = _table(tables, given[0], name), folder or Path()
     if given[0] == "demand":
-        rows = _demand_rows(table, fabric, name, folder)
+        raw = convert(table, _DemandTable, where=f"{name}: demand")
+        rows = _demand_rows(raw, sorted(table), fabric, name, folder)
         requests = tuple((src, dst) for src, dst, size in rows if size)
-        return Instance(fabric, Demand.from_rows(rows), name, requests)
+        demand = Demand.from_rows(rows, relays=raw.relays)
+        return Instance(fabric, demand, name, requests)
     task: Task | Workload | Training
     if given[0] == "collective":
         task = _collective(table, fabric, name)
@@ -140,18 +143,17 @@ def _collective(table: dict[str, object], fabric: AnyFabric, name: str) -> Colle
 
 
 def _demand_rows(
-    table: dict[str, object], fabric: AnyFabric, name: str, folder: Path
+    raw: _DemandTable, given: list[str], fabric: AnyFabric, name: str, folder: Path
 ) -> list[tuple[int, int, int]]:
     """Return the (src, dst, bytes) rows of a demand as they were given."""
     where = f"{name}: demand"
-    raw = convert(table, _DemandTable, where=where)
     columns = (raw.src, raw.dst, raw.bytes)
     inline = any(column is not None for column in columns)
     ways = [raw.matrix is not None, raw.pairs is not None, inline]
     if sum(ways) != 1:
         what = "a demand is given in exactly one way"
         allowed = "matrix, or pairs, or the columns src, dst and bytes"
-        raise InputError(what, where=where, found=sorted(table), allowed=allowed)
+        raise InputError(what, where=where, found=given, allowed=allowed)
     for key, file in (("matrix", raw.matrix), ("pairs", raw.pairs)):
         if file == "":
             what, allowed = "the name of the file is empty", "a CSV file"

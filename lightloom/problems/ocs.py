@@ -9,7 +9,13 @@ import msgspec
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.problems.problem import Formulation, Problem, ProblemAnswer, asked_of
+from lightloom.problems.problem import (
+    Formulation,
+    Problem,
+    ProblemAnswer,
+    asked_of,
+    refuse_relays,
+)
 from lightloom.synth.ocs.switch_circuits import (
     ocs_schedule,
     port_certificates,
@@ -42,6 +48,7 @@ def question(instance: Instance) -> PortsQuestion:
     if not isinstance(fabric, Ocs) or not isinstance(demand, Demand):
         what = "circuits of switches serve a demand on a fabric of kind ocs"
         raise InputError(what, where=instance.name, found=asked_of(instance))
+    refuse_relays(instance.name, demand)
     return PortsQuestion(fabric, demand)
 
 

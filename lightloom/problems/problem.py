@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate, Number
     from lightloom.core.outcome import Outcome
     from lightloom.core.schedule import Schedule
+    from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
     from lightloom.models import ModelSize
     from lightloom.solvers import Model, SolveOptions
@@ -30,6 +31,7 @@ __all__ = [
     "ProblemAnswer",
     "WrongAnswerError",
     "asked_of",
+    "refuse_relays",
 ]
 
 LIGHTLOOM = "lightloom"
@@ -285,3 +287,24 @@ def asked_of(instance: Instance) -> str:
     """
     (task,) = task_table(instance.task)
     return f"{task} on {instance.fabric.kind}"
+
+
+def refuse_relays(name: str, demand: Demand) -> None:
+    """Raise if bytes of a demand may take two circuits.
+
+    Parameters
+    ----------
+    name
+        Of the instance.
+    demand
+        Its task.
+
+    Raises
+    ------
+    InputError
+        If the demand allows relays.
+    """
+    if demand.relays:
+        what, where = "circuits of a pair carry all its bytes", f"{name}: demand.relays"
+        fix = "leave `relays` out, or use `lightloom synth`"
+        raise InputError(what, where=where, found=True, allowed="false", fix=fix)

@@ -13,6 +13,7 @@ from lightloom.problems.problem import (
     Problem,
     ProblemAnswer,
     asked_of,
+    refuse_relays,
 )
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.column_generation import PriceSearch
@@ -54,6 +55,7 @@ def question(instance: Instance) -> WavelengthsQuestion:
     if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
         what = "wavelengths of a ring serve a demand on a fabric of kind ring"
         raise InputError(what, where=instance.name, found=asked_of(instance))
+    refuse_relays(instance.name, demand)
     return WavelengthsQuestion(fabric, demand)
 
 

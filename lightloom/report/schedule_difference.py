@@ -136,6 +136,8 @@ def _step_keys(schedule: Schedule) -> Iterator[list[tuple[int, ...]]]:
             columns = [moved.src, moved.dst]
             if isinstance(moved, FluidTransfers):
                 columns.append(moved.bytes)
+                columns.append(moved.src if moved.origin is None else moved.origin)
+                columns.append(moved.dst if moved.final is None else moved.final)
             else:
                 columns += [moved.chunk_lo * size, moved.chunk_hi * size, moved.op]
             rows += map(tuple, np.stack(columns, axis=1).tolist())

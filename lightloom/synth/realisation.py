@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lightloom.core.schedule import transfer_columns
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -41,8 +43,7 @@ def take_rows(
     rows
         Row numbers, shape (rows,), in the order wanted.
     """
-    columns = {
-        column.name: getattr(transfers, column.name)[rows]
-        for column in fields(transfers)
+    columns: dict[str, Any] = {
+        name: column[rows] for name, column in transfer_columns(transfers).items()
     }
     return replace(transfers, **columns)

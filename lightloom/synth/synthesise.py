@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.errors import InputError
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.record import plain
 from lightloom.core.seed import checked_seed
 from lightloom.core.summary import Summarised
-from lightloom.core.task import Collective
+from lightloom.core.task import Collective, Demand
 from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
 from lightloom.routing import ROUTERS, require_router
@@ -120,7 +120,20 @@ def synthesise(
     _refuse_unsound(instance)
     pool = CandidatePool(progress)
     bounds = LowerBounds(instance.fabric, instance.communication)
-    _enter_candidates(pool, instance, bounds, algorithm, told, seed, router)
+    try:
+        _enter_candidates(pool, instance, bounds, algorithm, told, seed, router)
+    except InfeasibleError as problem:
+        task = instance.task
+        if not isinstance(task, Demand) or not task.relays:
+            raise
+        # That no circuit serves a pair proves nothing where two may.
+        raise NoAnswerError(
+            f"without relays: {problem.what}; they are tried on fabrics of kind ocs",
+            where=problem.where,
+            found=problem.found,
+            allowed=problem.allowed,
+            fix=problem.fix,
+        ) from None
     best = pool.best()
     schedule = signed(best.schedule, instance, best.certificates, bounds)
     return _outcome(Synthesis(schedule, pool.compared()))

@@ -53,6 +53,8 @@ def every_bound(
     best: dict[str, Certificate] = {}
     for witness in _witnesses(fabric.node_count, most_sets):
         for name, kind in BOUND_KINDS.items():
+            if not kind.concerns(task):
+                continue
             try:
                 bound_ps = kind.prove(fabric, task, witness)
             except WitnessError:

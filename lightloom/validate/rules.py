@@ -324,6 +324,12 @@ _LEDGER = (
         "checks.demand",
         "not modelled: models decide on circuits; the bytes follow from the demand",
     ),
+    (
+        "demand-relays",
+        "A byte takes one circuit; or two, if relays are allowed and have it by then.",
+        "checks.demand",
+        "not modelled: models of demands do not relay",
+    ),
     ("footer-counts", "The footer counts what the file has.", "checks.footer", _CLAIM),
     (
         "footer-time",

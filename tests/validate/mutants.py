@@ -16,6 +16,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.synth.bounds import lower_bound
 from tests.examples import small_schedules as made
+from tests.examples.relays import MUTANTS as OF_RELAYS
 from tests.examples.rings_2d import MUTANTS as OF_RINGS_2D
 from tests.examples.rings_and_switches import MUTANTS as OF_RINGS_AND_SWITCHES
 from tests.examples.small_schedules import (
@@ -528,6 +529,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_RINGS_2D,
     *OF_RINGS_AND_SWITCHES,
     *OF_RAMP,
+    *OF_RELAYS,
     *OF_SIPAC,
     *OF_OBJECTIVES,
 )

@@ -59,7 +59,7 @@ def find_bound(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
     -------
     ``None`` where the kind has nothing to say about fabric and task.
     """
-    if not can_carry(fabric):
+    if not can_carry(fabric) or not BOUND_KINDS[kind].concerns(task):
         return None
     searched, witness = kind in SEARCHES, _NOTHING
     if searched:

@@ -54,7 +54,7 @@ def _fullest(fabric: AnyFabric, task: Task) -> Witness | None:
     most = max(time, key=lambda axis: time[axis])
     if not time[most]:
         return None
-    if not isinstance(fabric, Ring) or not isinstance(task, Demand):
+    if not isinstance(fabric, Ring) or not isinstance(task, Demand) or task.relays:
         return {"axis": most}
     size_bytes = np.array(task.bytes, dtype=np.float64)
     prices = _span_prices(fabric, task, size_bytes)

@@ -61,7 +61,8 @@ def ocs_demand_schedules(
                 fix=f"take turns: `--algorithm {DECOMPOSITION}`, or `auto`",
             )
         if possible:
-            yield MadeSchedule(ocs_schedule(fabric, plan), port_certificates(plan))
+            proven = () if demand.relays else port_certificates(plan)
+            yield MadeSchedule(ocs_schedule(fabric, plan), proven)
     if DECOMPOSITION in wanted:
         for schedule in decomposition_schedules(fabric, demand):
             yield MadeSchedule(schedule)

@@ -9,7 +9,7 @@ is cut into slots of equal size, of which a pair has as many as its bytes fill.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,12 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.distinct import distinct
 from lightloom.core.errors import InputError
-from lightloom.core.schedule import FluidTransfers, Segment, StepPart
+from lightloom.core.schedule import (
+    FluidTransfers,
+    Segment,
+    StepPart,
+    transfer_columns,
+)
 from lightloom.core.units import transmission_ps
 from lightloom.synth.ramp.transceiver_slots import (
     line_sums,
@@ -122,11 +127,10 @@ def _joined(
     first: Transfers | FluidTransfers, then: Transfers | FluidTransfers
 ) -> Transfers | FluidTransfers:
     """Return the rows of two parts as one."""
+    more = transfer_columns(then)
     columns: dict[str, IntArray] = {
-        column.name: np.concatenate(
-            [getattr(first, column.name), getattr(then, column.name)]
-        )
-        for column in fields(first)
+        name: np.concatenate([column, more[name]])
+        for name, column in transfer_columns(first).items()
     }
     return type(first)(**columns)
 

@@ -90,7 +90,8 @@ def _parts(
     starts = np.flatnonzero(np.diff(line[order], prepend=-1))
     for rows in np.split(order, starts[1:]) if len(order) else ():
         columns = (one[rows], other[rows], size_bytes[rows])
-        yield int(line[rows[0]]), Demand(*(tuple(each.tolist()) for each in columns))
+        tail, head, size = (tuple(each.tolist()) for each in columns)
+        yield int(line[rows[0]]), Demand(tail, head, size)
 
 
 def _placed(fabric: Ring2d, axis: int, line: int, circuits: Circuits) -> Circuits:

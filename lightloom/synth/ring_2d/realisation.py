@@ -296,12 +296,9 @@ class _Pieces:
         join = np.maximum if alone else np.add
         join.at(size_bytes, of, np.concatenate([one.size_bytes for one in pieces]))
         count = self._fabric.node_count
-        demand = Demand(
-            *(
-                tuple(column.tolist())
-                for column in (pair // count, pair % count, size_bytes)
-            )
-        )
+        columns = (pair // count, pair % count, size_bytes)
+        src, dst, size = (tuple(column.tolist()) for column in columns)
+        demand = Demand(src, dst, size)
         if self._known.get(demand) is None and (needed or demand not in self._known):
             try:
                 self._known[demand] = self._circuits_of(demand)

@@ -56,7 +56,8 @@ def _lasting(fabric: Sipac, demand: Demand) -> PlaneCircuits:
     lit: list[list[int]] = []
     for rows in np.split(order, starts[1:]) if len(order) else ():
         columns = (one[rows], other[rows], size_bytes[rows])
-        part = Demand(*(tuple(each.tolist()) for each in columns))
+        tail, head, size = (tuple(each.tolist()) for each in columns)
+        part = Demand(tail, head, size)
         if part not in known:
             known[part] = _switch_wavelengths(fabric, part)
         lit += known[part]

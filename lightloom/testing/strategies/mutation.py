@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from lightloom.core.schedule import Footer, SealedSchedule
+from lightloom.core.schedule import Footer, SealedSchedule, transfer_columns
 
 if TYPE_CHECKING:
     import random
@@ -174,9 +174,8 @@ def without_row(
     row
         Row that is left out.
     """
-    names = rows.__dataclass_fields__
     columns: dict[str, Any] = {
-        name: np.delete(getattr(rows, name), row) for name in names
+        name: np.delete(column, row) for name, column in transfer_columns(rows).items()
     }
     return replace(rows, **columns)
 

@@ -160,12 +160,15 @@ def measure(
     Raises
     ------
     InapplicableError
-        If it is of no demand on switches or a ring, nothing is asked for, or a plane
-        holds more than one segment.
+        If it is of no demand on switches or a ring, nothing is asked for, it allows
+        relays, or a plane holds more than one segment.
     """
     demand = schedule.task
     if not isinstance(fabric, Ocs | Ring) or not isinstance(demand, Demand):
         message = "circuits per byte are those of a demand on switches or a ring"
+        raise InapplicableError(message)
+    if demand.relays:
+        message = "bytes may take two circuits, so no count of one pair's says enough"
         raise InapplicableError(message)
     planes = [segment.plane for segment in schedule.segments]
     if len(set(planes)) != len(planes):

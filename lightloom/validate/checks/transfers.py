@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.exact_sums import exact_sums
-from lightloom.core.schedule import FluidTransfers, Op, Transfers
+from lightloom.core.schedule import FluidTransfers, Op, Transfers, transfer_columns
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule, StepPart
     from lightloom.core.task import Task
 
@@ -104,14 +103,8 @@ def unreadable(part: StepPart) -> bool:
     part
         Any.
     """
-    return len({len(column) for column in _columns(part)}) != 1
-
-
-def _columns(part: StepPart) -> tuple[IntArray, ...]:
-    moved = part.transfers
-    if isinstance(moved, FluidTransfers):
-        return moved.src, moved.dst, moved.bytes
-    return moved.src, moved.dst, moved.chunk_lo, moved.chunk_hi, moved.op
+    columns = transfer_columns(part.transfers).values()
+    return len({len(column) for column in columns}) != 1
 
 
 def _shape(part: StepPart, task: Task) -> Iterator[Violation]:
@@ -123,9 +116,13 @@ def _shape(part: StepPart, task: Task) -> Iterator[Violation]:
         message = f"the step moves {kinds[0]}, its task moves {kinds[1]}"
         yield Violation("transfer-kind", step, f"step {step}", message)
     if unreadable(part):
-        lengths = [len(column) for column in _columns(part)]
+        lengths = [len(column) for column in transfer_columns(moved).values()]
         message = f"the columns have lengths {lengths}"
         yield Violation("transfer-columns", step, f"step {step}", message)
+    elif isinstance(moved, FluidTransfers):
+        if (moved.origin is None) != (moved.final is None):
+            message = "the columns origin and final come together"
+            yield Violation("transfer-columns", step, f"step {step}", message)
     elif isinstance(moved, Transfers):
         unknown = (moved.op != Op.COPY) & (moved.op != Op.REDUCE)
         for row in np.flatnonzero(unknown).tolist():
@@ -138,8 +135,10 @@ def _ends(
 ) -> Generator[Violation, None, npt.NDArray[np.bool_]]:
     """Yield transfers with bad ends; return which rows leave the fabric."""
     src, dst = part.transfers.src, part.transfers.dst
-    outside: npt.NDArray[np.bool_] = (src < 0) | (src >= node_count)
-    outside |= (dst < 0) | (dst >= node_count)
+    columns = transfer_columns(part.transfers)
+    outside: npt.NDArray[np.bool_] = np.zeros(len(src), dtype=np.bool_)
+    for name in {"src", "dst", "origin", "final"} & columns.keys():
+        outside |= (columns[name] < 0) | (columns[name] >= node_count)
     for row in np.flatnonzero(outside).tolist():
         message = f"nodes are 0 to {node_count - 1}"
         yield _violation("node-range", part, row, message)

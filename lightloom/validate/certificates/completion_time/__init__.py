@@ -13,7 +13,7 @@ from lightloom.core.catalogue import Catalogue
 from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.objective import Objective
-from lightloom.validate.certificates.witness import require
+from lightloom.validate.certificates.witness import WitnessError, require
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Number, Witness
@@ -58,7 +58,12 @@ class CompletionTimeQuestion:
         kind, witness, bound
             As of `Question.prove`.
         """
-        require(bound, BOUND_KINDS[kind].prove(self.fabric, self.task, witness))
+        known = BOUND_KINDS[kind]
+        if not known.concerns(self.task):
+            message = f"the kind {kind} takes a byte to take one circuit: the demand"
+            message += " allows relays"
+            raise WitnessError(message)
+        require(bound, known.prove(self.fabric, self.task, witness))
 
 
 def measure(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightloom.core.task import Demand
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -26,7 +28,21 @@ class BoundKind:
     prove
         Returns the bound, in picoseconds, that a witness proves for a sound task, by
         arithmetic alone; raises `WitnessError`.
+    straight
+        Whether the proof rests on each byte of a demand taking one circuit, so that it
+        says nothing of demands that allow relays.
     """
 
     name: str
     prove: Callable[[AnyFabric, Task, Witness], int]
+    straight: bool = False
+
+    def concerns(self, task: Task) -> bool:
+        """Return whether the proof may be about a task, as far as relays matter.
+
+        Parameters
+        ----------
+        task
+            Any.
+        """
+        return not (self.straight and isinstance(task, Demand) and task.relays)

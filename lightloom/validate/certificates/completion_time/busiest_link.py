@@ -63,4 +63,4 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     return step_ps(fabric) + transmission_ps(used[link], rate)
 
 
-BOUND = BoundKind("busiest-link", _prove)
+BOUND = BoundKind("busiest-link", _prove, straight=True)

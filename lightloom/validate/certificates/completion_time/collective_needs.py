@@ -218,6 +218,11 @@ class CollectiveNeeds:
         return longest
 
     @property
+    def forwarded(self) -> bool:
+        """True: ranks hand chunks on."""
+        return True
+
+    @property
     def least_spread(self) -> int:
         """Two: the node itself, and another."""
         return 2

@@ -193,4 +193,4 @@ def _alone_ps(line: list[int], room: int, rate: int) -> int:
     return high
 
 
-BOUND = BoundKind("configurations", _prove)
+BOUND = BoundKind("configurations", _prove, straight=True)

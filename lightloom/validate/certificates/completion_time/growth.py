@@ -1,8 +1,8 @@
 """Growth: what one node knows takes portions to get around, however small it is.
 
 Witness ``{"node": v, "direction": 0}``: the data of v must reach so many nodes; with
-direction 1, v must hear of so many. See `reach_ps` (collectives, where data may be
-forwarded) and `fan_ps` (demands, where they may not) for the argument.
+direction 1, v must hear of so many. See `reach_ps` (collectives, and demands that allow
+relays, where data may be forwarded) and `fan_ps` (other demands) for the argument.
 """
 
 from __future__ import annotations

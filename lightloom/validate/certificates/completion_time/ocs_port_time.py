@@ -122,4 +122,4 @@ def use_costs_ps(fabric: Ocs) -> tuple[int, int, int]:
     return use_ps, alpha_ps, fabric.switches * delay_ps
 
 
-BOUND = BoundKind("line", _prove)
+BOUND = BoundKind("line", _prove, straight=True)

@@ -147,4 +147,4 @@ def _served(uses: list[int], single: int) -> int:
     return served
 
 
-BOUND = BoundKind("switch-uses", _prove)
+BOUND = BoundKind("switch-uses", _prove, straight=True)

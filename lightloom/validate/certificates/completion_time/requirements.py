@@ -19,6 +19,7 @@ from lightloom.validate.certificates.completion_time.collective_needs import (
 from lightloom.validate.certificates.completion_time.step_costs import (
     fan_ps,
     heard_reach,
+    reach_ps,
     way_ps,
 )
 from lightloom.validate.certificates.witness import WitnessError
@@ -56,7 +57,7 @@ class Requirements(Protocol):
     def spread(self) -> tuple[list[int], list[int]]:
         """Return how many nodes each node's data must reach, and it must hear of.
 
-        For collectives the node itself is counted; for demands it is not.
+        Where data may be forwarded the node itself is counted, else it is not.
         """
 
     def way(self, fabric: AnyFabric) -> int:
@@ -67,6 +68,10 @@ class Requirements(Protocol):
         fabric
             Of the task.
         """
+
+    @property
+    def forwarded(self) -> bool:
+        """Return whether nodes may hand data on."""
 
     @property
     def least_spread(self) -> int:
@@ -128,7 +133,7 @@ def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[i
     """Return what `Requirements.spread` does, as far as ports limit it.
 
     Where a circuit may have several destinations, data that may be forwarded reach
-    more nodes: see `heard_reach`. Of demands, how many must be reached says only
+    more nodes: see `heard_reach`. Of other demands, how many must be reached says only
     whether any must, for pairs that share a circuit may take turns in one segment.
     What a node must hear of still comes in through its own ports.
 
@@ -141,10 +146,9 @@ def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[i
     """
     reach, hear = needs.spread()
     if isinstance(fabric, CircuitFabric) and "multicast" in fabric.circuit_columns:
-        forwarded = isinstance(needs, CollectiveNeeds)
         fewer = {
             count: heard_reach(fabric, count)
-            if forwarded
+            if needs.forwarded
             else min(count, needs.least_spread)
             for count in set(reach) - {0}
         }
@@ -153,9 +157,10 @@ def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[i
 
 
 class DemandNeeds:
-    """What a fluid demand asks: its bytes go from source to destination directly."""
+    """What a fluid demand asks, its bytes forwarded only where it allows relays."""
 
     def __init__(self, demand: Demand, node_count: int) -> None:
+        self.forwarded = demand.relays
         self.src = np.array(demand.src, dtype=np.int64)
         self.dst = np.array(demand.dst, dtype=np.int64)
         self.bytes = np.array(demand.bytes, dtype=np.int64)
@@ -186,13 +191,17 @@ class DemandNeeds:
         return np.ones(self.node_count, dtype=np.bool_)
 
     def spread(self) -> tuple[list[int], list[int]]:
-        """Return the number of destinations and of sources of each node."""
+        """Return the number of destinations and of sources of each node.
+
+        Where bytes may be forwarded, a node that has any counts itself too.
+        """
         out = np.bincount(self.src, minlength=self.node_count)
         into = np.bincount(self.dst, minlength=self.node_count)
+        out, into = (side + (side > 0) * self.forwarded for side in (out, into))
         return out.tolist(), into.tolist()
 
     def way(self, fabric: AnyFabric) -> int:
-        """Return 0: demands go straight, which `spread` counts.
+        """Return 0: what demands ask, `spread` counts.
 
         Parameters
         ----------
@@ -204,8 +213,8 @@ class DemandNeeds:
 
     @property
     def least_spread(self) -> int:
-        """One: another node."""
-        return 1
+        """One: another node; two where the node itself is counted."""
+        return 1 + self.forwarded
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
         """Return the least time for a node to serve so many others.
@@ -215,6 +224,8 @@ class DemandNeeds:
         fabric
             Of the demand.
         spread
-            Partners of a node, itself not included.
+            Partners of a node, itself included where bytes may be forwarded.
         """
+        if self.forwarded:
+            return reach_ps(fabric, spread)
         return fan_ps(fabric, spread)

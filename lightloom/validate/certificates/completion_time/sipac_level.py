@@ -4,9 +4,11 @@ Only a hop on level l changes digit l of where data are. All that a node sends o
 level leaves by one fibre, and all that it hears there arrives by one bus, so either
 moves at no more than r = (wavelengths of a fibre) * (rate of one).
 
-Witness of a demand ``{"level": l, "node": v, "direction": 0 or 1}``. Demands go
-straight, so all X bytes from v (0) or to it (1) of pairs on a switch of level l use
-that fibre or bus: T >= (what portions and configurations cost) + ceil(X / r).
+Witness of a demand ``{"level": l, "node": v, "direction": 0 or 1}``. A byte of a pair
+on a switch of level l, whose ends differ in digit l alone, takes one circuit of level
+l, or over a relay two: circuits of two levels would change two digits. So all X bytes
+from v (0) or to it (1) of such pairs use that fibre or bus:
+T >= (what portions and configurations cost) + ceil(X / r).
 
 Witness of a collective ``{"level": l}``. Every chunk that one rank alone holds before
 and one other rank alone after, where the two differ in digit l, is received on level

@@ -14,15 +14,15 @@ moves at most c r t bits, and the c s of all circuits sum to S W at most. So
 
     T  >=  (what portions and configurations cost) + ceil(X / (S W r)).
 
-For demands on a ring by itself a witness may add ``prices``, one for each span of each
-direction in turn, and as many for ``crowd``. None of their bytes is forwarded, so a
-byte from u to v crosses all spans of one way from u to v, or of the other, if that is
-within reach. Let X be the sum over pairs of their bytes times the price of the cheaper
-way. As before a portion with data time t moves bits that pay W r t times the sum of all
-prices at most. And each pair has a circuit in some configuration, which pays the crowd
-prices of its spans: these sum to C or more over all pairs, and in a configuration to W
-times the sum of all at most, so there are at least m = ceil(C / (W sum)) of them, each
-with a portion.
+For demands on a ring by itself that do not allow relays a witness may add ``prices``,
+one for each span of each direction in turn, and as many for ``crowd``. None of their
+bytes is forwarded, so a byte from u to v crosses all spans of one way from u to v, or
+of the other, if that is within reach. Let X be the sum over pairs of their bytes times
+the price of the cheaper way. As before a portion with data time t moves bits that pay W
+r t times the sum of all prices at most. And each pair has a circuit in some
+configuration, which pays the crowd prices of its spans: these sum to C or more over all
+pairs, and in a configuration to W times the sum of all at most, so there are at least m
+= ceil(C / (W sum)) of them, each with a portion.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if not isinstance(fabric, Ring | Ring2d):
         message = f"the kind spans is about rings, not about a {fabric.kind}"
         raise WitnessError(message)
-    priced = isinstance(fabric, Ring) and isinstance(task, Demand) and len(witness) > 1
+    demand = isinstance(task, Demand) and not task.relays
+    priced = isinstance(fabric, Ring) and demand and len(witness) > 1
     keys(witness, "axis", *(("prices", "crowd") if priced else ()))
     rings = axes_of(fabric)
     axis = number(witness, "axis", len(rings))
