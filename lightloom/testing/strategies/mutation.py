@@ -134,8 +134,7 @@ def with_row(
         Columns, and the value of the copy in them.
     """
     columns: dict[str, Any] = {}
-    for name in rows.__dataclass_fields__:
-        values = getattr(rows, name)
+    for name, values in transfer_columns(rows).items():
         last = fields.get(name, int(values[copied]))
         columns[name] = np.append(values, last)
     return replace(rows, **columns)

@@ -1,0 +1,242 @@
+"""Schedules of demands whose bytes may take two circuits, over a relay.
+
+All switches change together, so that a byte which some circuit has brought to a relay
+may go on in any later step. For several numbers of configurations, circuits are chosen
+that lead large pairs straight and all others over one relay, and a linear program
+divides the bytes of each pair among its ways.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.circuit import Circuits
+from lightloom.core.schedule import (
+    Algorithm,
+    FluidTransfers,
+    Schedule,
+    Segment,
+    StepPart,
+)
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.ocs.relay_circuits import (
+    even_stages,
+    fitted_stages,
+    named_stages,
+)
+from lightloom.synth.ocs.relay_program import (
+    Flows,
+    RelayStages,
+    Ways,
+    best_flows,
+    relay_ways,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Demand
+    from lightloom.instances.fabrics.ocs import Ocs
+    from lightloom.solvers.standard_form import FloatArray
+
+__all__ = ["RELAYS", "relay_schedules"]
+
+RELAYS = "relays"
+"""Name of the algorithm."""
+_MOST_WAYS = 2**15
+"""Most ways of all pairs; where there are more, nothing is relayed."""
+_WORK = 2**17
+"""Ways of all linear programs together."""
+_SHARES = (1.0, 0.5, 0.25)
+"""What circuits are taken to carry at first, in shares of the busiest line."""
+_FITS = 3
+_ROUNDING = 1e-6
+"""Of a byte; what is nearly whole counts as whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """Stages, what goes which way, and when it ends."""
+
+    stages: RelayStages
+    ways: Ways
+    flows: Flows
+    total: float
+
+
+class _Search:
+    """The search for stages; times are in picoseconds, nodes those of the demand."""
+
+    def __init__(self, fabric: Ocs, demand: Demand) -> None:
+        src, dst, size_bytes = demand_columns(demand, fabric.nodes)
+        self.fabric, self.nodes = fabric, np.unique(np.concatenate([src, dst]))
+        self.src, self.dst = (np.searchsorted(self.nodes, end) for end in (src, dst))
+        self.size_bytes = size_bytes
+        byte_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_circuit
+        self.need = size_bytes * byte_ps
+        count = len(self.nodes)
+        self.size = np.zeros((count, count))
+        self.size[self.src, self.dst] = self.need
+        self.row_of = np.full((count, count), -1)
+        self.row_of[self.src, self.dst] = np.arange(len(src))
+        self.work = 0
+
+    def answers(self, limit_ps: float) -> Iterator[_Answer]:
+        """Yield answers that end sooner than a limit, and than those before."""
+        busiest = max(float(self.size.sum(axis=axis).max()) for axis in (0, 1))
+        least = busiest / self.fabric.switches
+        for turns in self._turns():
+            if self._fixed(turns) + least >= limit_ps:
+                continue
+            answer = self._fitted(turns, least)
+            if answer is not None and answer.total < limit_ps:
+                limit_ps = answer.total
+                yield answer
+
+    def _turns(self) -> Iterator[tuple[int, ...]]:
+        """Yield steps of configurations, those first that cost least without data."""
+        yield (2,)
+        for count in range(2, len(self.nodes)):
+            for turns in (
+                (1,) * count,
+                tuple(1 + (place == count // 2) for place in range(count)),
+            ):
+                steps, switches = sum(turns), self.fabric.switches
+                ways = steps * (steps - 1) // 2 * switches**2 * len(self.nodes)
+                if ways > min(_MOST_WAYS, _WORK - self.work):
+                    return
+                yield turns
+
+    def _fixed(self, turns: tuple[int, ...]) -> float:
+        fabric = self.fabric
+        changes = len(turns) - 1 + fabric.initial_configuration_charged
+        return changes * fabric.reconfiguration_ps + sum(turns) * fabric.alpha_ps
+
+    def _fitted(self, turns: tuple[int, ...], least: float) -> _Answer | None:
+        """Return the best answer of so many steps, ``None`` where some pair has no way.
+
+        What circuits are taken to carry is what those of the answer before carried.
+        """
+        even = even_stages(len(self.nodes), self.fabric.switches, turns)
+        of, best, seen = even.configuration, None, set[bytes]()
+        for share in _SHARES:
+            data = np.full(len(of), share * least / len(of))
+            stages = named_stages(even, self.size, float(data[0]))
+            for _ in range(_FITS):
+                carried = np.bincount(of, weights=data).astype(np.float64)
+                stages = fitted_stages(stages, self.size, carried)
+                if (told := stages.heads.tobytes()) in seen:
+                    break
+                seen.add(told)
+                answer = self._answer(stages)
+                if answer is None:
+                    break
+                data = answer.flows.stage * self.need.max()
+                if best is None or answer.total < best.total:
+                    best = answer
+        return best
+
+    def _answer(self, stages: RelayStages) -> _Answer | None:
+        ways = relay_ways(stages, self.row_of)
+        self.work += len(ways.pair)
+        flows = best_flows(stages, ways, self.need / self.need.max())
+        if flows is None:
+            return None
+        data = float(flows.stage.sum() * self.need.max())
+        return _Answer(stages, ways, flows, self._fixed(stages.turns) + data)
+
+
+def relay_schedules(
+    fabric: Ocs, demand: Demand, limit_ps: float = math.inf
+) -> Iterator[Schedule]:
+    """Yield schedules of a demand whose bytes may take two circuits.
+
+    Parameters
+    ----------
+    fabric
+        The switches, whose circuits lead one way each.
+    demand
+        Bytes of each pair; it allows relays.
+    limit_ps
+        Only what is predicted to end sooner is made.
+
+    Returns
+    -------
+    Each is predicted to end sooner than those before; without footer. None where ways
+    are too many. Deterministic.
+    """
+    if not demand.src:
+        yield Schedule(fabric.table(), demand, Algorithm(RELAYS), (), ())
+        return
+    search = _Search(fabric, demand)
+    for answer in search.answers(limit_ps):
+        yield _schedule(fabric, demand, search, answer)
+
+
+def _schedule(
+    fabric: Ocs, demand: Demand, search: _Search, answer: _Answer
+) -> Schedule:
+    """Return the schedule of an answer, to the byte."""
+    stages, ways = answer.stages, answer.ways
+    count, switches, nodes = stages.heads.shape
+    moved = _whole_bytes(search.size_bytes, ways, answer.flows.amount)
+    over = (ways.second >= 0) & (moved > 0)
+    some = np.concatenate([np.flatnonzero(moved), np.flatnonzero(over)])
+    circuit = np.concatenate([ways.first[moved > 0], ways.second[over]])
+    # Bytes of a pair that take the same circuit on different ways are one transfer.
+    key = circuit * len(search.size_bytes) + ways.pair[some]
+    told, place = np.unique(key, return_inverse=True)
+    size_bytes = np.zeros(len(told), dtype=np.int64)
+    np.add.at(size_bytes, place, moved[some])
+    circuit, pair = np.divmod(told, len(search.size_bytes))
+    slot, src = np.divmod(circuit, nodes)
+    stage, switch = np.divmod(slot, switches)
+    configuration = stages.configuration[stage]
+    dst = stages.heads[configuration, switch, src]
+    ends = (src, dst, search.src[pair], search.dst[pair])
+    src, dst, origin, final = (search.nodes[end] for end in ends)
+    segments: list[Segment] = []
+    index = {}
+    for plane in range(switches):
+        held = 0
+        for one in range(count):
+            rows = np.flatnonzero((switch == plane) & (configuration == one))
+            if len(rows):
+                lit = rows[np.unique(src[rows], return_index=True)[1]]
+                segments.append(Segment(plane, held, Circuits(src[lit], dst[lit])))
+                index[one, plane] = held
+                held += 1
+    parts = []
+    steps = np.unique(stage)
+    for step, here in enumerate(steps.tolist()):
+        for plane in range(switches):
+            rows = np.flatnonzero((stage == here) & (switch == plane))
+            if len(rows):
+                columns = (src, dst, size_bytes, origin, final)
+                transfers = FluidTransfers(*(column[rows] for column in columns))
+                of = int(stages.configuration[here])
+                parts.append(StepPart(step, plane, index[of, plane], transfers))
+    algorithm = Algorithm(RELAYS, {"steps": [*stages.turns]})
+    return Schedule(fabric.table(), demand, algorithm, tuple(segments), tuple(parts))
+
+
+def _whole_bytes(size_bytes: IntArray, ways: Ways, amount: FloatArray) -> IntArray:
+    """Return whole bytes for each way; what rounding leaves goes the fullest one."""
+    total = np.bincount(ways.pair, weights=amount)[ways.pair]
+    # What is too little for the program to count goes straight, if it can.
+    share = np.divide(amount, total, out=np.zeros_like(amount), where=total > 0)
+    moved: IntArray = np.floor(share * size_bytes[ways.pair] + _ROUNDING).astype(
+        np.int64
+    )
+    rest = size_bytes.copy()
+    np.subtract.at(rest, ways.pair, moved)
+    order = np.lexsort((ways.second >= 0, -amount, ways.pair))
+    first = order[np.unique(ways.pair[order], return_index=True)[1]]
+    moved[first] += rest[ways.pair[first]]
+    return moved
