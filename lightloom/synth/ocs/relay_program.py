@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.solvers.standard_form import FloatArray
 
-__all__ = ["Flows", "RelayStages", "Ways", "best_flows", "relay_ways"]
+__all__ = ["RelayFlows", "RelayStages", "RelayWays", "best_flows", "relay_ways"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class RelayStages:
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class RelayWays:
     """Direct circuits, and two one after the other, by which bytes of pairs may go.
 
     A circuit is numbered by stage, switch and source. Rows are ways.
@@ -56,7 +56,7 @@ class Ways:
 
 
 @dataclass(frozen=True, eq=False)
-class Flows:
+class RelayFlows:
     """How much goes each way, and how long that takes.
 
     Attributes
@@ -71,7 +71,7 @@ class Flows:
     stage: FloatArray
 
 
-def relay_ways(stages: RelayStages, row_of: IntArray) -> Ways:
+def relay_ways(stages: RelayStages, row_of: IntArray) -> RelayWays:
     """Return all ways of one circuit or two of the pairs of a demand.
 
     Parameters
@@ -105,10 +105,14 @@ def relay_ways(stages: RelayStages, row_of: IntArray) -> Ways:
                 slot * nodes + node,
                 then * nodes + head,
             )
-    return Ways(np.concatenate(pairs), np.concatenate(firsts), np.concatenate(seconds))
+    return RelayWays(
+        np.concatenate(pairs), np.concatenate(firsts), np.concatenate(seconds)
+    )
 
 
-def best_flows(stages: RelayStages, ways: Ways, need: FloatArray) -> Flows | None:
+def best_flows(
+    stages: RelayStages, ways: RelayWays, need: FloatArray
+) -> RelayFlows | None:
     """Return how much goes each way, so that all stages together last least.
 
     A stage lasts as long as its fullest circuit moves data.
@@ -157,4 +161,4 @@ def best_flows(stages: RelayStages, ways: Ways, need: FloatArray) -> Flows | Non
     if found.x is None:
         return None
     parts = np.maximum(found.x, 0.0)
-    return Flows(parts[:width], parts[width:])
+    return RelayFlows(parts[:width], parts[width:])

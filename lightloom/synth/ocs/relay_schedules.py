@@ -30,9 +30,9 @@ from lightloom.synth.ocs.relay_circuits import (
     named_stages,
 )
 from lightloom.synth.ocs.relay_program import (
-    Flows,
+    RelayFlows,
     RelayStages,
-    Ways,
+    RelayWays,
     best_flows,
     relay_ways,
 )
@@ -52,7 +52,7 @@ RELAYS = "relays"
 _MOST_WAYS = 2**15
 """Most ways of all pairs; where there are more, nothing is relayed."""
 _WORK = 2**17
-"""Ways of all linear programs together."""
+"""RelayWays of all linear programs together."""
 _SHARES = (1.0, 0.5, 0.25)
 """What circuits are taken to carry at first, in shares of the busiest line."""
 _FITS = 3
@@ -65,8 +65,8 @@ class _Answer:
     """Stages, what goes which way, and when it ends."""
 
     stages: RelayStages
-    ways: Ways
-    flows: Flows
+    ways: RelayWays
+    flows: RelayFlows
     total: float
 
 
@@ -226,7 +226,7 @@ def _schedule(
     return Schedule(fabric.table(), demand, algorithm, tuple(segments), tuple(parts))
 
 
-def _whole_bytes(size_bytes: IntArray, ways: Ways, amount: FloatArray) -> IntArray:
+def _whole_bytes(size_bytes: IntArray, ways: RelayWays, amount: FloatArray) -> IntArray:
     """Return whole bytes for each way; what rounding leaves goes the fullest one."""
     total = np.bincount(ways.pair, weights=amount)[ways.pair]
     # What is too little for the program to count goes straight, if it can.
