@@ -148,9 +148,15 @@ def hub_exchange(box: NodeBox, task: Collective) -> HubExchange | None:
     """
     size_bytes = task.buffer_bytes
     promising = sorted(_hubs(box), key=lambda one: _least_ps(box, one, size_bytes))
-    trees = ((spread_tree(box, one), one) for one in promising[:_TRIED])
-    made = (HubExchange(tree, one) for tree, one in trees if tree is not None)
-    return min(made, key=lambda one: one.time_ps(size_bytes), default=None)
+    best: HubExchange | None = None
+    for orders in promising[:_TRIED]:
+        if best and best.time_ps(size_bytes) <= _least_ps(box, orders, size_bytes):
+            break
+        tree = spread_tree(box, orders)
+        made = None if tree is None else HubExchange(tree, orders)
+        if made and (not best or made.time_ps(size_bytes) < best.time_ps(size_bytes)):
+            best = made
+    return best
 
 
 def _hubs(box: NodeBox) -> Iterator[_Orders]:

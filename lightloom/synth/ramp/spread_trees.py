@@ -130,10 +130,13 @@ def _found(
         count, reach = count + 1, reach * (groups + 1)
     ideal = -(-(targets - 1) // groups)
     best: tuple[int, tuple[Shift, ...], _Table] | None = None
+    tried: set[tuple[tuple[int, bytes], ...]] = set()
     for many in range(count, count + _MORE_SHIFTS):
         for _ in range(max(_LEAST_TRIALS, _WORK // len(box))):
             shifts = tuple(random_shift(box, random, index) for index in range(many))
-            table = _grown(box, shifts, coset)
+            known = tuple((one.racks, one.numbers.tobytes()) for one in shifts)
+            table = None if known in tried else _grown(box, shifts, coset)
+            tried.add(known)
             if table is None:
                 continue
             blocks = _busiest(box, many, table[0], table[1])
