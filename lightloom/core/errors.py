@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _LONGEST_SHOWN = 1000
 _MOST_COMPARED = 10_000
+_ALIKE = 0.55
+"""Letters in common, as a part of all, from which on a name may be meant."""
 
 
 class LightloomError(Exception):
@@ -125,7 +127,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     for other in names:
         if len(other) <= _LONGEST_SHOWN:
             alike.setdefault(other.casefold(), []).append(other)
-    found = difflib.get_close_matches(name.casefold(), alike, n=3, cutoff=0.5)
+    found = difflib.get_close_matches(name.casefold(), alike, n=3, cutoff=_ALIKE)
     close = [other for folded in found for other in alike[folded]]
     return f"did you mean {' or '.join(close)}?" if close else ""
 

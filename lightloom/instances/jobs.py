@@ -100,7 +100,7 @@ class JobMap:
         Raises
         ------
         InputError
-            The job has nodes, or needs none.
+            The job has nodes, or needs none, or more than there are.
         InfeasibleError
             Too few nodes are free, or none of their blocks is long enough; the
             message says how many there are.
@@ -161,7 +161,7 @@ class JobMap:
         free = sum(length for _, length in runs)
         if count > self.node_count:
             what = f"job {job} needs {count} nodes and the fabric has {self.node_count}"
-            raise InfeasibleError(what, fix="ask for fewer, or use a larger fabric")
+            raise InputError(what, fix="ask for fewer, or use a larger fabric")
         if count > free:
             what = f"job {job} needs {count} nodes and {free} are free"
             raise InfeasibleError(what, fix="wait until a job releases its nodes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ def export_program(
     ------
     InputError
         The schedule breaks a rule, is no collective's, or the runtime lacks the
-        operation or is too small; then the algorithms that would fit are named.
+        operation or is too small; then the fastest algorithm that fits is named.
     UnverifiedProgramError
         The program breaks a rule, which is a bug of lightloom.
     """
@@ -83,10 +84,9 @@ def export_program(
         program = lower(schedule, runtime, protocol=protocol, buffers=buffers)
     except ProgramLimitError as problem:
         tell("looking for algorithms that fit")
-        names = _fitting(schedule, runtime, protocol, buffers)
-        problem.fix = (
-            f"algorithms that fit: {', '.join(names)}" if names else problem.fix
-        )
+        name = _fastest_that_fits(schedule, runtime, protocol, buffers)
+        if name is not None:
+            problem.fix = f"the fastest algorithm that fits: {name}"
         raise
     tell("verifying the program")
     judged = verify_program(program, runtime)
@@ -139,30 +139,40 @@ def export_plan(
     return program, text
 
 
-def _fitting(
+def _fastest_that_fits(
     schedule: Schedule, runtime: MscclRuntime, protocol: str, buffers: str
-) -> list[str]:
-    """Return the algorithms with which the same collective fits the runtime."""
+) -> str | None:
+    """Return the algorithm that does the same collective fastest among those that fit.
+
+    On an ideal switch; ``None`` where no algorithm fits.
+    """
     from lightloom.plans.algorithms import ALGORITHMS
-    from lightloom.synth.synthesise import synthesise
+    from lightloom.synth.auto.candidate_pool import CandidatePool
+    from lightloom.synth.auto.search import CandidateSearch
+    from lightloom.synth.bounds import LowerBounds
+    from lightloom.synth.fabrics import realiser_of
 
     task = schedule.task
     assert isinstance(task, Collective)
     if task.rank_count > _MOST_RANKS_TRIED:
-        return []
+        return None
     nodes = tuple(range(task.rank_count))
     same = Collective(task.op, nodes, task.buffer_bytes)
-    instance = Instance(IdealSwitch(nodes=task.rank_count), same, "fitting")
-    found = []
+    fabric = IdealSwitch(nodes=task.rank_count)
+    bounds, realiser = LowerBounds(fabric, same), realiser_of(fabric)
+    pools: dict[str, CandidatePool] = {}
     for entry in ALGORITHMS.values():
-        if task.op not in entry.ops:
-            continue
-        try:
-            outcome = synthesise(instance, entry.name)
-            if outcome.incumbent is not None:
-                made = outcome.incumbent.schedule
-                lower(made, runtime, protocol=protocol, buffers=buffers)
-                found.append(entry.name)
-        except LightloomError:
-            continue
-    return found
+        if task.op in entry.ops:
+            pool = CandidatePool()
+            search = CandidateSearch(
+                Instance(fabric, same, "fitting"), realiser, pool, bounds
+            )
+            with suppress(LightloomError):
+                search.run(entry.name, {})
+                pools[entry.name] = pool
+    for name in sorted(pools, key=lambda one: pools[one].best_ps() or 0):
+        with suppress(LightloomError):
+            made = pools[name].best().schedule
+            lower(made, runtime, protocol=protocol, buffers=buffers)
+            return name
+    return None

@@ -255,12 +255,13 @@ def _refuse_long(
             longest,
             runtime.most_steps,
         )
-    elements = Counter(row.rank for row in rows)
-    for rank, count in elements.items():
-        if count > runtime.most_elements:
-            raise over_limit(
-                runtime, f"gpu {rank}", "steps of a GPU", count, runtime.most_elements
-            )
+    for what, counted, most in (
+        ("thread blocks", Counter(key[0] for key in keys), runtime.most_thread_blocks),
+        ("steps of a GPU", Counter(row.rank for row in rows), runtime.most_elements),
+    ):
+        for rank, count in counted.items():
+            if count > most:
+                raise over_limit(runtime, f"gpu {rank}", what, count, most)
 
 
 def _rank_programs(

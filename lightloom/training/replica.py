@@ -154,6 +154,8 @@ def smallest_fit(training: Training, local_batch: int, ports: int | None) -> int
     """
 
     def fits(devices: int) -> bool:
+        if devices * memory_bytes < least_bytes:
+            return False
         distance = max(1, devices - 1 if ports is None else min(devices, ports) - 1)
         try:
             split_graph(
@@ -169,6 +171,15 @@ def smallest_fit(training: Training, local_batch: int, ports: int | None) -> int
 
     graph = computation_graph(msgspec.structs.replace(training, batch_size=local_batch))
     memory_bytes = gpu_named(training.gpu).memory_bytes
+    # Between two entries of a table all parts together lie between those two.
+    least_bytes = sum(
+        min(
+            parts * size
+            for split in operation.splits
+            for parts, size in zip(split.parts, split.memory_bytes, strict=True)
+        )
+        for operation in graph.ops
+    )
     high = 1
     while not fits(high):
         high *= 2

@@ -90,7 +90,7 @@ def test_jobs_on_a_2d_ring_have_whole_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "exit_code", "words"),
     [
-        ("a,0,9,1,,,\n", 4, "trace.csv:2, a: job a needs 9 nodes and the fabric has 8"),
+        ("a,0,9,1,,,\n", 2, "trace.csv:2, a: job a needs 9 nodes and the fabric has 8"),
         ("a,-1,1,1,,,\n", 2, "trace.csv:2, arrival_us: not a count; found '-1'"),
         ("a,0,0,1,,,\n", 2, "trace.csv:2, devices: not a count"),
         ("a,0,1,0,,,\n", 2, "iterations: not a count"),

@@ -152,7 +152,7 @@ def test_a_job_may_leave_before_it_began() -> None:
 
 def test_a_job_larger_than_the_fabric_is_named() -> None:
     """Nobody is told to wait for jobs that do not exist."""
-    with pytest.raises(InfeasibleError, match=r"t:2, a: .*has 4; ask for fewer"):
+    with pytest.raises(InputError, match=r"t:2, a: .*has 4; ask for fewer"):
         run(switch(4), [TracedJob("a", 0, 5, 1, where="t:2")])
 
 

@@ -39,6 +39,17 @@ class Candidate:
     completion_time_ps: int | None = None
     reconfigurations: int | None = None
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from other candidates."""
+        return self.algorithm, str(self.parameters), self.mapping
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """What is less for a faster candidate, and for one that was realised."""
+        time_ps = self.completion_time_ps
+        return time_ps is None, time_ps or self.predicted_ps
+
 
 @dataclass(eq=False)
 class CandidatePool:
@@ -53,7 +64,7 @@ class CandidatePool:
     """
 
     progress: Callable[[str], None] | None = None
-    _candidates: list[Candidate] = field(default_factory=list)
+    _candidates: dict[tuple[str, str, str], Candidate] = field(default_factory=dict)
     _best: tuple[Candidate, MadeSchedule] | None = None
 
     def say(self, text: str) -> None:
@@ -63,10 +74,12 @@ class CandidatePool:
 
     def pass_over(self, candidate: Candidate) -> None:
         """Record a candidate that is not realised, or cannot be."""
-        self._candidates.append(candidate)
+        self._candidates.setdefault(candidate.key, candidate)
 
     def enter(self, candidate: Candidate, made: MadeSchedule) -> None:
         """Replay a candidate's schedule, and keep it if it is the best so far.
+
+        Of several schedules of a candidate the fastest is compared with others.
 
         Parameters
         ----------
@@ -81,7 +94,9 @@ class CandidatePool:
             completion_time_ps=timeline.completion_time_ps,
             reconfigurations=len(timeline.reconfigurations),
         )
-        self._candidates.append(entered)
+        known = self._candidates.get(entered.key)
+        if known is None or entered.order < known.order:
+            self._candidates[entered.key] = entered
         best_ps = self.best_ps()
         if best_ps is None or timeline.completion_time_ps < best_ps:
             self._best = (entered, made)
@@ -105,15 +120,5 @@ class CandidatePool:
 
     def compared(self) -> tuple[Candidate, ...]:
         """Return the candidates, fastest first, those only predicted last."""
-        return tuple(
-            sorted(
-                self._candidates,
-                key=lambda c: (
-                    c.completion_time_ps is None,
-                    c.completion_time_ps or c.predicted_ps,
-                    c.algorithm,
-                    str(c.parameters),
-                    c.mapping,
-                ),
-            )
-        )
+        every = self._candidates.values()
+        return tuple(sorted(every, key=lambda one: (*one.order, *one.key)))

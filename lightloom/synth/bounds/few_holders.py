@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
@@ -55,7 +56,8 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         if prices is None:
             break
         tables[portions] = prices
-        size_ps = collective.buffer_bytes * 8 * 10**12 / circuits.node_bits_per_s
+        bits = collective.buffer_bytes * BITS_PER_BYTE
+        size_ps = bits * PS_PER_S / circuits.node_bits_per_s
         time_ps = fixed_ps + int(size_ps * prices.data_time(ranks - 1, ports))
         best = time_ps if best is None else min(best, time_ps)
     if not tables:

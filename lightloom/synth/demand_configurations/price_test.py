@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["PriceTest"]
 
 _TURNS = 120
+"""Times that prices change, at most."""
 _NEAR = 1.004
+"""Units used over units there are, up to which a line counts as served."""
 _NEAR_AT_LAST = 1.03
+"""The same after the last turn, when prices may still change."""
 _RISE = 0.5
+"""How fast prices follow the load: the first step, in logarithms."""
 _OPTIONS = 40
+"""Options of a pair that are kept, those of least waste."""
 
 
 class PriceTest(LineTest):

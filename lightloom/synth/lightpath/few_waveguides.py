@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FewWaveguides", "LitDivision"]
 
 _PASSES = 3
+"""Times that every pair chooses its route."""
 
 Route = tuple[int, ...]
 
