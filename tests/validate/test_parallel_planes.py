@@ -23,11 +23,11 @@ from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
 )
-from lightloom.validate.certificates.completion_time.parallel_planes import Planes
 from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_three,
     summed_in_two,
 )
+from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
@@ -103,10 +103,8 @@ def test_two_circuits_one_after_the_other(data: st.DataObject) -> None:
         ranges.append(list(itertools.pairwise(ends)))
     circuits = sum(len(plane) for plane in ranges)
     fabric = msgspec.structs.replace(FABRIC, switches=len(ranges))
-    planes = Planes(
-        fabric, Collective("all-gather", ALL, 16), reach=10**6, least_bytes=None
-    )
-    assert _walks(ranges) <= planes.known(circuits, 2) - circuits - 1
+    times = SwitchTimes(fabric, reach=10**6, least_bytes=None)
+    assert _walks(ranges) <= times.known(circuits, 2) - circuits - 1
 
 
 @settings(max_examples=25, deadline=None)

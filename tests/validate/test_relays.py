@@ -9,17 +9,22 @@ import pytest
 from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.errors import FormatError
 from lightloom.core.schedule import FluidTransfers
+from lightloom.core.task import Demand
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
+from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds
 from lightloom.validate import verify
+from lightloom.validate.certificates import WitnessError
+from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from tests.examples.relays import ASKED, BROKEN, FIRST, STRAIGHT, SWITCH, over_relay
 from tests.examples.small_schedules import with_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.certificate import Witness
     from lightloom.core.schedule import Schedule
 
 
@@ -85,7 +90,41 @@ def test_bounds_that_rest_on_one_circuit_a_byte_are_refused() -> None:
 
 
 def test_bounds_of_relayed_demands_hold() -> None:
-    """No bound is above a schedule that relays."""
+    """No bound is above a schedule that relays.
+
+    By hand: 1 us and two alphas, and 1.5 us in which node 0 sends its bytes.
+    """
     time_ps = replay(over_relay()).completion_time_ps
-    for bound in all_bounds(SWITCH, ASKED).values():
+    bounds = all_bounds(SWITCH, ASKED)
+    assert bounds["relays"].bound == 1_000_000 + 2 * 1_000 + 1_500_000
+    for bound in bounds.values():
         assert 0 < bound.bound <= time_ps
+
+
+def test_what_goes_over_a_relay_counts_twice() -> None:
+    """16 nodes of four circuits, 4 KiB each: 4 blocks straight and 11 twice.
+
+    That is 26 blocks over 4 ports, of 163,840 ps each.
+    """
+    rows = [(a, b, 4096) for a in range(16) for b in range(16) if a != b]
+    fabric = Ocs(
+        nodes=16,
+        switches=4,
+        bits_per_second_per_node=800_000_000_000,
+        alpha_ps=20_000_000,
+        reconfiguration_ps=200_000_000,
+    )
+    bound = all_bounds(fabric, Demand.from_rows(rows, relays=True))["relays"]
+    assert bound.bound == 240_000_000 + 26 * 163_840 // 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "witness"),
+    [(STRAIGHT, {}), (ASKED, {"node": 0})],
+    ids=["task", "witness"],
+)
+def test_the_bound_by_relays_is_refused(asked: Demand, witness: "Witness") -> None:
+    """It is about demands that allow them, and needs no witness."""
+    kind = BOUND_KINDS["relays"]
+    with pytest.raises(WitnessError):
+        kind.prove(SWITCH, asked, witness)

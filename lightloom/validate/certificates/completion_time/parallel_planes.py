@@ -83,7 +83,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.validate.certificates.completion_time.all_reduce_volume import (
@@ -101,6 +100,7 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_three,
     summed_in_two,
 )
+from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
 from lightloom.validate.certificates.witness import WitnessError, keys
 
 if TYPE_CHECKING:
@@ -116,102 +116,16 @@ _SINGLY = 128
 
 
 @dataclass(frozen=True)
-class Planes:
+class Planes(SwitchTimes):
     """A collective on switches, as the bound needs it.
 
     Attributes
     ----------
-    fabric
-        The switches.
     collective
         Of two ranks or more.
-    reach
-        Ranks that something one rank knows must reach, or that one must hear of.
-    least_bytes
-        What every rank sends at least, or receives; ``None`` where whole switches are
-        dark while they change.
     """
 
-    fabric: Ocs
     collective: Collective
-    reach: int
-    least_bytes: int | None
-
-    @property
-    def first_ps(self) -> int:
-        """Time of the first configuration, d0."""
-        charged = self.fabric.initial_configuration_charged
-        return self.fabric.reconfiguration_ps if charged else 0
-
-    def lost_ps(self, circuits: int, steps: int) -> int:
-        """Return the least time that all switches together lose.
-
-        Parameters
-        ----------
-        circuits
-            M, at least as many as there are switches.
-        steps
-            P, 1 or more.
-        """
-        fabric = self.fabric
-        each, more = divmod(circuits, fabric.switches)
-
-        def lost(segments: int) -> int:
-            between_ps = (segments - 1) * fabric.reconfiguration_ps
-            alphas = max(
-                steps * fabric.alpha_ps, between_ps + segments * fabric.alpha_ps
-            )
-            return self.first_ps + alphas
-
-        return more * lost(each + 1) + (fabric.switches - more) * lost(each)
-
-    def known(self, circuits: int, steps: int) -> int:
-        """Return the most ranks that one rank's data can be at, N(P), up to `reach`.
-
-        Parameters
-        ----------
-        circuits
-            M.
-        steps
-            P, 0 or more.
-        """
-        used = min(self.fabric.switches, circuits)
-        ways, total = 1, 1
-        for step in range(1, steps + 1):
-            if step == 2 and self.least_bytes is None:
-                ways = (circuits**2 + circuits) // 2 + (used - 1) * circuits
-                ways -= used * (used - 1) // 2
-            else:
-                ways *= circuits
-            total += ways
-            if total >= self.reach:
-                break
-        return total
-
-    def time_ps(self, circuits: int, steps: int, data: Fraction) -> int:
-        """Return the least time with so much data of a rank on average.
-
-        Parameters
-        ----------
-        circuits, steps
-            M and P.
-        data
-            In picoseconds of one circuit.
-        """
-        lost_ps = self.lost_ps(circuits, steps)
-        total = lost_ps + data
-        if self.least_bytes is not None:
-            total = self.lost_ps(self.fabric.switches, steps) + data
-            total = max(total, lost_ps + self.byte_ps * self.least_bytes)
-        total /= self.fabric.switches
-        return -(-total.numerator // total.denominator)
-
-    @property
-    def byte_ps(self) -> Fraction:
-        """Time of a byte on one circuit."""
-        return Fraction(
-            BITS_PER_BYTE * PS_PER_S, self.fabric.bits_per_second_per_circuit
-        )
 
     def least_steps(self, circuits: int) -> int:
         """Return the least P with which M circuits reach all that must be reached.
@@ -244,7 +158,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if task.rank_count == 1 or max(reaches) <= 1:
         return 0
     if fabric.dark_while_reconfiguring == "plane":
-        return _least_ps(Planes(fabric, task, max(reaches), None), needs)
+        return _least_ps(Planes(fabric, max(reaches), None, task), needs)
     nodes = [*task.nodes]
     least = [
         min(moved[node] for node in nodes)
@@ -253,7 +167,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     if task.op == "all-reduce":
         least = [min(least)] * 2
     return max(
-        _least_ps(Planes(fabric, task, reach, own), needs)
+        _least_ps(Planes(fabric, reach, own, task), needs)
         for reach, own in zip(reaches, least, strict=True)
         if reach == max(reaches)
     )

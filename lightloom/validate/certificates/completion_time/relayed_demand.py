@@ -1,0 +1,113 @@
+"""Relays: bytes that no circuit takes straight take two, in two steps.
+
+For demands on parallel optical switches; each byte takes one circuit, or two where the
+demand allows relays. No witness is needed. Let there be s switches, n nodes, P steps
+in which anything moves, M segments of all switches together in which anything does, r
+the rate of a circuit, and T the completion time. `parallel_planes` proves that if some
+node, or the average node, sends or receives X bytes,
+
+    s T  >=  lost(M, P) + X / r.
+
+Every node has M circuits out at most over all segments, so the bytes of all but M of
+its pairs take two circuits each: all but the M largest at the least. Hence all nodes
+together send
+
+    X n  >=  (all bytes) + sum over nodes of (the bytes of all but the M largest pairs),
+
+and the same holds of what they receive. A single node sends what it is asked for.
+
+With M circuits a node sends to M others at most straight, and with a second circuit to
+n_2 more at most (`parallel_planes`). So M is as large as that asks for; and where some
+node has more than M partners, bytes take two circuits, whose steps follow each other:
+P >= 2. The bound is the least over all M from s to the most partners of any node. More
+lose more, and save nothing.
+
+**Where only changed circuits go dark** M is the largest sum of the circuits into one
+node, or out of one, one that goes and comes back being two, and n_2 is M^2: see there.
+What is lost is counted of the node of that sum, which receives, or sends, no less than
+any node is asked for; what nodes do on average with d0 and P alpha lost only.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.exact_sums import exact_sums
+from lightloom.core.task import Demand
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
+from lightloom.validate.certificates.witness import WitnessError, keys
+
+if TYPE_CHECKING:
+    from lightloom.core.certificate import Witness
+    from lightloom.core.columns import IntArray
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
+
+
+def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+    keys(witness)
+    if not (isinstance(fabric, Ocs) and isinstance(task, Demand) and task.relays):
+        message = "the kind relays is about demands on optical switches that allow them"
+        raise WitnessError(message)
+    if not task.src:
+        return 0
+    size_bytes = np.array(task.bytes, dtype=np.int64)
+    ends = [np.array(end, dtype=np.int64) for end in (task.src, task.dst)]
+    moved = [exact_sums(end, size_bytes, fabric.nodes) for end in ends]
+    relayed = [_relayed_bytes(end, size_bytes, fabric.nodes) for end in ends]
+    partners = [len(side) for side in relayed]
+    most, total = max(map(max, moved)), sum(task.bytes)
+    if fabric.dark_while_reconfiguring == "plane":
+        times = SwitchTimes(fabric, max(partners) + 1, None)
+        both = [
+            max(side[count] if count < len(side) else 0 for side in relayed)
+            for count in range(max(partners))
+        ]
+        return _least_ps(times, both, most, total)
+    return max(
+        _least_ps(SwitchTimes(fabric, len(left) + 1, min(own)), left, most, total)
+        for left, own in zip(relayed, moved, strict=True)
+    )
+
+
+def _relayed_bytes(end: IntArray, size_bytes: IntArray, nodes: int) -> list[int]:
+    """Return the bytes of all but the largest k pairs of each node, for k from 0.
+
+    There are as many k as the most partners of any node; with more there are none.
+    """
+    order = np.lexsort((-size_bytes, end))
+    starts = np.searchsorted(end[order], np.arange(nodes + 1))
+    place = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
+    by_place = exact_sums(place, size_bytes[order], int(np.diff(starts).max()))
+    left, found = 0, []
+    for more in reversed(by_place):
+        left += more
+        found.append(left)
+    return found[::-1]
+
+
+def _least_ps(times: SwitchTimes, relayed: list[int], most: int, total: int) -> int:
+    """Return the least time over all numbers of circuits.
+
+    `relayed` are the bytes that take a second circuit where nodes have so many.
+    """
+    nodes, switches = times.fabric.nodes, times.fabric.switches
+    best: int | None = None
+    for circuits in range(switches, max(switches, len(relayed)) + 1):
+        steps = 1 if circuits >= len(relayed) else 2
+        if times.known(circuits, steps) < times.reach:
+            continue
+        left = relayed[circuits] if circuits < len(relayed) else 0
+        mean = max(Fraction(most), Fraction(total + left, nodes))
+        time_ps = times.time_ps(circuits, steps, times.byte_ps * mean)
+        best = time_ps if best is None else min(best, time_ps)
+    assert best is not None
+    return best
+
+
+BOUND = BoundKind("relays", _prove)
