@@ -6,7 +6,6 @@ another. A byte takes one circuit, or two of which the second is in a later step
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -152,21 +151,25 @@ def fitted_stages(
     from scipy.optimize import linear_sum_assignment
 
     count, switches, nodes = stages.heads.shape
-    fit = _Fit(stages.heads.copy(), stages.turns, size, carried)
+    fit = _Fit(stages, size, carried)
     node, cost = np.arange(nodes), fit.cost()
     for _ in range(_SWEEPS):
         before = cost
         for place in range(count):
             for switch in range(switches):
                 own = fit.heads[place, switch].copy()
-                fit.heads[place, switch] = -1
+                fit.lead(place, switch, np.full(nodes, -1))
                 gain = fit.gains(place)
                 gain[node, own] += _ALIKE * fit.far  # equals stay as they are
                 np.fill_diagonal(gain, -fit.far * nodes)
-                fit.heads[place, switch] = linear_sum_assignment(gain, maximize=True)[1]
+                new = linear_sum_assignment(gain, maximize=True)[1]
+                if (new == own).all():
+                    fit.lead(place, switch, own)
+                    continue
+                fit.lead(place, switch, new)
                 now = fit.cost()
                 if now > cost:
-                    fit.heads[place, switch] = own
+                    fit.lead(place, switch, own)
                 else:
                     cost = now
         if cost >= before * (1 - _LITTLE):
@@ -174,19 +177,22 @@ def fitted_stages(
     return RelayStages(fit.heads, stages.turns)
 
 
-@dataclass(eq=False)
 class _Fit:
     """Configurations, and what they leave to relays."""
 
-    heads: IntArray
-    turns: tuple[int, ...]
-    size: FloatArray
-    carried: FloatArray
-
-    @property
-    def far(self) -> float:
+    def __init__(
+        self, stages: RelayStages, size: FloatArray, carried: FloatArray
+    ) -> None:
+        self.heads, self.turns = stages.heads.copy(), stages.turns
+        self._size, self._carried = size, carried
+        self._joined = np.stack([_joined(one) for one in self.heads])
+        self.far = float(size.sum()) + 1.0
         """What a pair costs that no way leads to: more than all data."""
-        return float(self.size.sum()) + 1.0
+
+    def lead(self, place: int, switch: int, head: IntArray) -> None:
+        """Let a switch lead elsewhere in a configuration."""
+        self.heads[place, switch] = head
+        self._joined[place] = _joined(self.heads[place])
 
     def cost(self) -> float:
         """Return what does not go straight, and far more for what does not go."""
@@ -196,25 +202,29 @@ class _Fit:
     def gains(self, place: int) -> FloatArray:
         """Return what one more circuit of a configuration would save, for each pair."""
         left, lost = self._left()
+        gain: FloatArray = np.minimum(left, self._carried[place])
+        if not lost.any():
+            return gain
         missing = lost.astype(np.float64)
         again = self.turns[place] > 1
-        covers = missing.copy()
-        for then in range(place if again else place + 1, len(self.turns)):
-            covers += missing @ (_joined(self.heads[then]) > 0).T
-        for first in range(place + 1 if again else place):
-            covers += (_joined(self.heads[first]) > 0).T @ missing
-        gain: FloatArray = np.minimum(left, self.carried[place]) + self.far * covers
+        later = (self._joined[place if again else place + 1 :] > 0).sum(axis=0)
+        earlier = (self._joined[: place + 1 if again else place] > 0).sum(axis=0)
+        covers = missing + missing @ later.T + earlier.T @ missing
+        gain += self.far * covers
         return gain
 
     def _left(self) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Return what does not go straight, and the pairs that no way leads to."""
-        joined = [_joined(one) for one in self.heads]
-        straight = np.tensordot(self.carried, joined, 1)
-        ways = np.sum(joined, axis=0)
-        for place, times in enumerate(self.turns):
-            for then in range(place if times > 1 else place + 1, len(joined)):
-                ways = ways + joined[place] @ joined[then]
-        return np.maximum(0.0, self.size - straight), (self.size > 0) & (ways == 0)
+        joined = self._joined
+        straight = np.tensordot(self._carried, joined, 1)
+        ways = joined.sum(axis=0)
+        later = np.zeros_like(ways)
+        for place in reversed(range(len(joined))):
+            # A configuration of several steps leads on in a later one.
+            then = later + joined[place] if self.turns[place] > 1 else later
+            ways += joined[place] @ then
+            later += joined[place]
+        return np.maximum(0.0, self._size - straight), (self._size > 0) & (ways == 0)
 
 
 def _joined(heads: IntArray) -> FloatArray:

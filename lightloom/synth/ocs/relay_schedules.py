@@ -38,7 +38,7 @@ from lightloom.synth.ocs.relay_program import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
@@ -51,11 +51,13 @@ RELAYS = "relays"
 """Name of the algorithm."""
 _MOST_WAYS = 2**15
 """Most ways of all pairs; where there are more, nothing is relayed."""
-_WORK = 2**17
+_WORK = 2**18
 """RelayWays of all linear programs together."""
-_SHARES = (1.0, 0.5, 0.25)
-"""What circuits are taken to carry at first, in shares of the busiest line."""
-_FITS = 3
+_STARTS = ((True, 0.5), (False, 1.0), (True, 1.0), (False, 0.25), (True, 0.25))
+"""Whether nodes change places, and what circuits carry in all, in busiest lines."""
+_DEEPENED = 4
+"""Numbers of steps that are tried from all starts."""
+_FITS = 2
 _ROUNDING = 1e-6
 """Of a byte; what is nearly whole counts as whole."""
 
@@ -86,31 +88,45 @@ class _Search:
         self.row_of = np.full((count, count), -1)
         self.row_of[self.src, self.dst] = np.arange(len(src))
         self.work = 0
+        self._seen: set[bytes] = set()
 
     def answers(self, limit_ps: float) -> Iterator[_Answer]:
-        """Yield answers that end sooner than a limit, and than those before."""
+        """Yield answers that end sooner than a limit, and than those before.
+
+        Every number of steps is tried from one start, the best from all.
+        """
         busiest = max(float(self.size.sum(axis=axis).max()) for axis in (0, 1))
         least = busiest / self.fabric.switches
-        for turns in self._turns():
-            if self._fixed(turns) + least >= limit_ps:
-                continue
-            answer = self._fitted(turns, least)
-            if answer is not None and answer.total < limit_ps:
-                limit_ps = answer.total
-                yield answer
+        totals: dict[tuple[int, ...], float] = {}
+        for starts in (_STARTS[:1], _STARTS[1:]):
+            best = sorted(totals, key=lambda turns: totals[turns])[:_DEEPENED]
+            for turns in best or self._turns():
+                if self._fixed(turns) + least >= limit_ps or self.work > _WORK:
+                    continue
+                for answer in self._fitted(turns, least, starts):
+                    totals[turns] = min(answer.total, totals.get(turns, math.inf))
+                    if answer.total < limit_ps:
+                        limit_ps = answer.total
+                        yield answer
 
     def _turns(self) -> Iterator[tuple[int, ...]]:
-        """Yield steps of configurations, those first that cost least without data."""
-        yield (2,)
-        for count in range(2, len(self.nodes)):
-            for turns in (
-                (1,) * count,
-                tuple(1 + (place == count // 2) for place in range(count)),
-            ):
-                steps, switches = sum(turns), self.fabric.switches
-                ways = steps * (steps - 1) // 2 * switches**2 * len(self.nodes)
-                if ways > min(_MOST_WAYS, _WORK - self.work):
-                    return
+        """Yield steps of configurations, those first that cost least without data.
+
+        Those from which no circuits could lead to all partners of a node are left out.
+        """
+        switches, nodes = self.fabric.switches, len(self.nodes)
+        partners = int(max(np.bincount(end).max() for end in (self.src, self.dst)))
+        every = [(2,)]
+        for count in range(2, nodes):
+            twice = tuple(1 + (place == count // 2) for place in range(count))
+            every += [(1,) * count, twice]
+        for turns in every:
+            steps, again = sum(turns), turns.count(2)
+            if steps * (steps - 1) // 2 * switches**2 * nodes > _MOST_WAYS:
+                return
+            count = len(turns)
+            ways = switches * count + switches**2 * (count * (count - 1) // 2 + again)
+            if ways >= partners:
                 yield turns
 
     def _fixed(self, turns: tuple[int, ...]) -> float:
@@ -118,29 +134,31 @@ class _Search:
         changes = len(turns) - 1 + fabric.initial_configuration_charged
         return changes * fabric.reconfiguration_ps + sum(turns) * fabric.alpha_ps
 
-    def _fitted(self, turns: tuple[int, ...], least: float) -> _Answer | None:
-        """Return the best answer of so many steps, ``None`` where some pair has no way.
+    def _fitted(
+        self, turns: tuple[int, ...], least: float, starts: Sequence[tuple[bool, float]]
+    ) -> Iterator[_Answer]:
+        """Yield answers of so many steps, none where some pair has no way.
 
         What circuits are taken to carry is what those of the answer before carried.
         """
         even = even_stages(len(self.nodes), self.fabric.switches, turns)
-        of, best, seen = even.configuration, None, set[bytes]()
-        for share in _SHARES:
+        of = even.configuration
+        for named, share in starts:
             data = np.full(len(of), share * least / len(of))
-            stages = named_stages(even, self.size, float(data[0]))
+            stages = even
+            if named:
+                stages = named_stages(even, self.size, float(data[0]))
             for _ in range(_FITS):
                 carried = np.bincount(of, weights=data).astype(np.float64)
                 stages = fitted_stages(stages, self.size, carried)
-                if (told := stages.heads.tobytes()) in seen:
+                if (told := stages.heads.tobytes()) in self._seen:
                     break
-                seen.add(told)
+                self._seen.add(told)
                 answer = self._answer(stages)
                 if answer is None:
                     break
                 data = answer.flows.stage * self.need.max()
-                if best is None or answer.total < best.total:
-                    best = answer
-        return best
+                yield answer
 
     def _answer(self, stages: RelayStages) -> _Answer | None:
         ways = relay_ways(stages, self.row_of)
