@@ -116,7 +116,7 @@ class _Search:
         """
         switches, nodes = self.fabric.switches, len(self.nodes)
         partners = int(max(np.bincount(end).max() for end in (self.src, self.dst)))
-        every = [(2,)]
+        every: list[tuple[int, ...]] = [(2,)]
         for count in range(2, nodes):
             twice = tuple(1 + (place == count // 2) for place in range(count))
             every += [(1,) * count, twice]
