@@ -34,7 +34,9 @@ from lightloom.validate.placement import check_placement
 if TYPE_CHECKING:
     from lightloom.core.placement import Placement
     from lightloom.instances.instance import Instance
-    from lightloom.validate.certificates.proofs.makespan import PlacementWitness
+    from lightloom.validate.certificates.proofs.placement_witnesses import (
+        PlacementWitness,
+    )
 
 
 def question(instance: Instance) -> PlacementQuestion:
@@ -99,7 +101,7 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the longest path, or the operations that are most crowded.
+    """Return the longest path, or crowds that follow each other, in cases.
 
     Parameters
     ----------

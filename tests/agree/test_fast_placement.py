@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.outcome import Reason
 from lightloom.models.placement import build, decode
 from lightloom.solvers import run
+from lightloom.training.placement.makespan_bounds import best_witness
 from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
@@ -85,3 +88,19 @@ def _optimum(workload: Workload) -> int:
     outcome = run(model, "cp-sat")
     assert outcome.reason is Reason.PROVEN_OPTIMAL
     return decode(model).makespan_ps
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 6), st.integers(2, 5), st.integers(0, 3), st.integers(0, 10**6))
+def test_cases_never_prove_too_much(
+    ops: int, devices: int, distance: int, seed: int
+) -> None:
+    """The bound by cases is between the one without them and the shortest makespan."""
+    workload = random_workload(ops, min(devices, 9 - ops), distance, seed)
+    least = shortest_by_search(workload)
+    assert least is not None
+    graph = op_graph(workload)
+    plain, _ = best_witness(graph, cases_percent=0)
+    bound, witness = best_witness(graph, cases_percent=20)
+    assert plain <= bound <= least
+    assert check_placement_witness(workload, witness) == bound

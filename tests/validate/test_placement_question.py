@@ -13,27 +13,39 @@ from lightloom.validate.certificates.makespan import (
     PlacementQuestion,
     placement_witness,
 )
-from lightloom.validate.certificates.proofs.makespan import (
+from lightloom.validate.certificates.proofs.makespan import check_placement_witness
+from lightloom.validate.certificates.proofs.placement_witnesses import (
+    BEFORE,
+    Case,
     CriticalPath,
     CrowdedOps,
-    check_placement_witness,
+    CrowdsInCases,
 )
 from lightloom.validate.certificates.witness import NotProvenError
 from tests.examples.small_workloads import placing, random_workload, shortest_by_search
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
-    from lightloom.validate.certificates.proofs.makespan import PlacementWitness
+    from lightloom.validate.certificates.proofs.placement_witnesses import (
+        PlacementWitness,
+    )
 
 FORK = Workload(
-    ("read", "left", "right"), (2, 3, 4), (1, 1, 1), (0, 0), (1, 2), (8, 8), 2, 1, None
+    ("read", "left", "right"), (2, 3, 4), (1, 1, 1), (0, 0), (1, 2), (8, 8), 4, 1, None
 )
-"""One operation, then two, on two devices."""
+"""One operation, then two, on two of four devices."""
+
+
+_HALVES = (Case(0, 1, 2, -1, 0, 2), Case(0, 1, 2, 1, 1, 2))
 
 
 @pytest.mark.parametrize(
     "witness",
-    [CriticalPath((0, 2)), CrowdedOps((0, 1, 2)), CrowdedOps((1, 2), 0, 0, 1)],
+    [
+        CriticalPath((0, 2)),
+        CrowdsInCases((CrowdedOps((0, 1, 2)),)),
+        CrowdsInCases((CrowdedOps((0,), 1, 1, 2, BEFORE),), _HALVES),
+    ],
 )
 def test_stored_witnesses_prove_what_they_are(witness: PlacementWitness) -> None:
     """Storage loses nothing: exactly the bound is proven."""
@@ -54,11 +66,19 @@ def test_stored_witnesses_prove_what_they_are(witness: PlacementWitness) -> None
         ("critical-path", {"operations": [1, 2]}),
         ("critical-path", {"operations": [0], "centre": 0}),
         ("crowded-operations", {"operations": [0, 0]}),
-        ("crowded-operations", {"operations": [0, 1], "centre": 1}),
         (
             "crowded-operations",
-            {"operations": [1, 2], "centre": 1, "back": 0, "forth": 0},
+            {"cases": [], "crowds": [[0, 2, -1]], "operations": [[0, 0]]},
         ),
+        (
+            "crowded-operations",
+            {"cases": [], "crowds": [[0, 2, -1, 0]], "operations": [[1, 0]]},
+        ),
+        (
+            "crowded-operations",
+            {"cases": [], "crowds": [[0, 2, 1, 1]], "operations": [[0, 2]]},
+        ),
+        ("crowded-operations", {"cases": [], "crowds": [], "operations": []}),
     ],
 )
 def test_false_witnesses_are_refused(kind: str, witness: Witness) -> None:

@@ -2,42 +2,83 @@
 
 from __future__ import annotations
 
-import itertools
+import heapq
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import format_bytes
+from lightloom.training.placement.crowd_bounds import (
+    CaseBound,
+    Lags,
+    bound_case,
+    crowd_windows,
+    lags_of,
+)
+from lightloom.validate.certificates.proofs.crowd_times import (
+    RingGraph,
+    displacements,
+    ring_graph,
+)
 from lightloom.validate.certificates.proofs.makespan import (
-    CriticalPath,
-    CrowdedOps,
+    case_graph,
     check_memory_witness,
     check_placement_witness,
-    near_ops,
+)
+from lightloom.validate.certificates.proofs.placement_witnesses import (
+    Case,
+    CriticalPath,
+    CrowdedOps,
+    CrowdsInCases,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from lightloom.core.columns import IntArray
     from lightloom.training.placement.operation_graph import WorkloadGraph
-    from lightloom.validate.certificates.proofs.makespan import PlacementWitness
+    from lightloom.validate.certificates.proofs.placement_witnesses import (
+        PlacementWitness,
+    )
 
-_CENTRES = 48
-_FARTHEST = 4
-_TAILS = 64
-_VISITS = 60_000_000
+_SMALL = 400
+"""Operations and edges of a graph that is looked at from every operation."""
+_REACH = 4
+_CENTRES = 24
+_CASE_WORK = 20_000
+"""Operations and edges, each times the cases in which it is looked at."""
+_MOST_BOUNDS = 600
+_PATIENCE = 150
+"""Cases in a row that do not raise the least bound, after which to stop."""
 
 
-def best_witness(graph: WorkloadGraph) -> tuple[int, PlacementWitness]:
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """A case with its bound, what it assumes, and its number once it is divided."""
+
+    number: int
+    graph: RingGraph
+    lags: tuple[Lags, Lags]
+    bound: CaseBound
+
+
+def best_witness(
+    graph: WorkloadGraph, *, enough_ps: int | None = None, cases_percent: int = 100
+) -> tuple[int, PlacementWitness]:
     """Return the largest lower bound found on the makespan, with its witness.
 
-    A longest path, the work that lies between some head and some tail on all devices,
-    and the same for what is near some operation on as few devices as the distance
-    allows. Which operations are tried as centres is limited in large graphs, those
-    with most neighbours first; the bound is recomputed from the witness alone.
+    A longest path, or crowds that follow each other. In small graphs the case with
+    the least bound is divided, where operations of its crowds run or which of two is
+    first, as long as the limits on work allow. The bound is recomputed from the
+    witness alone.
+
+    Parameters
+    ----------
+    graph
+        What is placed.
+    enough_ps
+        No bound above is of use; ``None``: any is.
+    cases_percent
+        Of the usual work on cases; 0 divides nothing.
 
     Returns
     -------
@@ -45,24 +86,144 @@ def best_witness(graph: WorkloadGraph) -> tuple[int, PlacementWitness]:
 
     Notes
     -----
-    O(operations + edges) a centre, for a limited number of centres.
+    About 0.1 ms an operation or edge and case, in small graphs; 20 us in large ones.
     """
-    head, tail = column(graph.head_ps), column(graph.tail_ps)
-    lasts = column(graph.workload.duration_ps)
+    search = _CaseSearch(graph, enough_ps)
+    search.run(cases_percent)
+    witness = search.witness()
     best: PlacementWitness = CriticalPath(_longest_path(graph))
     bound = check_placement_witness(graph.workload, best)
-    for found in _crowds(graph):
-        ops = column(found.ops)
-        room = _devices(graph, found)
-        for value, kept in (
-            _most_work(head[ops], tail[ops], lasts[ops], room),
-            _most_together(head[ops], tail[ops], lasts[ops], room),
-        ):
-            if value > bound:
-                bound = value
-                crowd = tuple(ops[kept].tolist())
-                best = CrowdedOps(crowd, found.centre, found.back, found.forth)
-    return check_placement_witness(graph.workload, best), best
+    if witness.crowds or witness.cases:
+        found = check_placement_witness(graph.workload, witness)
+        if found > bound:
+            bound, best = found, witness
+    return bound, best
+
+
+class _CaseSearch:
+    """Cases that are divided, the one with the least bound first."""
+
+    def __init__(self, graph: WorkloadGraph, enough_ps: int | None) -> None:
+        workload = graph.workload
+        self._enough_ps = enough_ps
+        self._size = len(workload.op) + len(workload.src)
+        self._reach = _REACH if self._size <= _SMALL else 1
+        self._centres = _centres(graph)
+        self._cases: list[Case] = []
+        self._impossible: list[tuple[int, CaseBound]] = []
+        self._bounds = 0
+        whole = ring_graph(workload)
+        lags = lags_of(whole, self._reach)
+        self._heap: list[tuple[int, int, _Open]] = []
+        self._add(_Open(0, whole, lags, self._bound(whole, lags)))
+
+    def run(self, percent: int) -> None:
+        """Divide cases while the work and the bound allow."""
+        most = min(_MOST_BOUNDS, _CASE_WORK // self._size) * percent // 100
+        least, raised = -1, 0
+        while self._heap and self._bounds < most:
+            value, _, case = self._heap[0]
+            if value > least:
+                least, raised = value, self._bounds
+            if self._bounds - raised > _PATIENCE:
+                return
+            parts = None if self._is_enough(value) else self._split(case)
+            if parts is None:
+                return
+            heapq.heappop(self._heap)
+            for assumed in parts:
+                graph = case_graph(case.graph, assumed)
+                lags = case.lags if assumed.reach else lags_of(graph, self._reach)
+                self._cases.append(assumed)
+                self._add(
+                    _Open(len(self._cases), graph, lags, self._bound(graph, lags))
+                )
+
+    def witness(self) -> CrowdsInCases:
+        """Return what proves the least bound."""
+        left = [(case.number, case.bound) for _, _, case in self._heap]
+        return CrowdsInCases(
+            tuple(
+                replace(crowd, case=number)
+                for number, bound in sorted(
+                    left + self._impossible, key=lambda one: one[0]
+                )
+                for crowd in bound.crowds
+            ),
+            tuple(self._cases),
+        )
+
+    def _bound(self, graph: RingGraph, lags: tuple[Lags, Lags]) -> CaseBound:
+        self._bounds += 1
+        return bound_case(graph, lags, self._reach, self._centres)
+
+    def _add(self, case: _Open) -> None:
+        if case.bound.bound_ps is None:
+            self._impossible.append((case.number, case.bound))
+        else:
+            heapq.heappush(self._heap, (case.bound.bound_ps, case.number, case))
+
+    def _is_enough(self, bound_ps: int) -> bool:
+        return self._enough_ps is not None and bound_ps >= self._enough_ps
+
+    def _split(self, case: _Open) -> tuple[Case, Case] | None:
+        """Return the parts of a case, ``None`` if there is nothing to divide it by."""
+        critical = sorted(case.bound.critical)
+        everyone = range(len(case.graph.parents))
+        return self._split_of(case, critical) or self._split_of(case, everyone)
+
+    def _split_of(
+        self, case: _Open, operations: Sequence[int]
+    ) -> tuple[Case, Case] | None:
+        """Return the parts by where two operations are, or which of them is first.
+
+        Rather of two that are both critical, and that last long.
+        """
+        graph, critical, number = case.graph, case.bound.critical, case.number
+        lasts = graph.workload.duration_ps
+        above, longest = _ancestors(graph), max(*lasts, 1)
+        best: tuple[int, Case, Case] | None = None
+        for one in operations:
+            close = {entry[0] for entry in graph.near[one]} | critical
+            for other, (low, high) in displacements(graph, one, self._reach).items():
+                if one == other or other not in close:
+                    continue
+                if other < one and other in operations:
+                    continue  # looked at from the other
+                both = one in critical and other in critical
+                urgent = 80 * both + 20 * (lasts[one] + lasts[other]) // longest
+                if low < high:
+                    urgent -= high - low
+                    middle = (low + high) // 2
+                    near = Case(number, one, other, low, middle, self._reach)
+                    far = Case(number, one, other, middle + 1, high, self._reach)
+                elif low == 0 and _may_be_ordered(graph, above, one, other):
+                    urgent += 40
+                    near = Case(number, one, other, 0, 0, 0)
+                    far = Case(number, other, one, 0, 0, 0)
+                else:
+                    continue
+                if best is None or urgent > best[0]:
+                    best = urgent, near, far
+        return best and best[1:]
+
+
+def _may_be_ordered(
+    graph: RingGraph, above: Sequence[int], one: int, other: int
+) -> bool:
+    """Return whether two operations take time, and no path says which is first."""
+    lasts = graph.workload.duration_ps
+    related = (above[one] >> other | above[other] >> one) & 1
+    return not related and min(lasts[one], lasts[other]) > 0
+
+
+def _ancestors(graph: RingGraph) -> list[int]:
+    """Return the ancestors of each operation as a bit set."""
+    above = [0] * len(graph.parents)
+    for op in graph.order:
+        for parent in graph.parents[op]:
+            above[op] |= above[parent] | 1 << parent
+    return above
 
 
 def refuse_unplaceable(graph: WorkloadGraph) -> None:
@@ -88,9 +249,8 @@ def refuse_unplaceable(graph: WorkloadGraph) -> None:
             )
     if sum(workload.memory_bytes) <= most:
         return
-    for found in _crowds(graph):
+    for found, devices in _crowds(graph):
         needed = sum(workload.memory_bytes[op] for op in found.ops)
-        devices = _devices(graph, found)
         if needed > most * devices:
             check_memory_witness(workload, found)
             names = ", ".join(repr(workload.op[op]) for op in found.ops[:4])
@@ -116,82 +276,36 @@ def _longest_path(graph: WorkloadGraph) -> tuple[int, ...]:
     return tuple(path)
 
 
-def _devices(graph: WorkloadGraph, crowd: CrowdedOps) -> int:
-    """Return the most devices that the operations of a crowd can be on."""
-    if crowd.centre is None:
-        return graph.workload.devices
-    room = (crowd.back + crowd.forth) * graph.workload.distance + 1
-    return min(room, graph.workload.devices)
-
-
-def _crowds(graph: WorkloadGraph) -> Iterator[CrowdedOps]:
-    """Yield sets of operations that may have less than all devices, and all of them."""
+def _crowds(graph: WorkloadGraph) -> Iterator[tuple[CrowdedOps, int]]:
+    """Yield sets of operations, all of them first, and how many devices they have."""
     workload = graph.workload
-    everyone = len(workload.op)
-    yield CrowdedOps(tuple(range(everyone)))
+    yield CrowdedOps(tuple(range(len(workload.op)))), workload.devices
     if graph.unlimited:
         return
-    if workload.distance:
-        hops = min((workload.devices - 2) // workload.distance, 2 * _FARTHEST)
-        ways = [
-            (back, forth)
-            for back, forth in itertools.product(range(_FARTHEST + 1), repeat=2)
-            if 0 < back + forth <= hops
-        ]
-    else:  # all that is connected shares a device, however far
-        ways = [(3 * _FARTHEST, 3 * _FARTHEST)]
-    size = everyone + len(workload.src)
-    visits = sum((back + 1) * (forth + 1) for back, forth in ways) * size
-    limit = min(_CENTRES, max(1, _VISITS // max(visits, 1)))
-    for centre in _centres(graph)[:limit]:
-        for back, forth in ways:
-            near = np.flatnonzero(near_ops(workload, centre, back, forth))
-            yield CrowdedOps(tuple(near.tolist()), centre, back, forth)
+    near = ring_graph(workload)
+    for centre, reaches in _centres(graph).items():
+        for reach in reaches:
+            ranges = displacements(near, centre, reach)
+            for ops, places in crowd_windows(ranges, workload.devices):
+                yield CrowdedOps(tuple(ops), centre, reach), places
 
 
-def _centres(graph: WorkloadGraph) -> list[int]:
-    """Return operations, those with most neighbours first."""
-    return sorted(
-        range(len(graph.parents)),
+def _centres(graph: WorkloadGraph) -> dict[int, tuple[int, ...]]:
+    """Return operations to look for crowds from, and within which reaches.
+
+    All in small graphs, else those with most neighbours. All that is near only one
+    device, where the distance is 0, is so however far.
+    """
+    ops = len(graph.parents)
+    size = ops + len(graph.workload.src)
+    if size <= _SMALL:
+        return dict.fromkeys(range(ops), (_REACH,))
+    most = sorted(
+        range(ops),
         key=lambda op: (-len(graph.parents[op]) - len(graph.children[op]), op),
     )
-
-
-def _most_work(
-    head: IntArray, tail: IntArray, lasts: IntArray, devices: int
-) -> tuple[int, IntArray]:
-    """Return the best bound by work between a head and a tail, and whose it is."""
-    order = np.argsort(-head, kind="stable")
-    head, tail, lasts = head[order], tail[order], lasts[order]
-    levels = np.unique(tail)
-    if len(levels) > _TAILS:
-        levels = levels[np.linspace(0, len(levels) - 1, _TAILS).astype(np.int64)]
-    best, cut = -1, (0, 0)
-    for level in levels.tolist():
-        work = np.cumsum(np.where(tail >= level, lasts, 0))
-        value = np.where(tail >= level, head - (-work // devices) + level, -1)
-        place = int(np.argmax(value))
-        if value[place] > best:
-            best, cut = int(value[place]), (level, place)
-    level, place = cut
-    kept = order[: place + 1][tail[: place + 1] >= level]
-    return best, np.sort(kept)
-
-
-def _most_together(
-    head: IntArray, tail: IntArray, lasts: IntArray, devices: int
-) -> tuple[int, IntArray]:
-    """Return the bound by the shortest operations that share a device, and of whom.
-
-    Of the longest operations, one more than some multiple of the devices.
-    """
-    order = np.argsort(-lasts, kind="stable")
-    head, tail, lasts = head[order], tail[order], lasts[order]
-    ends = np.arange(0, len(lasts), devices)
-    total = np.concatenate([[0], np.cumsum(lasts)])
-    first = np.minimum.accumulate(head)[ends]
-    last = np.minimum.accumulate(tail)[ends]
-    shortest = total[ends + 1] - total[ends - np.arange(len(ends))]
-    value = first + shortest + last
-    place = int(np.argmax(value))
-    return int(value[place]), np.sort(order[: ends[place] + 1])
+    reaches = (1, 2, 3, 4)
+    return {
+        op: (*reaches, ops) if place < 2 else reaches
+        for place, op in enumerate(most[:_CENTRES])
+    }
