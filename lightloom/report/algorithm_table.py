@@ -13,6 +13,7 @@ from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
 from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
 from lightloom.synth.ocs.baseline_schedules import BASELINES
+from lightloom.synth.ocs.relay_schedules import RELAYS
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
@@ -123,6 +124,11 @@ def algorithm_rows() -> list[AlgorithmRow]:
         AlgorithmRow(
             SATURATED_PORT,
             "circuits of parallel switches that are best for the slowest pair",
+            (f"{DEMANDS} on ocs",),
+        ),
+        AlgorithmRow(
+            RELAYS,
+            "bytes over one circuit or two, where the demand allows relays",
             (f"{DEMANDS} on ocs",),
         ),
         AlgorithmRow(

@@ -62,7 +62,7 @@ def test_show_lists_the_nodes_where_only_some_take_part(tmp_path: Path) -> None:
 def test_algorithms_lists_the_catalogue_with_parameters() -> None:
     """Every algorithm is there, with what it serves and takes."""
     listed = {entry["name"]: entry for entry in run_json("algorithms")["algorithms"]}
-    own = {"configurations", "ring-ladder", "saturated-port"}
+    own = {"configurations", "relays", "ring-ladder", "saturated-port"}
     assert set(listed) == {*ALGORITHMS, *DEMAND_ALGORITHMS, *own, *BASELINES}
     assert listed["one-shot"]["ops"] == ["collectives on ocs"]
     assert listed["ring-ladder"]["ops"] == ["demand on ring"]

@@ -118,13 +118,12 @@ class _Search:
         partners = int(max(np.bincount(end).max() for end in (self.src, self.dst)))
         every: list[tuple[int, ...]] = [(2,)]
         for count in range(2, nodes):
-            twice = tuple(1 + (place == count // 2) for place in range(count))
-            every += [(1,) * count, twice]
-        for turns in every:
-            steps, again = sum(turns), turns.count(2)
+            once = tuple(1 + (place == count // 2) for place in range(count))
+            every += [(1,) * count, once, (2,) * count]
+        for turns in sorted(every, key=self._fixed):
+            steps, count, again = sum(turns), len(turns), turns.count(2)
             if steps * (steps - 1) // 2 * switches**2 * nodes > _MOST_WAYS:
-                return
-            count = len(turns)
+                continue
             ways = switches * count + switches**2 * (count * (count - 1) // 2 + again)
             if ways >= partners:
                 yield turns
@@ -202,46 +201,50 @@ def _schedule(
 ) -> Schedule:
     """Return the schedule of an answer, to the byte."""
     stages, ways = answer.stages, answer.ways
-    count, switches, nodes = stages.heads.shape
+    _, switches, nodes = stages.heads.shape
     moved = _whole_bytes(search.size_bytes, ways, answer.flows.amount)
-    over = (ways.second >= 0) & (moved > 0)
-    some = np.concatenate([np.flatnonzero(moved), np.flatnonzero(over)])
-    circuit = np.concatenate([ways.first[moved > 0], ways.second[over]])
+    some, over = moved > 0, (moved > 0) & (ways.second >= 0)
+    pairs = len(search.size_bytes)
     # Bytes of a pair that take the same circuit on different ways are one transfer.
-    key = circuit * len(search.size_bytes) + ways.pair[some]
-    told, place = np.unique(key, return_inverse=True)
+    told, place = np.unique(
+        np.concatenate([ways.first[some], ways.second[over]]) * pairs
+        + np.concatenate([ways.pair[some], ways.pair[over]]),
+        return_inverse=True,
+    )
     size_bytes = np.zeros(len(told), dtype=np.int64)
-    np.add.at(size_bytes, place, moved[some])
-    circuit, pair = np.divmod(told, len(search.size_bytes))
+    np.add.at(size_bytes, place, np.concatenate([moved[some], moved[over]]))
+    circuit, pair = np.divmod(told, pairs)
     slot, src = np.divmod(circuit, nodes)
     stage, switch = np.divmod(slot, switches)
-    configuration = stages.configuration[stage]
-    dst = stages.heads[configuration, switch, src]
-    ends = (src, dst, search.src[pair], search.dst[pair])
-    src, dst, origin, final = (search.nodes[end] for end in ends)
+    held = stages.configuration[stage]
+    ends = (src, stages.heads[held, switch, src], search.src[pair], search.dst[pair])
+    columns = [*(search.nodes[end] for end in ends), size_bytes]
     segments: list[Segment] = []
-    index = {}
+    parts: list[StepPart] = []
+    step = np.unique(stage, return_inverse=True)[1]
     for plane in range(switches):
-        held = 0
-        for one in range(count):
-            rows = np.flatnonzero((switch == plane) & (configuration == one))
-            if len(rows):
-                lit = rows[np.unique(src[rows], return_index=True)[1]]
-                segments.append(Segment(plane, held, Circuits(src[lit], dst[lit])))
-                index[one, plane] = held
-                held += 1
-    parts = []
-    steps = np.unique(stage)
-    for step, here in enumerate(steps.tolist()):
-        for plane in range(switches):
-            rows = np.flatnonzero((stage == here) & (switch == plane))
-            if len(rows):
-                columns = (src, dst, size_bytes, origin, final)
-                transfers = FluidTransfers(*(column[rows] for column in columns))
-                of = int(stages.configuration[here])
-                parts.append(StepPart(step, plane, index[of, plane], transfers))
+        here = switch == plane
+        for index, one in enumerate(np.unique(held[here]).tolist()):
+            rows = np.flatnonzero(here & (held == one))
+            lit = rows[np.unique(src[rows], return_index=True)[1]]
+            circuits = Circuits(columns[0][lit], columns[1][lit])
+            segments.append(Segment(plane, index, circuits))
+            for now in np.unique(step[rows]).tolist():
+                own = rows[step[rows] == now]
+                transfers = _transfers(*(column[own] for column in columns))
+                parts.append(StepPart(now, plane, index, transfers))
+    parts.sort(key=lambda part: part.index)
     algorithm = Algorithm(RELAYS, {"steps": [*stages.turns]})
     return Schedule(fabric.table(), demand, algorithm, tuple(segments), tuple(parts))
+
+
+def _transfers(
+    src: IntArray, dst: IntArray, origin: IntArray, final: IntArray, size: IntArray
+) -> FluidTransfers:
+    """Return transfers, with the ends of their pairs where some are relayed."""
+    if (src == origin).all() and (dst == final).all():
+        return FluidTransfers(src, dst, size)
+    return FluidTransfers(src, dst, size, origin, final)
 
 
 def _whole_bytes(size_bytes: IntArray, ways: RelayWays, amount: FloatArray) -> IntArray:
