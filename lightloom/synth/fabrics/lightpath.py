@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING, GREEDY
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
@@ -24,6 +25,7 @@ from lightloom.synth.lightpath.realisation import (
     realise_lightpath,
 )
 from lightloom.synth.lightpath.training_circuits import CIRCUITS
+from lightloom.synth.lightpath.uneven_lasers import uneven_network, uneven_proposals
 from lightloom.synth.rank_mapping import mappings
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
+    from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.plans.plan import RoundOutline
+    from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
@@ -66,6 +70,39 @@ class LightpathRealiser(Realiser[Lightpath]):
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, and orders that follow the grid."""
         return Arrangement(mappings(self.fabric, task.nodes))
+
+    def proposals(
+        self, task: Collective, arrangement: Arrangement
+    ) -> Iterator[Proposal]:
+        """Yield the algorithms of all fabrics, and those for uneven lasers.
+
+        Parameters
+        ----------
+        task
+            The collective; its chunk count need not be chosen.
+        arrangement
+            What `arrange` said of its nodes.
+        """
+        yield from super().proposals(task, arrangement)
+        yield from uneven_proposals(self.fabric, task)
+
+    def fitted(
+        self, algorithm: CollectiveAlgorithm, task: Collective
+    ) -> CollectiveAlgorithm:
+        """Return the algorithm on unevenly spread lasers, if it asks for links.
+
+        Parameters
+        ----------
+        algorithm
+            Any.
+        task
+            What it is to do.
+        """
+        if isinstance(algorithm, NetworkAlgorithm):
+            network = uneven_network(self.fabric, task)
+            if network is not None:
+                return Fitted(algorithm, network)
+        return algorithm
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
         """Return a lower bound by the wavelengths that each stream can have.

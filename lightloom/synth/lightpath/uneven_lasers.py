@@ -1,0 +1,87 @@
+"""Ranks of one configuration whose lasers the peers do not divide, as a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.plans.rank_network import RankNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.synth.auto.search_space import Proposal
+
+__all__ = ["uneven_network", "uneven_proposals"]
+
+_TREES = ("broadcast", "reduce")
+_MOST_RANKS = 32
+_MOST_PACKED = 10
+_PACKED = ((1, 8, 3), (8, 25, 4))
+"""How many steps the buffer lasts, more than and at most; steps of packed trees."""
+
+
+def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
+    """Return all pairs of ranks joined, by one wavelength more at some distances.
+
+    The lasers of a tile are spread over its peers: those at odd distances get one more
+    than others, as long as there are any, so that what goes over two of them ends
+    where the others are. Blocks take the shortest distances first, trees the shortest
+    of both ways round. ``None`` where lasers are fewer than peers, or spread
+    evenly.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    task
+        A collective on it.
+    """
+    ranks = task.rank_count
+    peers = ranks - 1
+    if not 1 < peers < fabric.lasers or not fabric.lasers % peers:
+        return None
+    each, more = divmod(fabric.lasers, peers)
+    away = np.arange(1, ranks)
+    place = np.minimum(away, ranks - away) if task.op in _TREES else away
+    order = np.lexsort((away, place, away % 2 == 0))
+    lit = np.full(ranks, each)
+    lit[away[order[:more]]] += 1
+    src, dst = np.nonzero(~np.eye(ranks, dtype=np.bool_))
+    rate = fabric.bits_per_second_per_wavelength * lit[(dst - src) % ranks]
+    return RankNetwork(
+        ranks,
+        src * ranks + dst,
+        np.arange(len(src), dtype=np.int64),
+        BITS_PER_BYTE * PS_PER_S / rate,
+        fabric.alpha_ps,
+        (ranks,),
+    )
+
+
+def uneven_proposals(fabric: Lightpath, task: Collective) -> Iterator[Proposal]:
+    """Yield the algorithms that relay over what some circuits have to spare.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    task
+        The collective.
+    """
+    if task.rank_count > _MOST_RANKS:
+        return
+    if uneven_network(fabric, task) is None:
+        return
+    if task.op in ("all-to-all", "gather", "scatter"):
+        yield "one-relay", {"steps": 2}
+    elif task.op in _TREES and task.rank_count <= _MOST_PACKED:
+        byte_ps = BITS_PER_BYTE * PS_PER_S / fabric.node_bits_per_s
+        lasts = task.buffer_bytes * byte_ps / max(1, fabric.alpha_ps)
+        for more_than, most, steps in _PACKED:
+            if more_than < lasts <= most:
+                yield "packed-trees", {"steps": steps}
