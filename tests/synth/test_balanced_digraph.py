@@ -14,7 +14,10 @@ from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.digraphs.balanced_lifts import KNOWN, balanced_lifts
 from lightloom.plans.digraphs.even_split import even_split
 from lightloom.plans.digraphs.lift import Lift
+from lightloom.plans.digraphs.lift_flow import least_load, shortest_moves
+from lightloom.plans.digraphs.lift_walks import even_walks_of
 from lightloom.plans.digraphs.metacyclic import Metacyclic
+from lightloom.plans.digraphs.nearest_lifts import nearest_lift
 from tests.oracle.rank_buffers import execute
 
 HOPS = {(16, 4): 2, (1024, 16): 3}
@@ -111,6 +114,29 @@ def test_gossip_on_any_sound_digraph(data: st.DataObject) -> None:
     plan = maker.plan(task, ports)
     execute(plan)
     assert len(plan.rounds) % max(1, int(lift.distances().max())) == 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "degree", "rounds", "pieces", "load"),
+    [
+        (16, 4, (), 1, 7),
+        (16, 4, (1, 1, 1), 2, 9),
+        (64, 4, (), 4, 169),
+        (64, 4, (2, 2), 4, 130),
+    ],
+)
+def test_walks_of_an_all_to_all_are_as_even_as_can_be(
+    ranks: int, degree: int, rounds: tuple[int, ...], pieces: int, load: int
+) -> None:
+    """Known answers: what the busiest ports carry, which no division brings lower."""
+    lift = nearest_lift(ranks, degree, rounds)
+    walks = even_walks_of(lift, pieces, rounds)
+    assert walks.load(lift) == load
+    longest = rounds or (int(lift.distances().max()),)
+    moves = shortest_moves(lift, longest)
+    assert moves is not None
+    assert np.ceil(pieces * least_load(moves) - 1e-6) == load
+    assert load * degree >= (walks.ports >= 0).sum()
 
 
 @pytest.mark.parametrize(("ranks", "degree"), [(2, 1), (9, 8), (12, 3), (30, 4)])

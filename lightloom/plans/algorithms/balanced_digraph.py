@@ -10,10 +10,12 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.digraphs.balanced_lifts import balanced_lifts, nearest_in_turn
+from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
 from lightloom.plans.digraphs.lift import Lift
-from lightloom.plans.digraphs.lift_walks import even_walks_of, fewest_hops
+from lightloom.plans.digraphs.lift_walks import even_walks_of
 from lightloom.plans.digraphs.metacyclic import Metacyclic
+from lightloom.plans.digraphs.nearest_lifts import nearest_lift
+from lightloom.plans.digraphs.ports_in_turn import fewest_hops
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.plans.parameters import MOST, Count
 from lightloom.plans.partition import Partition
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.digraphs.lift_walks import LiftWalks
     from lightloom.plans.plan import Round
 
 
@@ -73,7 +76,9 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
         blocks = Partition(ranks * self.pieces, collective.chunk_count)
         match collective.op:
             case "all-to-all":
-                rounds = _exchange(lift, blocks, self.pieces, self.rounds or ())
+                in_turn = self.rounds or ()
+                walks = even_walks_of(lift, self.pieces, in_turn)
+                rounds = _exchange(lift, blocks, self.pieces, walks)
             case "all-gather":
                 rounds = _gather(lift, blocks, self.pieces)
             case "reduce-scatter":
@@ -100,7 +105,7 @@ class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
             lift = _read(group, ranks // max(1, group.order), self.heads)
         elif len(in_turn) < ranks:
             most = (ranks - 1) // len(in_turn)
-            lift = nearest_in_turn(ranks, min(ports, most), in_turn)
+            lift = nearest_lift(ranks, min(ports, most), in_turn)
         if lift is None or lift.ranks != ranks or not _leads(lift, in_turn):
             if self.heads is None:
                 raise InputError(
@@ -198,10 +203,9 @@ def _round(
 
 
 def _exchange(
-    lift: Lift, blocks: Partition, pieces: int, in_turn: tuple[int, ...]
+    lift: Lift, blocks: Partition, pieces: int, walks: LiftWalks
 ) -> list[Round]:
     """Return the all-to-all: pieces take the arcs of their walk, one a round."""
-    walks = even_walks_of(lift, pieces, in_turn)
     start, end = lift.moved(walks.nodes[0]), lift.moved(walks.nodes[-1])
     part = end * pieces + walks.piece
     rounds = []

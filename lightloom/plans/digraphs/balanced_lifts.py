@@ -5,25 +5,15 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lightloom.core.seed import seeded_random
-from lightloom.plans.digraphs.cayley import Cayley
 from lightloom.plans.digraphs.lift import Lift
-from lightloom.plans.digraphs.lift_walks import even_walks_of, fewest_hops
 from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
-__all__ = [
-    "KNOWN",
-    "balanced_lifts",
-    "enough_pieces",
-    "nearest_in_turn",
-    "nearest_lift",
-]
+__all__ = ["KNOWN", "balanced_lifts", "enough_pieces"]
 
 _FAR = 1 << 32
 _NEARLY = 1.001
@@ -31,8 +21,6 @@ _TRIALS = 12
 _EXCHANGES = 40
 _MOST_RANKS = 1024
 _MOST_GROUPS = 4
-_STARTS = 2
-_CLIMBS = 300
 
 
 def _cayley(group: Metacyclic, *steps: int) -> Lift:
@@ -85,107 +73,6 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
             if load == 2 * (ranks - 1):
                 break  # each block comes in once, over all ports alike
     return tuple(found) or (nearest,)
-
-
-@functools.lru_cache(maxsize=16)
-def nearest_lift(ranks: int, degree: int) -> Lift:
-    """Return a lift in which few arcs lead from a rank to all others, in sum.
-
-    Generators of some metacyclic groups, drawn at random and exchanged one by one for
-    those with which ranks are no farther away. What an all-to-all sends grows with
-    that sum, whatever the longest way.
-
-    Parameters
-    ----------
-    ranks
-        Number of ranks, at least 2.
-    degree
-        Number of ports, 1 to ``ranks - 1``.
-    """
-    groups = metacyclic_groups(ranks)[:_MOST_GROUPS]
-    climbed = _climbed(groups, degree, ranks * 1000 + degree, _hop_sum)
-    _, group, steps = min(climbed, key=lambda one: one[0])
-    return _cayley(group, *sorted(steps))
-
-
-@functools.lru_cache(maxsize=16)
-def nearest_in_turn(ranks: int, degree: int, rounds: tuple[int, ...]) -> Lift:
-    """Return a lift whose ports are those of configurations that take turns.
-
-    As `nearest_lift`; of those found, the one whose walks load ports most evenly.
-
-    Parameters
-    ----------
-    ranks
-        Number of ranks, at least 2.
-    degree
-        Ports of each configuration; there must be as many ranks as ports of all, and
-        one more.
-    rounds
-        Rounds of each configuration.
-    """
-    ports = degree * len(rounds)
-    # Groups that commute have fewer different ways.
-    groups = metacyclic_groups(ranks)
-    groups = groups[1 : 1 + _MOST_GROUPS] or groups
-    best: tuple[int, Lift] | None = None
-    for total, group, steps in _climbed(
-        groups, ports, ranks * 1000 + ports, functools.partial(_hops_in_turn, rounds)
-    ):
-        lift = _cayley(group, *steps)
-        load = _FAR * total
-        if total < _FAR:
-            load = even_walks_of(lift, 2, rounds).load(ports)
-        if best is None or load < best[0]:
-            best = load, lift
-    assert best is not None
-    return best[1]
-
-
-def _climbed(
-    groups: Sequence[Metacyclic],
-    count: int,
-    seed: int,
-    measure: Callable[[Metacyclic], Callable[[list[int]], int]],
-) -> Iterator[tuple[int, Metacyclic, list[int]]]:
-    """Yield generators drawn at random and exchanged, with the least measure found."""
-    choose = seeded_random(seed)
-    for group in groups:
-        measured = measure(group)
-        for _ in range(_STARTS):
-            steps = choose.sample(range(1, group.order), count)
-            total = measured(steps)
-            for _ in range(_CLIMBS):
-                other = list(steps)
-                other[choose.randrange(count)] = choose.randrange(1, group.order)
-                others = measured(other)
-                if len(set(other)) == count and others <= total:
-                    steps, total = other, others
-            yield total, group, steps
-
-
-def _hop_sum(group: Metacyclic) -> Callable[[list[int]], int]:
-    """Return what sums distances from a rank; what is never reached counts most."""
-
-    def measured(steps: list[int]) -> int:
-        distance = Cayley(group, tuple(steps)).distances()
-        return int(distance.sum()) + _FAR * int((distance < 0).sum())
-
-    return measured
-
-
-def _hops_in_turn(
-    rounds: tuple[int, ...], group: Metacyclic
-) -> Callable[[list[int]], int]:
-    """Return the same for steps of several configurations in turn."""
-    element = np.arange(group.order, dtype=np.int64)
-    back = group.product(element, group.inverse(element)[:, None])
-
-    def measured(steps: list[int]) -> int:
-        fewest = fewest_hops(back[steps], rounds, 0)[-1]
-        return int(fewest.sum()) + _FAR * int((fewest == group.order).sum())
-
-    return measured
 
 
 def enough_pieces(lift: Lift) -> int:

@@ -1,8 +1,4 @@
-"""Shortest walks on a lift whose ports change between rounds, evenly loaded.
-
-Ports come in as many groups as there are configurations in turn, and a walk takes in
-every round one port of the group that is lit then, or stays where it is.
-"""
+"""Shortest walks on a lift whose ports change between rounds, evenly loaded."""
 
 from __future__ import annotations
 
@@ -13,14 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.plans.digraphs.balanced_choice import even_choice
+from lightloom.plans.digraphs.lift_flow import shortest_moves, whole_amounts
+from lightloom.plans.digraphs.ports_in_turn import fewest_hops, lit_ports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.plans.digraphs.lift import Lift
+    from lightloom.plans.digraphs.lift_flow import WalkMoves
 
-__all__ = ["LiftWalks", "even_walks_of", "expected_hop_sum", "fewest_hops"]
+__all__ = ["LiftWalks", "even_walks_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,96 +40,26 @@ class LiftWalks:
     ports: IntArray
     piece: IntArray
 
-    def load(self, ports: int) -> int:
-        """Return how many walks take the busiest of so many ports, summed over rounds.
+    def load(self, lift: Lift) -> int:
+        """Return how many walks take the busiest arc, summed over rounds.
 
-        Of a lift with one orbit.
+        Parameters
+        ----------
+        lift
+            The digraph that the walks are on.
         """
-        return sum(
-            int(np.bincount(taken[taken >= 0], minlength=ports).max(initial=0))
-            for taken in self.ports
-        )
-
-
-def lit_ports(ports: int, rounds: Sequence[int]) -> list[slice]:
-    """Return the ports that are lit in each round.
-
-    Parameters
-    ----------
-    ports
-        Ports of all configurations together.
-    rounds
-        Rounds of each configuration, which has an equal share of the ports.
-    """
-    each = ports // len(rounds)
-    return [
-        slice(index * each, (index + 1) * each)
-        for index, count in enumerate(rounds)
-        for _ in range(count)
-    ]
-
-
-def fewest_hops(preceding: IntArray, rounds: Sequence[int], start: int) -> IntArray:
-    """Return the fewest hops to each node by the end of each round.
-
-    Parameters
-    ----------
-    preceding
-        Where each port comes from to each node, shape (ports, n).
-    rounds
-        Rounds of each configuration.
-    start
-        Where walks begin.
-
-    Returns
-    -------
-    Hops, shape (rounds + 1, n); n where a node is not reached.
-    """
-    ports, count = preceding.shape
-    hops = np.full((sum(rounds) + 1, count), count, dtype=np.int64)
-    hops[0, start] = 0
-    for index, lit in enumerate(lit_ports(ports, rounds)):
-        moved = hops[index][preceding[lit]].min(axis=0) + 1
-        hops[index + 1] = np.minimum(hops[index], np.minimum(moved, count))
-    return hops
-
-
-def expected_hop_sum(ranks: int, degree: int, rounds: Sequence[int]) -> int | None:
-    """Return about the sum of hops to all ranks, or ``None`` if some are out of reach.
-
-    There are degree**h ways of h hops within a configuration, and ways through several
-    follow one another. w ways to u ranks that are no nearer reach a share of them of
-    1 - (u / (u + w))**2, as measured on the digraphs that `nearest_in_turn` finds, and
-    never more than w.
-
-    Parameters
-    ----------
-    ranks
-        Number of ranks.
-    degree
-        Ports of each configuration.
-    rounds
-        Rounds of each configuration.
-    """
-    ways = [1]
-    for count in rounds:
-        longer = [0] * (len(ways) + count)
-        for hops, number in enumerate(ways):
-            for more in range(count + 1):
-                longer[hops + more] += number * degree**more
-        ways = longer
-    left = ranks - 1 - min(ranks - 1, ways[1])
-    total = ranks - 1 - left
-    for hops, number in enumerate(ways[2:], 2):
-        missed = left**3 // (left + number) ** 2
-        reached = min(number, left - missed)
-        left, total = left - reached, total + hops * reached
-    return None if left else total
+        orbit, ports = self.nodes[:-1] // lift.group.order, len(lift.heads)
+        arc = np.where(self.ports < 0, -1, orbit * ports + self.ports)
+        return sum(int(np.bincount(one[one >= 0]).max(initial=0)) for one in arc)
 
 
 @functools.lru_cache(maxsize=8)
 def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> LiftWalks:
     """Return shortest walks that load the arcs of each round evenly.
+
+    Evenly: in the sum over rounds of what the busiest arc carries. Walks are chosen one
+    after the other, where arcs have most room; if an integer program promises less
+    (`whole_amounts`), all together.
 
     Parameters
     ----------
@@ -140,9 +69,48 @@ def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> Lift
         Walks to each node, 1 or more.
     rounds
         Rounds of each configuration; by default of one, as many as any walk has hops.
-        All nodes must be within reach. With one, walks do not stay before they arrive.
+        All nodes must be within reach.
     """
     rounds = rounds or (int(lift.distances().max()),)
+    chosen = _chosen_in_turn(lift, pieces, rounds)
+    load, arcs = chosen.load(lift), lift.orbits * len(lift.heads)
+    if load == -(-int((chosen.ports >= 0).sum()) // arcs):
+        return chosen  # no arc is ever without a walk
+    moves = shortest_moves(lift, rounds)
+    assert moves is not None
+    amounts = whole_amounts(moves, pieces)
+    if amounts is None:
+        return chosen
+    together = _walks_of_amounts(lift, pieces, moves, amounts)
+    return together if together.load(lift) < load else chosen
+
+
+def _walks_of_amounts(
+    lift: Lift, pieces: int, moves: Sequence[WalkMoves], amounts: Sequence[IntArray]
+) -> LiftWalks:
+    """Return walks of which so many make each move."""
+    following, ranks = lift.following(), lift.ranks
+    state = np.repeat(np.unique(moves[0].state), pieces)
+    start = state // ranks * lift.group.order
+    nodes, ports = [start], []
+    for now, amount in zip(moves, amounts, strict=True):
+        # Those of a state are taken as they come by the moves of that state.
+        by_state = np.argsort(state, kind="stable")
+        moving = by_state[np.isin(state[by_state], now.state)]
+        rows = np.argsort(now.state, kind="stable")
+        row = np.repeat(rows, amount[rows])
+        port = np.full(len(state), -1, dtype=np.int64)
+        port[moving], state = now.port[row], state.copy()
+        state[moving] = now.following[row]
+        at = nodes[-1]
+        nodes.append(np.where(port < 0, at, following[port, at]))
+        ports.append(port)
+    piece = np.tile(np.arange(pieces, dtype=np.int64), len(start) // pieces)
+    return LiftWalks(np.stack(nodes), np.stack(ports), piece)
+
+
+def _chosen_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWalks:
+    """Return walks chosen greedily; with one configuration, none waits."""
     nodes, ports = _shortest(lift, rounds)
     key = (ports >= 0).sum(axis=1) * lift.ranks**2
     key += nodes[:, 0] * lift.ranks + nodes[:, -1]

@@ -11,9 +11,8 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.plans.digraphs.balanced_lifts import (
     balanced_lifts,
     enough_pieces,
-    nearest_in_turn,
-    nearest_lift,
 )
+from lightloom.plans.digraphs.nearest_lifts import nearest_lift
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["PLUG", "OcsRealiser"]
+
+_MOST_IN_FOUR_PIECES = 256
+"""Ranks up to which the blocks of an all-to-all go in four pieces, else in two."""
 
 
 class OcsRealiser(Realiser[Ocs]):
@@ -75,19 +77,20 @@ class OcsRealiser(Realiser[Ocs]):
         ranks, ports = task.rank_count, self.ports
         if task.op not in GOSSIPS or not 1 < ports < ranks - 1:
             return
+        few = 4 if ranks <= _MOST_IN_FOUR_PIECES else 2
         lifts = [*balanced_lifts(ranks, ports)]
         if task.op == "all-to-all":
             lifts.append(nearest_lift(ranks, ports))
         for lift in lifts:
             given = _told(lift)
-            enough = 2 if task.op == "all-to-all" else enough_pieces(lift)
+            enough = few if task.op == "all-to-all" else enough_pieces(lift)
             for pieces in sorted({1, enough}):
                 yield "balanced-digraph", {**given, "pieces": pieces}
         if task.op == "all-to-all":
             size_bytes = task.buffer_bytes
             for rounds in rounds_in_turn(self.fabric, ranks, ports, size_bytes):
-                given = _told(nearest_in_turn(ranks, ports, rounds))
-                yield "balanced-digraph", {**given, "rounds": [*rounds], "pieces": 2}
+                given = _told(nearest_lift(ranks, ports, rounds))
+                yield "balanced-digraph", {**given, "rounds": [*rounds], "pieces": few}
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
         """Return a lower bound by the time of all ports of a rank.
