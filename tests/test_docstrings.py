@@ -24,8 +24,21 @@ PROTOCOLS = {
     ("whole", "fabric", "rng"): "lightloom.testing.strategies.mutation.Mutation"
 }
 """Parameters of functions that are all called alike -> where they are described."""
-CONTRACTS = {"lightloom.core.fabric.": "lightloom.instances.fabrics."}
+_CERTIFICATES = "lightloom.validate.certificates."
+CONTRACTS = {
+    "lightloom.core.fabric.": "lightloom.instances.fabrics.",
+    "lightloom.plans.plan.": "lightloom.plans.algorithms.",
+    "lightloom.solvers.adapter.": "lightloom.solvers.",
+    "lightloom.synth.fabrics.realiser.": "lightloom.synth.fabrics.",
+    f"{_CERTIFICATES}completion_time.requirements.": f"{_CERTIFICATES}completion_time.",
+    f"{_CERTIFICATES}objective.": _CERTIFICATES,
+}
 """Where protocols are -> where their methods need not be described again."""
+RECORDS = {
+    "lightloom.problems.": ("bounds", "by_flows", "divide", "measure", "solve"),
+    "lightloom.models.": ("schedule",),
+}
+"""Where functions are -> names of those that `Problem` and `Formulation` describe."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -102,9 +115,11 @@ LISTED = [
 
 
 def implements(name: str) -> bool:
-    """Return whether a method is one of a protocol that describes its parameters."""
+    """Return whether a protocol or a record describes the parameters of a function."""
     method, parameters = name.rpartition(".")[2], ALL[name][0]
     return any(
+        name.startswith(folder) and method in held for folder, held in RECORDS.items()
+    ) or any(
         one.startswith(protocols)
         and one.rpartition(".")[2] == method
         and described(text) == parameters

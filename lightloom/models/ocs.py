@@ -142,13 +142,7 @@ def build(
 
 
 def decode(model: Model) -> OcsAnswer:
-    """Return the switches that the values of a model's variables stand for.
-
-    Parameters
-    ----------
-    model
-        What `build` returns, with a solver's values in its variables.
-    """
+    """Return the switches that the values of a model's variables stand for."""
     question = model.question
     held: list[list[Pair]] = [[] for _ in range(question.fabric.switches)]
     for (k, i, j), circuit in model.lit.items():
@@ -166,13 +160,7 @@ def decode(model: Model) -> OcsAnswer:
 
 
 def objective(answer: OcsAnswer) -> Fraction:
-    """Return the least circuits a byte of all pairs, exactly.
-
-    Parameters
-    ----------
-    answer
-        What `decode` returns.
-    """
+    """Return the least circuits a byte of all pairs, exactly."""
     found: Counter[Pair] = Counter()
     for circuits in answer.switches:
         found.update(circuits_by_pair(circuits))
@@ -180,25 +168,12 @@ def objective(answer: OcsAnswer) -> Fraction:
 
 
 def schedule(instance: Instance, answer: OcsAnswer) -> Schedule:
-    """Return the demand served on an answer's circuits, all at once.
-
-    Parameters
-    ----------
-    instance
-        The instance that was asked.
-    answer
-        What `decode` returns.
-    """
+    """Return the demand served on an answer's circuits, all at once."""
     return exact_schedule(instance.fabric, answer.demand, answer.switches)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
 
     Raises
     ------

@@ -243,13 +243,7 @@ def _unordered(workload: Workload) -> list[tuple[int, int]]:
 
 
 def decode(model: Model) -> Placement:
-    """Return the placement that the values of a model's variables stand for.
-
-    Parameters
-    ----------
-    model
-        What `build` returns, with a solver's values in its variables.
-    """
+    """Return the placement that the values of a model's variables stand for."""
     question = model.question
     device = [0] * len(question.workload.op)
     for (op, place), variable in model.on.items():
@@ -264,23 +258,12 @@ def decode(model: Model) -> Placement:
 
 
 def objective(answer: Placement) -> Fraction:
-    """Return the makespan in picoseconds.
-
-    Parameters
-    ----------
-    answer
-        What `decode` returns.
-    """
+    """Return the makespan in picoseconds."""
     return Fraction(answer.makespan_ps)
 
 
 def size(instance: Instance, **_: object) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
 
     Raises
     ------

@@ -140,13 +140,7 @@ def build(
 
 
 def decode(model: Model) -> RingAnswer:
-    """Return the circuits that the values of a model's variables stand for.
-
-    Parameters
-    ----------
-    model
-        What `build` returns, with a solver's values in its variables.
-    """
+    """Return the circuits that the values of a model's variables stand for."""
     lit: dict[Way, list[int]] = defaultdict(list)
     for (*way, w), circuit in model.lit.items():
         if round(circuit.value or 0):
@@ -163,36 +157,17 @@ def decode(model: Model) -> RingAnswer:
 
 
 def objective(answer: RingAnswer) -> Fraction:
-    """Return the least circuits a byte of all pairs, exactly.
-
-    Parameters
-    ----------
-    answer
-        What `decode` returns.
-    """
+    """Return the least circuits a byte of all pairs, exactly."""
     return bottleneck(circuits_by_pair(answer.circuits), sizes_by_pair(answer.demand))
 
 
 def schedule(instance: Instance, answer: RingAnswer) -> Schedule:
-    """Return the demand served on an answer's circuits, all at once.
-
-    Parameters
-    ----------
-    instance
-        The instance that was asked.
-    answer
-        What `decode` returns.
-    """
+    """Return the demand served on an answer's circuits, all at once."""
     return exact_schedule(instance.fabric, answer.demand, [answer.circuits])
 
 
 def size(instance: Instance, **_: object) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
 
     Raises
     ------

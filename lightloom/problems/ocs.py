@@ -32,18 +32,7 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> PortsQuestion:
-    """Return the switches and the demand.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-
-    Raises
-    ------
-    InputError
-        If it is of another problem.
-    """
+    """Return the switches and the demand."""
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ocs) or not isinstance(demand, Demand):
         what = "circuits of switches serve a demand on a fabric of kind ocs"
@@ -56,20 +45,6 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
     """Return the circuits a byte of the slowest pair, by counting and edge colouring.
 
     The bound is the saturated port.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    seed
-        Of the search, 0 or more; without effect.
-
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If there is no answer.
     """
     del seed
     asked = question(instance)
@@ -87,15 +62,7 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: PortsQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the most crowded port, whichever way circuits run.
-
-    Parameters
-    ----------
-    asked
-        What `question` returns.
-    seed
-        Of the search for witnesses, 0 or more; without effect.
-    """
+    """Return the most crowded port, whichever way circuits run."""
     del seed
     # What circuits in one direction cannot do, bidirectional ones cannot either.
     one_way = msgspec.structs.replace(asked.fabric, bidirectional=False)

@@ -40,18 +40,7 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> PlacementQuestion:
-    """Return the workload; a model to train is cut for the whole fabric first.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-
-    Raises
-    ------
-    InputError
-        If it is of another problem.
-    """
+    """Return the workload; a model to train is cut for the whole fabric first."""
     task, fabric = instance.task, instance.fabric
     if isinstance(task, Training):
         ports = ports_of(fabric)
@@ -67,22 +56,7 @@ def question(instance: Instance) -> PlacementQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return a placement by lists and moves; a path or a crowd bounds its makespan.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    seed
-        Of the search, 0 or more.
-
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If there is no answer.
-    """
+    """Return a placement by lists and moves; a path or a crowd bounds its makespan."""
     workload = question(instance).workload
     plan = place_operations(workload, seed=seed)
     placement = plan.placement
@@ -101,15 +75,7 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the longest path, or crowds that follow each other, in cases.
-
-    Parameters
-    ----------
-    asked
-        What `question` returns.
-    seed
-        Of the search for witnesses, 0 or more; without effect.
-    """
+    """Return the longest path, or crowds that follow each other, in cases."""
     del seed
     graph = op_graph(asked.workload)
     refuse_unplaceable(graph)
@@ -118,13 +84,6 @@ def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
 
 def measure(instance: Instance, found: Placement) -> int:
     """Return the makespan of a placement that keeps to every rule.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    found
-        The answer, whoever gave it.
 
     Raises
     ------

@@ -39,18 +39,7 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> WavelengthsQuestion:
-    """Return the ring and the demand.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-
-    Raises
-    ------
-    InputError
-        If it is of another problem.
-    """
+    """Return the ring and the demand."""
     fabric, demand = instance.fabric, instance.task
     if not isinstance(fabric, Ring) or not isinstance(demand, Demand):
         what = "wavelengths of a ring serve a demand on a fabric of kind ring"
@@ -60,22 +49,7 @@ def question(instance: Instance) -> WavelengthsQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return wavelengths a byte of the slowest pair, by levels and arc colouring.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    seed
-        Of the search, 0 or more.
-
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If there is no answer.
-    """
+    """Return wavelengths a byte of the slowest pair, by levels and arc colouring."""
     asked = question(instance)
     plan = ring_wavelengths(asked.fabric, asked.demand, seed=seed)
     return _answered(asked, plan)
@@ -83,13 +57,6 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 def by_flows(instance: Instance, seed: int) -> ProblemAnswer:
     """Return what the paper's fast scheduler gives (A.1, steps 1 to 4), repaired.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    seed
-        Of the rounding, 0 or more.
 
     Raises
     ------
@@ -127,15 +94,7 @@ def _answered(asked: WavelengthsQuestion, plan: RingPlan) -> ProblemAnswer:
 
 
 def bounds(asked: WavelengthsQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return prices where they prove most; the most crowded spans, circuits or node.
-
-    Parameters
-    ----------
-    asked
-        What `question` returns.
-    seed
-        Of the search for witnesses, 0 or more; without effect.
-    """
+    """Return prices where they prove most; the most crowded spans, circuits or node."""
     del seed
     fabric, ways = asked.fabric, ring_ways(asked.fabric, asked.demand)
     if not len(ways.src):

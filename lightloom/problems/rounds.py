@@ -34,18 +34,7 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> RoundsQuestion:
-    """Return the grid and the collective, chunks as few as can be.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-
-    Raises
-    ------
-    InputError
-        If it is of another problem.
-    """
+    """Return the grid and the collective, chunks as few as can be."""
     fabric, task = instance.fabric, instance.task
     if not isinstance(fabric, Lightpath) or not isinstance(task, Collective):
         what = "rounds are those of a collective on a fabric of kind lightpath"
@@ -61,35 +50,12 @@ def question(instance: Instance) -> RoundsQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return a collective in few rounds, by structure, with a bound on their number.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    seed
-        Of the search, 0 or more.
-
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If there is no answer.
-    """
+    """Return a collective in few rounds, by structure, with a bound on their number."""
     return _answered(few_rounds(instance, seed=seed))
 
 
 def divide(instance: Instance, seed: int) -> ProblemAnswer:
     """Return a collective by divide and conquer (section 3.2), bounded as by `solve`.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem: an all-gather, a reduce-scatter or an all-reduce
-        of one chunk a rank on all tiles of a rectangle.
-    seed
-        Of the routes, 0 or more.
 
     Raises
     ------
@@ -116,15 +82,7 @@ def _answered(found: FewRounds) -> ProblemAnswer:
 
 
 def bounds(asked: RoundsQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the bounds on the number of rounds.
-
-    Parameters
-    ----------
-    asked
-        What `question` returns.
-    seed
-        Of the search for witnesses, 0 or more; without effect.
-    """
+    """Return the bounds on the number of rounds."""
     del seed
     found = round_bounds(asked.fabric, asked.collective)
     found.sort(key=lambda bound: -bound.rounds)

@@ -41,18 +41,7 @@ if TYPE_CHECKING:
 
 
 def question(instance: Instance) -> CongestionQuestion:
-    """Return the grid and the ends of the requests.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-
-    Raises
-    ------
-    InputError
-        If it is of another problem.
-    """
+    """Return the grid and the ends of the requests."""
     fabric = instance.fabric
     if not isinstance(fabric, Lightpath):
         what, allowed = "routes are those of light paths", "lightpath"
@@ -63,22 +52,7 @@ def question(instance: Instance) -> CongestionQuestion:
 
 
 def solve(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return a path for each request, by negotiation, and edge lengths as the bound.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    seed
-        Of the search, 0 or more.
-
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If there is no answer.
-    """
+    """Return a path for each request, by negotiation, and edge lengths as the bound."""
     asked = question(instance)
     found = _routed(asked, seed)
     return ProblemAnswer(
@@ -92,15 +66,7 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
-    """Return the best edge lengths that are found, and the best rectangle.
-
-    Parameters
-    ----------
-    asked
-        What `question` returns.
-    seed
-        Of the search for witnesses, 0 or more.
-    """
+    """Return the best edge lengths that are found, and the best rectangle."""
     if not len(asked.src):
         return ()
     found = _routed(asked, seed)
@@ -113,13 +79,6 @@ def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
 
 def measure(instance: Instance, found: CertifiedRouting | RoutingAnswer) -> int:
     """Return the congestion of routes that join the ends of all requests.
-
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    found
-        The answer, whoever gave it.
 
     Raises
     ------

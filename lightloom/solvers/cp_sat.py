@@ -60,11 +60,6 @@ class CpSat:
     def refuse(self, form: StandardForm) -> None:
         """Raise if a variable is not bounded as CP-SAT needs it.
 
-        Parameters
-        ----------
-        form
-            The model.
-
         Raises
         ------
         SolverUnavailableError
@@ -85,13 +80,7 @@ class CpSat:
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with CP-SAT.
-
-        Parameters
-        ----------
-        form, options, reporter
-            As for `Adapter.solve`.
-        """
+        """Solve a model with CP-SAT."""
         backend = math_opt.Backend(
             "CP_SAT",
             ("MIP_SOLUTION",),

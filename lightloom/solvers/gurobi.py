@@ -129,13 +129,7 @@ class Gurobi(TakesEveryModel):
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with Gurobi.
-
-        Parameters
-        ----------
-        form, options, reporter
-            As for `Adapter.solve`.
-        """
+        """Solve a model with Gurobi."""
         import gurobipy
 
         try:

@@ -124,13 +124,7 @@ class Highs(TakesEveryModel):
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with HiGHS.
-
-        Parameters
-        ----------
-        form, options, reporter
-            As for `Adapter.solve`.
-        """
+        """Solve a model with HiGHS."""
         import highspy
 
         highspy.Highs.resetGlobalScheduler(True)  # noqa: FBT003  (no such keyword)

@@ -39,13 +39,7 @@ class Pdlp(TakesEveryModel):
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with PDLP.
-
-        Parameters
-        ----------
-        form, options, reporter
-            As for `Adapter.solve`.
-        """
+        """Solve a model with PDLP."""
         backend = math_opt.Backend(
             "PDLP", (), node_limit=False, seed=False, configure=_configure
         )

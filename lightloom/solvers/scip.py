@@ -48,13 +48,7 @@ class Scip(TakesEveryModel):
     def solve(
         self, form: StandardForm, options: SolveOptions, reporter: Reporter
     ) -> Answer:
-        """Solve a model with SCIP.
-
-        Parameters
-        ----------
-        form, options, reporter
-            As for `Adapter.solve`.
-        """
+        """Solve a model with SCIP."""
         backend = math_opt.Backend(
             "GSCIP",
             ("MIP_SOLUTION", "MIP_NODE"),

@@ -132,13 +132,7 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
         return np.minimum(forward, (-forward) % self.nodes)
 
     def circuits_apart(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return how many circuits data need at least, one after another.
-
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
-        """
+        """Return how many circuits data need at least, one after another."""
         apart: IntArray = -(-self.least_spans(src, dst) // self.reach)
         return apart
 

@@ -147,13 +147,7 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
         return nodes % self.cols if axis else nodes // self.cols
 
     def circuits_apart(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return how many circuits data need at least, one after another.
-
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,): as many as along a row and along a column.
-        """
+        """Return how many circuits data need at least, one after another."""
         apart = np.zeros(len(src), dtype=np.int64)
         for axis, ring in enumerate(self.rings):
             places = (self.line(ends, 1 - axis) for ends in (src, dst))

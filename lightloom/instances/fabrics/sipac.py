@@ -164,14 +164,7 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         return level
 
     def circuits_apart(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return how many circuits data need at least, one after another.
-
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``: as many as the
-            digits in which they differ.
-        """
+        """Return how many circuits data need at least, one after another."""
         apart = np.zeros(len(src), dtype=np.int64)
         for number in range(self.levels):
             apart += self.port(src, number) != self.port(dst, number)

@@ -39,13 +39,7 @@ class FixedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True)
     degree: Degree = None
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         if ranks == 1:
             return ()
         degree = min(ports if self.degree is None else self.degree, ranks - 1)

@@ -38,13 +38,7 @@ class FullExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True)
         return 1
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         return digit_outlines((), checked_radices(self.radices, ranks, ports), op)
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:

@@ -59,13 +59,7 @@ class HubRelays(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return 1 if ranks == 1 else len(relay_parts(self._graph(ranks, ports)))
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         if ranks == 1:
             return ()
         del op

@@ -53,13 +53,7 @@ class Radices(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return ranks
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         return digit_outlines(checked_radices(self.radices, ranks, ports), (), op)
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
@@ -86,13 +80,7 @@ class Lumorph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return ("all-reduce",) if self.near_first else _OPS
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         del ports
         return digit_outlines(base_radices(ranks, self.base), (), op)
 

@@ -56,13 +56,7 @@ class ScatterExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
         return prod(self._radices(ranks, ports)[0])
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         return digit_outlines(*self._radices(ranks, ports), op)
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:

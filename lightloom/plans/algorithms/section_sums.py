@@ -56,13 +56,7 @@ class SectionSums(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return 1
 
     def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
-        """Return what its rounds take, see `lightloom.plans.plan.Outlined`.
-
-        Parameters
-        ----------
-        ranks, ports, op
-            As there.
-        """
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
         del op
         if ranks == 1:
             return ()

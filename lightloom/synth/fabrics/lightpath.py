@@ -105,40 +105,16 @@ class LightpathRealiser(Realiser[Lightpath]):
         return algorithm
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
-        """Return a lower bound by the wavelengths that each stream can have.
-
-        Parameters
-        ----------
-        rounds
-            What the rounds of an algorithm take at least.
-        buffer_bytes
-            The buffer of the collective.
-        """
+        """Return a lower bound by the wavelengths that each stream can have."""
         return outlined_ps(self.fabric, rounds, buffer_bytes)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return a lower bound, by rectangle cuts of lanes with `cuts`.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between tiles.
-        cuts
-            Whether to bound the lanes of a round by rectangle cuts of the grid too;
-            without, only what tiles send and receive counts.
-        """
+        """Return a lower bound, by rectangle cuts of lanes with `cuts`."""
         light_paths = self._light_paths if cuts else None
         return least_ps(self.fabric, rounds, light_paths)
 
     def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
         """Yield a demand divided among several configurations, ever faster.
-
-        Parameters
-        ----------
-        algorithm
-            `CONFIGURATIONS`.
-        demand
-            Bytes between pairs of tiles.
 
         Raises
         ------
@@ -164,13 +140,7 @@ class LightpathRealiser(Realiser[Lightpath]):
     def divided_collective(
         self, task: Collective
     ) -> Iterator[tuple[Collective, Realisation]]:
-        """Yield an all-to-all of few ranks divided among configurations.
-
-        Parameters
-        ----------
-        task
-            The collective.
-        """
+        """Yield an all-to-all of few ranks divided among configurations."""
         if task.op == "all-to-all" and task.rank_count <= MOST_RANKS:
             yield from divided_all_to_all(self.fabric, task, self.seed)
 

@@ -64,15 +64,7 @@ class OcsRealiser(Realiser[Ocs]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield what `Realiser` proposes, and gossip on digraphs with even loads.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            What `arrange` said of its nodes.
-        """
+        """Yield what `Realiser` proposes, and gossip on digraphs with even loads."""
         yield from super().proposals(task, arrangement)
         ranks, ports = task.rank_count, self.ports
         if task.op not in GOSSIPS or not 1 < ports < ranks - 1:
@@ -93,15 +85,7 @@ class OcsRealiser(Realiser[Ocs]):
                 yield "balanced-digraph", {**given, "rounds": [*rounds], "pieces": few}
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
-        """Return a lower bound by the time of all ports of a rank.
-
-        Parameters
-        ----------
-        rounds
-            What the rounds of an algorithm take at least.
-        buffer_bytes
-            The buffer of the collective.
-        """
+        """Return a lower bound by the time of all ports of a rank."""
         return outlined_switch_ps(self.fabric, rounds, buffer_bytes)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
@@ -110,25 +94,12 @@ class OcsRealiser(Realiser[Ocs]):
         `auto` compares candidates by it. It is a bound on what switches that change
         together take; a few of the candidates that it rules out might end sooner with
         switches that change by themselves.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
-        cuts
-            Has no influence: nothing is routed.
         """
         del cuts
         return self._placed(rounds).predicted_ps()
 
     def pieces(self, rounds: Sequence[TrafficRound]) -> int:
-        """Return how many pieces of a chunk let switches share all pairs evenly.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
-        """
+        """Return how many pieces of a chunk let switches share all pairs evenly."""
         return self._placed(rounds).pieces()
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:

@@ -134,15 +134,7 @@ class PacketRealiser(Realiser[PacketT]):
     def fitted(
         self, algorithm: CollectiveAlgorithm, task: Collective
     ) -> CollectiveAlgorithm:
-        """Return the algorithm on the links of this fabric, if it asks for them.
-
-        Parameters
-        ----------
-        algorithm
-            Any.
-        task
-            What it is to do.
-        """
+        """Return the algorithm on the links of this fabric, if it asks for them."""
         if isinstance(algorithm, NetworkAlgorithm):
             return Fitted(algorithm, self.network(task))
         return algorithm
@@ -161,14 +153,6 @@ class PacketRealiser(Realiser[PacketT]):
         """Yield the algorithms whose peers are neighbours, then those of all fabrics.
 
         Algorithms that save reconfigurations are left out.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            What `arrange` said of its nodes: `shape` is the box of the fabric, or
-            empty.
         """
         yield from self._neighbours(task, arrangement.shape)
         yield from self._fitted_to_links(task)
@@ -268,16 +252,7 @@ class PacketRealiser(Realiser[PacketT]):
         return [at_once * count for count in sorted(counts) if count <= _MOST_PIECES]
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return the time by what nodes send and receive; with `cuts` the exact one.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
-        cuts
-            Whether to count the load of every link, which gives the exact time;
-            without, only what nodes send and receive counts.
-        """
+        """Return the time by what nodes send and receive; with `cuts` the exact one."""
         each_ps = links_step_ps if cuts else nodes_step_ps
         return sum(each_ps(self.fabric, round_) for round_ in rounds)
 

@@ -67,28 +67,12 @@ class RampRealiser(Realiser[Ramp]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield the algorithms that ``auto`` compares, few of them for many ranks.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            Not used.
-        """
+        """Yield the algorithms that ``auto`` compares, few of them for many ranks."""
         every = super().proposals(task, arrangement)
         yield from every if task.rank_count <= _FEW_RANKS else islice(every, _FEW)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return what the fullest lines of all rounds take: see `least_round_ps`.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
-        cuts
-            Not used: the fabric has no routes to cut.
-        """
+        """Return what the fullest lines of all rounds take: see `least_round_ps`."""
         del cuts
         first_ps = self.fabric.reconfiguration_ps
         if not rounds or not self.fabric.initial_configuration_charged:

@@ -81,13 +81,6 @@ class RingRealiser(Realiser[Ring]):
 
         Every operation has a way in which a node sends to its neighbour only, and
         gossip one for each choice of near and far ranks whose circuits fit the spans.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            What `arrange` said of its nodes.
         """
         if task.op in GOSSIPS:
             for ahead in self._steps(task):
@@ -174,15 +167,7 @@ class RingRealiser(Realiser[Ring]):
                 yield steps
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
-        """Return a lower bound by what nodes send and spans carry in each round.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
-        cuts
-            Has no influence: spans always count.
-        """
+        """Return a lower bound by what nodes send and spans carry in each round."""
         del cuts
         return least_ring_ps(self.fabric, rounds)
 

@@ -75,16 +75,7 @@ class Ring2dRealiser(Realiser[Ring2d]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield `torus-rings` and `levels`, the shape left out.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            What `arrange` said of its nodes: `shape` has the sizes along rows and
-            columns.
-        """
+        """Yield `torus-rings` and `levels`, the shape left out."""
         axes = sum(size > 1 for size in arrangement.shape)
         for parts in sorted({1, max(1, axes)}, reverse=True):
             if task.op in _RINGS:

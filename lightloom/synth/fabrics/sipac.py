@@ -60,16 +60,7 @@ class SipacRealiser(Realiser[Sipac]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield algorithms with their parameters, the shape left out.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            What `arrange` said of its nodes: `shape` has a size for each dimension
-            of their box.
-        """
+        """Yield algorithms with their parameters, the shape left out."""
         dimensions = sum(size > 1 for size in arrangement.shape)
         parts = sorted({1, max(1, dimensions)})
         # In the last rounds a rank may move a row for every part of most blocks.
@@ -118,15 +109,6 @@ class SipacRealiser(Realiser[Sipac]):
         self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement
     ) -> None:
         """Raise if some transfer is between nodes that share no switch.
-
-        Parameters
-        ----------
-        rounds
-            Traffic of the algorithm, between nodes.
-        algorithm
-            Its name, for the message.
-        arrangement
-            What `arrange` said; its shape is suggested as radices.
 
         Raises
         ------

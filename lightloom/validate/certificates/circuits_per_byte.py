@@ -57,13 +57,7 @@ class PortsQuestion:
         return ("saturated-port",)
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `Question.prove`.
-
-        Parameters
-        ----------
-        kind, witness, bound
-            As of `Question.prove`.
-        """
+        """See `Question.prove`."""
         del kind
         side, node = _line(witness, self.fabric.nodes)
         port = SaturatedPort(side, node, Fraction(bound))
@@ -83,13 +77,7 @@ class WavelengthsQuestion:
         return ("crowded-node", "crowded-spans", "long-circuits", "priced-pairs")
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `Question.prove`.
-
-        Parameters
-        ----------
-        kind, witness, bound
-            As of `Question.prove`.
-        """
+        """See `Question.prove`."""
         told = self._told(kind, witness, Fraction(bound))
         check_ring_witness(self.fabric, self.demand, told)
 

@@ -60,13 +60,7 @@ class CongestionQuestion:
         return ("cut", "edge-lengths")
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `Question.prove`; one shortest-path search for each distinct source.
-
-        Parameters
-        ----------
-        kind, witness, bound
-            As of `Question.prove`.
-        """
+        """See `Question.prove`; one shortest-path search for each distinct source."""
         by_cut = kind == "cut"
         proven = self._by_cut(witness) if by_cut else self._by_lengths(witness)
         require(bound, proven)

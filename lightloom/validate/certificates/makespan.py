@@ -41,13 +41,7 @@ class PlacementQuestion:
         return (_PATH, _CROWD)
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `lightloom.validate.certificates.objective.Question.prove`.
-
-        Parameters
-        ----------
-        kind, witness, bound
-            As of `Question.prove`.
-        """
+        """See `lightloom.validate.certificates.objective.Question.prove`."""
         told = self._path(witness) if kind == _PATH else self._crowds(witness)
         require(bound, check_placement_witness(self.workload, told))
 

@@ -38,13 +38,7 @@ class RoundsQuestion:
         return tuple(sorted(KINDS))
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `Question.prove`.
-
-        Parameters
-        ----------
-        kind, witness, bound
-            As of `Question.prove`.
-        """
+        """See `Question.prove`."""
         proof = prove_rounds(self.fabric, self.collective, kind, witness)
         require(bound, proof.rounds)
 

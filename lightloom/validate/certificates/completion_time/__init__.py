@@ -51,13 +51,7 @@ class CompletionTimeQuestion:
         return tuple(BOUND_KINDS)
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `lightloom.validate.certificates.objective.Question.prove`.
-
-        Parameters
-        ----------
-        kind, witness, bound
-            As of `Question.prove`.
-        """
+        """See `lightloom.validate.certificates.objective.Question.prove`."""
         known = BOUND_KINDS[kind]
         if not known.concerns(self.task):
             message = f"the kind {kind} takes a byte to take one circuit: the demand"

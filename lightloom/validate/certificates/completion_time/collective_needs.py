@@ -138,11 +138,6 @@ class CollectiveNeeds:
 
         Every chunk needed inside counts once where its only holder, or any of its
         contributors, is outside.
-
-        Parameters
-        ----------
-        inside
-            Whether each node is in the set, shape (nodes,).
         """
         rank_inside = inside[list(self.collective.nodes)]
         rows = rank_inside[self.final.rank]
@@ -197,11 +192,6 @@ class CollectiveNeeds:
 
         Of ranks that must hear of all, or that all must hear of, one is tried, and the
         one farthest from it.
-
-        Parameters
-        ----------
-        fabric
-            Of the collective.
         """
         if not isinstance(fabric, NearCircuits):
             return 0
@@ -228,15 +218,7 @@ class CollectiveNeeds:
         return 2
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
-        """Return the least time for data to reach so many nodes, forwarded or not.
-
-        Parameters
-        ----------
-        fabric
-            Of the collective.
-        spread
-            Nodes that the data of one must reach, itself included.
-        """
+        """Return the least time for data to reach so many nodes, forwarded or not."""
         everywhere = bool((self.wanted == self._ranks).any())
         summed = self.reduces and everywhere and spread == self._ranks
         return reach_ps(fabric, spread, summed=summed)

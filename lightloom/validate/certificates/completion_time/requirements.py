@@ -175,13 +175,7 @@ class DemandNeeds:
         return exact_sums(self.src, self.bytes, self.node_count)
 
     def entering_bytes(self, inside: Mask) -> int:
-        """Return the bytes that must enter a node set.
-
-        Parameters
-        ----------
-        inside
-            Whether each node is in the set, shape (nodes,).
-        """
+        """Return the bytes that must enter a node set."""
         enters = ~inside[self.src] & inside[self.dst]
         nowhere = np.zeros(int(enters.sum()), dtype=np.int64)
         return exact_sums(nowhere, self.bytes[enters], 1)[0]
@@ -201,13 +195,7 @@ class DemandNeeds:
         return out.tolist(), into.tolist()
 
     def way(self, fabric: AnyFabric) -> int:
-        """Return 0: what demands ask, `spread` counts.
-
-        Parameters
-        ----------
-        fabric
-            Of the demand.
-        """
+        """Return 0: what demands ask, `spread` counts."""
         del fabric
         return 0
 
@@ -217,15 +205,7 @@ class DemandNeeds:
         return 1 + self.forwarded
 
     def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
-        """Return the least time for a node to serve so many others.
-
-        Parameters
-        ----------
-        fabric
-            Of the demand.
-        spread
-            Partners of a node, itself included where bytes may be forwarded.
-        """
+        """Return the least time for a node to serve so many others."""
         if self.forwarded:
             return reach_ps(fabric, spread)
         return fan_ps(fabric, spread)
