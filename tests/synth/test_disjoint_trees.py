@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -83,25 +82,6 @@ def test_late_trees_are_flatter(ranks: int, late: int) -> None:
     for tree in np.flatnonzero(arcs.late).tolist():
         child = arcs.child[arcs.tree == tree]
         assert sorted(child.tolist()) == list(range(1, ranks))
-
-
-@pytest.mark.parametrize("op", ["scatter", "gather"])
-@pytest.mark.parametrize(("ranks", "ports"), [(1, 3), (4, 3), (6, 3), (13, 3), (40, 9)])
-def test_split_blocks(op: str, ranks: int, ports: int) -> None:
-    """Two rounds on as many circuits as ports; more ranks than two hops are refused."""
-    made = make_algorithm("two-hop-scatter", {"ports": ports}, op=op)
-    count = made.granularity(ranks, ports)
-    task = Collective(op, tuple(range(ranks)), 4 * count, count, root=ranks // 2)
-    plan = made.plan(task, ports)
-    execute(plan)
-    assert len(plan.rounds) == (0 if ranks == 1 else 1 if ranks == 4 else 2)
-    sent = [one.src * ranks + one.dst for one in plan.rounds]
-    pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *sent]))
-    for end in (pairs // ranks, pairs % ranks):
-        assert int(np.bincount(end, minlength=1).max()) <= ports
-    big = Collective(op, tuple(range(14)), 14)
-    with pytest.raises(InputError, match="3 children do not reach 14 ranks"):
-        make_algorithm("two-hop-scatter", {}, op=op).plan(big, 3)
 
 
 @pytest.mark.parametrize("op", ["broadcast", "reduce"])

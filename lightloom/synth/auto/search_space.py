@@ -231,8 +231,6 @@ def _broadcast_family(ranks: int, ports: int) -> Iterator[Proposal]:
 
 def _scatter_gather(ranks: int, ports: int) -> Iterator[Proposal]:
     yield "direct", {}
-    if ports + 1 < ranks <= 1 + ports + ports**2:
-        yield "two-hop-scatter", {"ports": ports}
     for degree in _depth_degrees(ranks, ports, most_rounds=4):
         yield "spanning-tree", {"ports": degree}
         if degree + 1 < ranks:
