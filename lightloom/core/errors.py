@@ -12,10 +12,12 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+MadeT = TypeVar("MadeT")
 
 
 _LONGEST_SHOWN = 1000
@@ -90,6 +92,37 @@ class InfeasibleError(LightloomError):
     """No answer exists, and the message names the reason."""
 
     exit_code = 4
+
+
+def placed(make: Callable[[], MadeT], where: str) -> MadeT:
+    """Return what is made; the place of what it refuses begins with that of a table.
+
+    Files that are not right keep their own place.
+
+    Parameters
+    ----------
+    make
+        Makes something of values in the table.
+    where
+        Where the table stands.
+
+    Raises
+    ------
+    InputError
+        As `make` does.
+    """
+    try:
+        return make()
+    except FormatError:
+        raise
+    except InputError as problem:
+        raise InputError(
+            problem.what,
+            where=f"{where}.{problem.where}" if problem.where else where,
+            found=problem.found,
+            allowed=problem.allowed,
+            fix=problem.fix,
+        ) from None
 
 
 def _shown(found: object) -> str:

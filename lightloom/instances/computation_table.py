@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.errors import FormatError, InputError
+from lightloom.core.errors import InputError, placed
 from lightloom.core.record_conversion import convert
 from lightloom.core.training import (
     DEFAULT_GPU,
@@ -23,7 +23,6 @@ from lightloom.instances.roofline import RooflineGpu, roofline
 from lightloom.instances.workloads import layer_graph, model_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from lightloom.core.computation import ComputationGraph
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["computation_graph", "read_computation"]
 
-MadeT = TypeVar("MadeT")
 
 _Count = Annotated[int, Meta(ge=1, le=2**40)]
 
@@ -79,7 +77,7 @@ def read_computation(table: dict[str, object], name: str, folder: Path) -> Train
         what = "an ONNX file has no shape parameters"
         raise InputError(what, where=f"{where}.parameters", found=raw.parameters)
     training = _filled(raw, where, folder)
-    _placed(lambda: computation_graph(training), where)
+    placed(lambda: computation_graph(training), where)
     return training
 
 
@@ -116,7 +114,7 @@ def _filled(raw: _ComputationTable, where: str, folder: Path) -> Training:
     batch_size, parameters = raw.batch_size, raw.parameters
     if raw.model is not None:
         name = raw.model
-        model = _placed(lambda: model_named(name), where)
+        model = placed(lambda: model_named(name), where)
         parameters = {**model.parameters, **raw.parameters}
         batch_size = model.batch_size if batch_size is None else batch_size
     paths = {
@@ -133,23 +131,3 @@ def _filled(raw: _ComputationTable, where: str, folder: Path) -> Training:
         parameters=parameters,
         profile=paths["profile"],
     )
-
-
-def _placed(make: Callable[[], MadeT], where: str) -> MadeT:
-    """Return what `make` makes; what it refuses in the table is named with its place.
-
-    Files that are not right keep their own place.
-    """
-    try:
-        return make()
-    except FormatError:
-        raise
-    except InputError as problem:
-        place = f"{where}.{problem.where}" if problem.where else where
-        raise InputError(
-            problem.what,
-            where=place,
-            found=problem.found,
-            allowed=problem.allowed,
-            fix=problem.fix,
-        ) from None

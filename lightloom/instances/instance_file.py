@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.errors import InputError, nearest, placed
 from lightloom.core.record_conversion import convert
 from lightloom.core.task import Collective, Demand
 from lightloom.formats.demand_csv import read_matrix, read_pairs
@@ -47,9 +47,9 @@ class _CollectiveTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _DemandTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[demand]``: a matrix file, a pairs file, or three columns; and `relays`."""
+    """``[demand]``: a matrix, a pairs file, or three columns; and `relays`."""
 
-    matrix: str | None = None
+    matrix: str | tuple[tuple[int, ...], ...] | None = None
     pairs: str | None = None
     src: tuple[int, ...] | None = None
     dst: tuple[int, ...] | None = None
@@ -158,6 +158,8 @@ def _demand_rows(
         if file == "":
             what, allowed = "the name of the file is empty", "a CSV file"
             raise InputError(what, where=f"{where}.{key}", allowed=allowed)
+    if isinstance(raw.matrix, tuple):
+        return _matrix_rows(raw.matrix, fabric.node_count, where)
     if raw.matrix is not None:
         rows = read_matrix(folder / raw.matrix, node_count=fabric.node_count)
         where = f"{where}: {folder / raw.matrix}"
@@ -171,6 +173,18 @@ def _demand_rows(
     src, dst, size = zip(*rows, strict=True) if rows else ((), (), ())
     check_demand_rows(src, dst, size, fabric.node_count, where)
     return rows
+
+
+def _matrix_rows(
+    matrix: tuple[tuple[int, ...], ...], nodes: int, where: str
+) -> list[tuple[int, int, int]]:
+    """Return the (src, dst, bytes) rows of a matrix, zeros left out."""
+    demand = placed(lambda: Demand.from_matrix(matrix), where)
+    if len(matrix) != nodes:
+        what, allowed = "the matrix is not as wide as the fabric", f"{nodes} nodes"
+        place = f"{where}.matrix"
+        raise InputError(what, where=place, found=len(matrix), allowed=allowed)
+    return list(zip(demand.src, demand.dst, demand.bytes, strict=True))
 
 
 def instance_toml(instance: Instance) -> str:

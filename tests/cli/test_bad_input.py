@@ -169,6 +169,12 @@ def test_a_parameter_given_twice_is_refused() -> None:
         ),
         (FABRIC + COLLECTIVE.replace('"all-reduce"', "3"), "found 3; allowed: text"),
         (FABRIC + '[demand]\nmatrix = "none.csv"\n', "none.csv"),
+        (
+            FABRIC + "[demand]\nmatrix = [[0, 1], [0]]\n",
+            "matrix: the matrix is not square",
+        ),
+        (FABRIC + "[demand]\nmatrix = [[0, 1], [1, 0]]\n", "as wide as the fabric"),
+        (FABRIC + "[demand]\nmatrix = [[0, -1], [1, 0]]\n", "demand.matrix[0][1]"),
         (FABRIC + '[demand]\npairs = ""\n', "demand.pairs: the name of the file"),
         (FABRIC + '[demand]\nmatrix = "wrong.toml"\n', "wrong.toml:1: a blank line"),
         (

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.core.task import Demand
 from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.instances.instance_file import parse_instance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,3 +146,17 @@ def test_a_matrix_is_its_entries(
         if size
     ]
     assert read_matrix(path) == expected
+
+
+def test_an_instance_has_a_matrix_in_a_file_or_in_itself(tmp_path: Path) -> None:
+    """The same task either way."""
+    path = tmp_path / "matrix.csv"
+    path.write_text("0,5,0\n7,0,1\n0,0,0\n")
+    fabric = {"kind": "ocs", "nodes": 3, "switches": 1, "bits_per_second_per_node": 8}
+    tasks = {
+        parse_instance(
+            {"fabric": fabric, "demand": {"matrix": matrix}}, name="x", folder=tmp_path
+        ).task
+        for matrix in ("matrix.csv", [[0, 5, 0], [7, 0, 1], [0, 0, 0]])
+    }
+    assert tasks == {Demand((0, 1, 1), (1, 0, 2), (5, 7, 1))}
