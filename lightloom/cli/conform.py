@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     "tasks",
     metavar="NAME",
     multiple=True,
-    help="Collective to draw, or demand; repeatable; default: all.",
+    help="Collective to draw, or demand; or relayed-demand, which allows relays and"
+    " comes only by name; repeatable; default: all.",
 )
 @click.option(
     "--examples",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from hypothesis import given, settings
 
 from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.errors import FormatError
@@ -15,17 +16,19 @@ from lightloom.formats.schedule_writer import schedule_lines
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds
+from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from tests.examples.relays import ASKED, BROKEN, FIRST, STRAIGHT, SWITCH, over_relay
 from tests.examples.small_schedules import with_bound
+from tests.oracle.circuit_agreement import agree_on_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.core.certificate import Witness
-    from lightloom.core.schedule import Schedule
+    from lightloom.core.schedule import Schedule, SealedSchedule
 
 
 def test_a_relay_sends_what_it_has_received() -> None:
@@ -116,6 +119,14 @@ def test_what_goes_over_a_relay_counts_twice() -> None:
     )
     bound = all_bounds(fabric, Demand.from_rows(rows, relays=True))["relays"]
     assert bound.bound == 240_000_000 + 26 * 163_840 // 4
+
+
+@settings(max_examples=10, deadline=None)
+@given(schedules(["ocs", "ring", "lightpath"], ["relayed-demand"]))
+def test_random_relays_are_valid(made: "SealedSchedule") -> None:
+    """What relays hand on at random is valid, and replay agrees with a simulation."""
+    assert verify(made).valid
+    agree_on_circuits(made)
 
 
 @pytest.mark.parametrize(

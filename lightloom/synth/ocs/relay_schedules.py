@@ -36,6 +36,9 @@ from lightloom.synth.ocs.relay_program import (
     best_flows,
     relay_ways,
 )
+from lightloom.validate.certificates.completion_time.relayed_demand import (
+    relayed_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,37 +83,39 @@ class _Search:
         self.fabric, self.nodes = fabric, np.unique(np.concatenate([src, dst]))
         self.src, self.dst = (np.searchsorted(self.nodes, end) for end in (src, dst))
         self.size_bytes = size_bytes
-        byte_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_circuit
-        self.need = size_bytes * byte_ps
+        self._byte_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_circuit
+        self.need = size_bytes * self._byte_ps
         count = len(self.nodes)
+        self._relayed = [
+            relayed_bytes(end, size_bytes, count) for end in (self.src, self.dst)
+        ]
         self.size = np.zeros((count, count))
         self.size[self.src, self.dst] = self.need
         self.row_of = np.full((count, count), -1)
         self.row_of[self.src, self.dst] = np.arange(len(src))
         self.work = 0
-        self._seen: set[bytes] = set()
+        self._known: dict[tuple[tuple[int, ...], bytes], _Answer | None] = {}
 
     def answers(self, limit_ps: float) -> Iterator[_Answer]:
         """Yield answers that end sooner than a limit, and than those before.
 
         Every number of steps is tried from one start, the best from all.
         """
-        busiest = max(float(self.size.sum(axis=axis).max()) for axis in (0, 1))
-        least = busiest / self.fabric.switches
+        turns_left = sorted(self._turns(), key=self._promise)
         totals: dict[tuple[int, ...], float] = {}
-        for starts in (_STARTS[:1], _STARTS[1:]):
+        for starts, fits in ((_STARTS[:1], 1), (_STARTS, _FITS)):
             best = sorted(totals, key=lambda turns: totals[turns])[:_DEEPENED]
-            for turns in best or self._turns():
-                if self._fixed(turns) + least >= limit_ps or self.work > _WORK:
+            for turns in best or turns_left:
+                if self._promise(turns) >= limit_ps or self.work > _WORK:
                     continue
-                for answer in self._fitted(turns, least, starts):
+                for answer in self._fitted(turns, starts, fits):
                     totals[turns] = min(answer.total, totals.get(turns, math.inf))
                     if answer.total < limit_ps:
                         limit_ps = answer.total
                         yield answer
 
     def _turns(self) -> Iterator[tuple[int, ...]]:
-        """Yield steps of configurations, those first that cost least without data.
+        """Yield steps of configurations.
 
         Those from which no circuits could lead to all partners of a node are left out.
         """
@@ -120,7 +125,7 @@ class _Search:
         for count in range(2, nodes):
             once = tuple(1 + (place == count // 2) for place in range(count))
             every += [(1,) * count, once, (2,) * count]
-        for turns in sorted(every, key=self._fixed):
+        for turns in every:
             steps, count, again = sum(turns), len(turns), turns.count(2)
             if steps * (steps - 1) // 2 * switches**2 * nodes > _MOST_WAYS:
                 continue
@@ -133,8 +138,16 @@ class _Search:
         changes = len(turns) - 1 + fabric.initial_configuration_charged
         return changes * fabric.reconfiguration_ps + sum(turns) * fabric.alpha_ps
 
+    def _promise(self, turns: tuple[int, ...]) -> float:
+        """Return when stages end at the earliest, by the ports that relays load."""
+        circuits = len(turns) * self.fabric.switches
+        left = max(side[circuits:][:1] or [0] for side in self._relayed)[0]
+        busiest = max(float(self.size.sum(axis=axis).max()) for axis in (0, 1))
+        mean = (self.need.sum() + left * self._byte_ps) / len(self.nodes)
+        return self._fixed(turns) + max(busiest, float(mean)) / self.fabric.switches
+
     def _fitted(
-        self, turns: tuple[int, ...], least: float, starts: Sequence[tuple[bool, float]]
+        self, turns: tuple[int, ...], starts: Sequence[tuple[bool, float]], fits: int
     ) -> Iterator[_Answer]:
         """Yield answers of so many steps, none where some pair has no way.
 
@@ -143,16 +156,14 @@ class _Search:
         even = even_stages(len(self.nodes), self.fabric.switches, turns)
         of = even.configuration
         for named, share in starts:
+            least = self._promise(turns) - self._fixed(turns)
             data = np.full(len(of), share * least / len(of))
             stages = even
             if named:
                 stages = named_stages(even, self.size, float(data[0]))
-            for _ in range(_FITS):
+            for _ in range(fits):
                 carried = np.bincount(of, weights=data).astype(np.float64)
                 stages = fitted_stages(stages, self.size, carried)
-                if (told := stages.heads.tobytes()) in self._seen:
-                    break
-                self._seen.add(told)
                 answer = self._answer(stages)
                 if answer is None:
                     break
@@ -160,13 +171,19 @@ class _Search:
                 yield answer
 
     def _answer(self, stages: RelayStages) -> _Answer | None:
-        ways = relay_ways(stages, self.row_of)
-        self.work += len(ways.pair)
-        flows = best_flows(stages, ways, self.need / self.need.max())
-        if flows is None:
-            return None
-        data = float(flows.stage.sum() * self.need.max())
-        return _Answer(stages, ways, flows, self._fixed(stages.turns) + data)
+        """Return the best answer on some circuits, worked out once."""
+        told = stages.turns, stages.heads.tobytes()
+        if told not in self._known:
+            ways = relay_ways(stages, self.row_of)
+            self.work += len(ways.pair)
+            flows = best_flows(stages, ways, self.need / self.need.max())
+            answer = None
+            if flows is not None:
+                data = float(flows.stage.sum() * self.need.max())
+                total = self._fixed(stages.turns) + data
+                answer = _Answer(stages, ways, flows, total)
+            self._known[told] = answer
+        return self._known[told]
 
 
 def relay_schedules(

@@ -69,7 +69,8 @@ def check_synthesiser(
     kinds
         Kinds of fabric to draw from; all if ``None``.
     tasks
-        Collectives, and ``demand``, to draw from; all if ``None``.
+        Collectives, and ``demand``, to draw from; all if ``None``. A demand that
+        allows relays, ``relayed-demand``, is drawn by name only.
     examples
         Examples to try, at least 1; fewer where there are not as many.
     seed

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Place = tuple[int | None, int | None]
 """(plane, segment) of a part of a step."""
 Row = tuple[int, ...]
-"""A transfer: src, dst, then chunk_lo, chunk_hi and op, or bytes."""
+"""A transfer: src, dst, then chunk_lo, chunk_hi and op, or bytes and perhaps ends."""
 
 
 class RandomSteps:
@@ -192,5 +192,5 @@ def chunk_columns(rows: list[Row]) -> Transfers:
 
 
 def fluid_columns(rows: list[Row]) -> FluidTransfers:
-    """Return (src, dst, bytes) rows as columns."""
-    return FluidTransfers(*(column(row[at] for row in rows) for at in range(3)))
+    """Return (src, dst, bytes) rows as columns; some say origin and final node too."""
+    return FluidTransfers(*map(column, zip(*rows, strict=True)))

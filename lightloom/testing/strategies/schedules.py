@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,7 +24,7 @@ from lightloom.validate.seal import seal
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lightloom.instances.collectives import Holdings
     from lightloom.instances.instance import Instance
@@ -35,6 +36,8 @@ MOST_PIECES = 3
 
 _Held = set[tuple[int, int]]
 """(node, chunk) pairs."""
+_Part = tuple[int, int, int]
+"""Node, origin and final node of bytes of a demand."""
 
 
 def schedules(
@@ -93,7 +96,7 @@ def random_schedule(
     bounds = () if bound is None else (bound,)
     task = instance.communication
     if isinstance(task, Demand):
-        _serve(steps, task, rng)
+        _serve(steps, task, set(joined_pairs(instance.fabric)), rng)
         return seal(steps.schedule(task, "random", seed), bounds)
     if task.chunks is None:
         least = task.rank_count if op_of(task).uses_blocks else 1
@@ -230,26 +233,51 @@ def _tree(
     return parent
 
 
-def _serve(steps: RandomSteps, task: Demand, rng: random.Random) -> None:
-    """Move the bytes of a demand, those of a pair in a few pieces at most."""
-    pairs = list(zip(task.src, task.dst, strict=True))
-    left = dict(zip(pairs, task.bytes, strict=True))
-    pieces = dict.fromkeys(pairs, MOST_PIECES)
+def _serve(
+    steps: RandomSteps, task: Demand, links: set[Pair], rng: random.Random
+) -> None:
+    """Move the bytes of a demand, what a node has of a pair in a few pieces at most.
+
+    Where the demand allows relays, some go over a node with links from and to the ends.
+    """
+    asked_for = zip(task.src, task.dst, task.bytes, strict=True)
+    left = {(src, src, dst): size for src, dst, size in asked_for}
+    pieces = dict.fromkeys(left, MOST_PIECES)
     while left:
-        preferred = rng.sample(sorted(left), len(left))
-        open_ = steps.connect(preferred)
+        preferred = [
+            (at, final) for at, _, final in rng.sample(sorted(left), len(left))
+        ]
+        open_ = steps.connect(list(dict.fromkeys(preferred)))
         rows: dict[Place, list[Row]] = {}
+        arrived: Counter[_Part] = Counter()
         for place, lit in open_.items():
             for unit in steps.sending(place, lit):
-                asked = [pair for pair in unit if pair in left]
+                asked = list(_may_move(unit, left, links if task.relays else set()))
                 if not asked:
                     continue
-                pair = rng.choice(asked)
-                pieces[pair] -= 1
-                last = not pieces[pair] or rng.random() < 0.5
-                size = left[pair] if last else rng.randint(1, left[pair])
-                rows.setdefault(place, []).append((*pair, size))
-                left[pair] -= size
-                if not left[pair]:
-                    del left[pair]
+                pair, part = rng.choice(asked)
+                pieces[part] -= 1
+                last = not pieces[part] or rng.random() < 0.5
+                size = left[part] if last else rng.randint(1, left[part])
+                ends = part[1:] if task.relays else ()
+                rows.setdefault(place, []).append((*pair, size, *ends))
+                left[part] -= size
+                if not left[part]:
+                    del left[part]
+                if pair[1] != part[2]:
+                    arrived[pair[1], part[1], part[2]] += size
+        for part, size in arrived.items():
+            left[part] = left.get(part, 0) + size
+            pieces[part] = MOST_PIECES
         steps.step(rows, fluid_columns)
+
+
+def _may_move(
+    unit: tuple[Pair, ...], left: dict[_Part, int], links: set[Pair]
+) -> Iterator[tuple[Pair, _Part]]:
+    """Yield what pairs that share a circuit may move: to its end, or to a relay."""
+    for pair in unit:
+        for at, origin, final in sorted(left):
+            onward = at == origin and (pair[1], final) in links
+            if at == pair[0] and (pair[1] == final or onward):
+                yield pair, (at, origin, final)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MOST_RANKS = 5
 """Most ranks of a drawn collective, unless only the whole fabric is connected."""
 DEMAND = "demand"
+RELAYED_DEMAND = "relayed-demand"
+"""A demand that allows relays; drawn where it is named only."""
 """What stands for a demand among the names of collectives."""
 
 _SIZES = st.sampled_from([1, 3, 1000, 4096, 10**6])
@@ -67,14 +69,20 @@ def collectives(
 
 
 @st.composite
-def demands(draw: st.DrawFn, fabric: AnyFabric) -> Demand:
+def demands(draw: st.DrawFn, fabric: AnyFabric, *, relays: bool = False) -> Demand:
     """Draw a demand of one to six pairs, each one hop apart on `fabric`.
 
-    The fabric must have a pair of nodes.
+    Parameters
+    ----------
+    fabric
+        One with a pair of nodes.
+    relays
+        Whether the demand allows relays.
     """
     pairs = st.sampled_from(joined_pairs(fabric))
     chosen = draw(st.lists(pairs, min_size=1, max_size=6, unique=True))
-    return Demand.from_rows([(*pair, draw(_SIZES)) for pair in chosen])
+    rows = [(*pair, draw(_SIZES)) for pair in chosen]
+    return Demand.from_rows(rows, relays=relays)
 
 
 def tasks(
@@ -90,7 +98,8 @@ def tasks(
     fabric
         The fabric. One of a single node has no demands.
     names
-        Names of collectives, and `DEMAND`; all if ``None``.
+        Names of collectives, `DEMAND` and `RELAYED_DEMAND`; all but the last if
+        ``None``.
     chunks_chosen
         Whether the number of chunks of a collective is always given.
 
@@ -99,8 +108,8 @@ def tasks(
     InputError
         If there is no such task, or none is given.
     """
-    known = (*COLLECTIVES, DEMAND)
-    chosen = known if names is None else tuple(names)
+    known = (*COLLECTIVES, DEMAND, RELAYED_DEMAND)
+    chosen = known[:-1] if names is None else tuple(names)
     for name in chosen:
         if name not in known:
             allowed, fix = ", ".join(known), nearest(name, known)
@@ -108,12 +117,16 @@ def tasks(
             raise InputError(what, where="tasks", found=name, allowed=allowed, fix=fix)
     if not chosen:
         raise InputError("no task", where="tasks", allowed="at least one")
-    ops = [name for name in chosen if name != DEMAND]
+    ops = [name for name in chosen if name not in (DEMAND, RELAYED_DEMAND)]
     ways: list[st.SearchStrategy[Task]] = []
     if ops:
         ways.append(collectives(fabric, ops, chunks_chosen=chunks_chosen))
-    if DEMAND in chosen and joined_pairs(fabric):
-        ways.append(demands(fabric))
+    if joined_pairs(fabric):
+        ways += [
+            demands(fabric, relays=name == RELAYED_DEMAND)
+            for name in (DEMAND, RELAYED_DEMAND)
+            if name in chosen
+        ]
     return st.one_of(ways)
 
 
@@ -138,7 +151,7 @@ def instances(
     """
     names = None if names is None else tuple(names)
     drawn = fabrics(kinds)
-    if names == (DEMAND,):
+    if names is not None and {*names} <= {DEMAND, RELAYED_DEMAND}:
         drawn = drawn.filter(_has_pairs)
     fabric = draw(drawn)
     return Instance(

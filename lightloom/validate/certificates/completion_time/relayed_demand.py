@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
+__all__ = ["BOUND", "relayed_bytes"]
+
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     keys(witness)
@@ -59,7 +61,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     size_bytes = np.array(task.bytes, dtype=np.int64)
     ends = [np.array(end, dtype=np.int64) for end in (task.src, task.dst)]
     moved = [exact_sums(end, size_bytes, fabric.nodes) for end in ends]
-    relayed = [_relayed_bytes(end, size_bytes, fabric.nodes) for end in ends]
+    relayed = [relayed_bytes(end, size_bytes, fabric.nodes) for end in ends]
     partners = [len(side) for side in relayed]
     most, total = max(map(max, moved)), sum(task.bytes)
     if fabric.dark_while_reconfiguring == "plane":
@@ -75,10 +77,21 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     )
 
 
-def _relayed_bytes(end: IntArray, size_bytes: IntArray, nodes: int) -> list[int]:
+def relayed_bytes(end: IntArray, size_bytes: IntArray, nodes: int) -> list[int]:
     """Return the bytes of all but the largest k pairs of each node, for k from 0.
 
-    There are as many k as the most partners of any node; with more there are none.
+    Parameters
+    ----------
+    end
+        Node that each pair begins at, or ends at, shape (pairs,).
+    size_bytes
+        Of each pair.
+    nodes
+        Number of nodes.
+
+    Returns
+    -------
+    As many as the most partners of any node; with more circuits there are none.
     """
     order = np.lexsort((-size_bytes, end))
     starts = np.searchsorted(end[order], np.arange(nodes + 1))
