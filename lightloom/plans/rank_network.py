@@ -11,12 +11,13 @@ import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from scipy.sparse import csr_array
 
     from lightloom.core.columns import IntArray
 
     FloatArray = npt.NDArray[np.float64]
 
-__all__ = ["RankNetwork"]
+__all__ = ["RankNetwork", "link_marks"]
 
 
 _MOST_IMAGES = 48
@@ -78,6 +79,14 @@ class RankNetwork:
         cost = np.zeros(self.ranks**2)
         np.add.at(cost, self.pair, self.ps_per_byte[self.link])
         return cost.reshape(self.ranks, self.ranks)
+
+    def message_ps(self) -> csr_array:
+        """Return the time of a byte of each message on each link, (n * n, links)."""
+        from scipy.sparse import csr_array
+
+        value = self.ps_per_byte[self.link]
+        shape = self.ranks**2, len(self.ps_per_byte)
+        return csr_array((value, (self.pair, self.link)), shape=shape)
 
     def arc_links(self, src: int, dst: int) -> IntArray:
         """Return the links from a rank to another, shape (links on the way,).
@@ -143,7 +152,7 @@ class RankNetwork:
         return np.array(np.unravel_index(rank, self.shape))
 
     def images(self, root: int) -> IntArray:
-        """Return permutations that leave the root and all costs as they are.
+        """Return permutations that leave the root as it is and map routes to routes.
 
         Mirrored digits and digits in another order, as seen from the root: all for up
         to three digits, and some where there are more.
@@ -163,6 +172,9 @@ class RankNetwork:
         size, digits = np.array(self.shape)[:, None], self.digits()
         away, cost = (digits - digits[:, [root]]) % size, self.costs()
         found = {rank.tobytes(): rank}
+        message_ps = self.message_ps()
+        src, dst = np.divmod(np.arange(self.ranks**2), self.ranks)
+        links = sorted(link_marks(message_ps))
         for order, signs in itertools.product(
             itertools.permutations(range(len(size))),
             itertools.product((1, -1), repeat=len(size)),
@@ -175,7 +187,10 @@ class RankNetwork:
             ends = (moved + digits[:, [root]]) % size
             image = np.ravel_multi_index(tuple(ends), self.shape).astype(np.int64)
             key = image.tobytes()
-            if key not in found and np.allclose(cost[np.ix_(image, image)], cost):
+            if key in found or not np.allclose(cost[np.ix_(image, image)], cost):
+                continue
+            moved = message_ps[image[src] * self.ranks + image[dst]]
+            if sorted(link_marks(moved)) == links:
                 found[key] = image
         return np.stack(list(found.values()))
 
@@ -192,3 +207,20 @@ class RankNetwork:
         both = (digits[:, None, :] - digits[:, :, None]) % sizes
         found: IntArray = np.ravel_multi_index(tuple(both), self.shape).astype(np.int64)
         return found
+
+
+def link_marks(message_ps: csr_array) -> list[bytes]:
+    """Return by which messages, and how long by a byte, each link is loaded.
+
+    Parameters
+    ----------
+    message_ps
+        As of `RankNetwork.message_ps`.
+    """
+    columns = message_ps.tocsc()
+    columns.sort_indices()
+    value = np.round(columns.data, 9)
+    return [
+        columns.indices[start:end].tobytes() + value[start:end].tobytes()
+        for start, end in itertools.pairwise(columns.indptr.tolist())
+    ]

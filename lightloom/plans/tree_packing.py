@@ -1,19 +1,27 @@
-"""Spanning trees of few steps, and how much of a buffer each takes: column generation.
+"""Spanning trees of few steps, and how much of a buffer each takes.
 
-A linear program divides a buffer, or the block of each rank, among trees such that the
-busiest links of all steps together are busy least; its prices of links in each step say
-which tree would help most, and a local search looks for that one.
+The busiest links of all steps together are to be busy least. A power mean stands for
+the busiest link of a step, the higher the longer the search has gone on; shares of the
+trees known so far are moved to where it falls (exponentiated gradients, Kivinen and
+Warmuth 1997), its derivative is the price of a link in a step, and a local search looks
+for trees that are cheap at these prices. At last a linear program divides the buffer.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.plans.cheapest_tree import Tree, cheapest_tree
+from lightloom.plans.rank_network import link_marks
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
     from scipy.sparse import csr_array
 
@@ -24,18 +32,28 @@ if TYPE_CHECKING:
 
 __all__ = ["TreePacking", "packed_trees"]
 
-_ROUNDS = 50
-_FEWER_ROUNDS = 24
-_FEWEST_ROUNDS = 17
+_ROUNDS = 60
+_MORE_ROUNDS = 100
 _FEW_RANKS = 32
 """Ranks up to which the search goes on for longer."""
-_MANY_IMAGES = 32
-"""Images times steps beyond which linear programs are large, and it ends earlier."""
-_SETTLED = 8
-_KEPT = 4
-_FRESH = 4
+_TREES = 8
+"""Trees that are looked for at the prices of a round."""
+_FEW_LOADS = 200
+"""Links times steps up to which linear programs are small."""
+_LAST_ROUNDS = 8
+_LAST_TREES = 24
 _FIRST_MOVES = 6
 _MOST_MOVES = 200
+_FIRST_POWER, _LAST_POWER = 4.0, 40.0
+_MOVES = 12
+"""Times that shares are moved in a round."""
+_TRIES = 4
+_NEW_SHARE = 0.02
+"""Of the buffer, that new trees take together at first."""
+_FARTHEST = 1.2
+"""How far, in powers of e, the share of a tree goes at once."""
+_IDLE = 1e-4
+"""Load of a step, relative to the busiest, below which it is idle."""
 _LEAST_SHARE = 1e-4
 """Parts of the buffer that are left out: rounding would not leave them whole."""
 
@@ -80,53 +98,17 @@ def packed_trees(
         Whether all other ranks have trees too, translations of those of the root; the
         network has a shape.
     """
-    message_ps = _translated_ps(network) if translated else _message_ps(network)
-    search = _Search(network, root, steps, network.images(root), message_ps)
-    firsts = np.unique(search.images.min(axis=0)).tolist()
-    alike = np.ones((steps, message_ps.shape[1]))
-    for first in firsts:
-        for moves in (0, _FIRST_MOVES):
-            search.add(search.cheapest(alike, search.over(first), moves))
-    price, share = alike, np.zeros(0)
-    rounds = _ROUNDS
-    if network.ranks > _FEW_RANKS:
-        many = steps * len(search.images) > _MANY_IMAGES
-        rounds = _FEWEST_ROUNDS if many else _FEWER_ROUNDS
-    turn = idle = 0
-    # Nothing new from any first rank, nor as prices settle: there is no more to find.
-    enough = -(-len(firsts) // _FRESH) + _SETTLED
+    message_ps = _translated_ps(network) if translated else network.message_ps()
+    images = network.images(root)
+    firsts = np.unique(images.min(axis=0))
+    search = _Search(_averaged(message_ps, images), steps, root)
+    search.begin(firsts[firsts != root].tolist())
+    rounds = _MORE_ROUNDS if network.ranks <= _FEW_RANKS else _ROUNDS
     for number in range(rounds):
-        _, now, share = search.divided()
-        price = (price + now) / 2 if number else now
-        search.keep(np.flatnonzero(share > 0))
-        share = share[share > 0]
-        best = np.argsort(-share, kind="stable")[:_KEPT].tolist()
-        fresh = [firsts[(turn + one) % len(firsts)] for one in range(_FRESH)]
-        turn += _FRESH
-        before = len(search.heard)
-        starts = [search.heard[one] for one in best] + [*map(search.over, fresh)]
-        for start in starts:
-            search.add(search.cheapest(price, start, _MOST_MOVES))
-        idle = idle + 1 if len(search.heard) == before else 0
-        if idle == enough:
-            break
-    ps_per_byte, _, share = search.divided()
-    kept = np.flatnonzero(share > _LEAST_SHARE)
-    return TreePacking(
-        np.array(search.heard)[kept],
-        np.array(search.teller)[kept],
-        share[kept] / share[kept].sum(),
-        ps_per_byte,
-    )
-
-
-def _message_ps(network: RankNetwork) -> csr_array:
-    """Return the time of a byte of each message on each link, shape (n * n, links)."""
-    from scipy.sparse import csr_array
-
-    value = network.ps_per_byte[network.link]
-    shape = network.ranks**2, len(network.ps_per_byte)
-    return csr_array((value, (network.pair, network.link)), shape=shape)
+        search.round(number / (rounds - 1))
+    if network.ranks <= _FEW_RANKS or search.load[0].size <= _FEW_LOADS:
+        search.finish()
+    return _imaged(search, images)
 
 
 def _translated_ps(network: RankNetwork) -> csr_array:
@@ -142,147 +124,215 @@ def _translated_ps(network: RankNetwork) -> csr_array:
     return each[network.differences().reshape(-1)]
 
 
+def _averaged(message_ps: csr_array, images: IntArray) -> csr_array:
+    """Return the mean over all images of a message, links that are alike once."""
+    ranks = images.shape[1]
+    src, dst = np.divmod(np.arange(ranks**2), ranks)
+    total = message_ps[images[0][src] * ranks + images[0][dst]]
+    for image in images[1:]:
+        total = total + message_ps[image[src] * ranks + image[dst]]
+    known: dict[bytes, int] = {}
+    for link, found in enumerate(link_marks(total)):
+        known.setdefault(found, link)
+    return total.tocsc()[:, list(known.values())].tocsr() / len(images)
+
+
 @dataclass(eq=False)
 class _Search:
-    """Trees found so far, and what they load."""
+    """Trees found so far, what each loads, and their shares.
 
-    network: RankNetwork
-    root: int
-    steps: int
-    images: IntArray
+    Attributes
+    ----------
+    message_ps
+        Time of a byte of each message on each link, shape (n * n, links).
+    steps, root
+        Of the trees.
+    trees
+        Those with a share.
+    load
+        Of each on each link in each step, shape (trees, steps, links).
+    share
+        Of the buffer, shape (trees,).
+    """
+
     message_ps: csr_array
-    heard: list[IntArray] = field(default_factory=list)
-    teller: list[IntArray] = field(default_factory=list)
-    _loads: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
+    steps: int
+    root: int
+    trees: list[Tree] = field(default_factory=list)
+    load: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    share: FloatArray = field(default_factory=lambda: np.zeros(0))
+    _firsts: list[int] = field(default_factory=list)
+    _turn: int = 0
     _known: set[bytes] = field(default_factory=set)
 
-    def over(self, first: int) -> IntArray:
-        """Return the steps of a tree in which one rank hears first, all others last.
+    @property
+    def ranks(self) -> int:
+        """How many there are."""
+        return isqrt(self.message_ps.shape[0])
 
-        Over the root all hear last.
-        """
-        heard = np.full(self.network.ranks, self.steps)
-        heard[first], heard[self.root] = 1, 0
+    def begin(self, firsts: list[int]) -> None:
+        """Take trees over each of some ranks, all with the same share."""
+        self._firsts = firsts
+        links = self.message_ps.shape[1]
+        self.load = np.zeros((0, self.steps, links))
+        cost = self._cost(np.ones((self.steps, links)))
+        for moves in (0, _FIRST_MOVES):
+            starts = [self._over(first) for first in firsts]
+            self._add(cheapest_tree(cost, start, moves) for start in starts)
+        self.share = np.full(len(self.trees), 1 / len(self.trees))
+
+    def _over(self, first: int, begin: int = 1) -> IntArray:
+        """Return the steps of a tree in which one rank hears first, all others last."""
+        heard = np.full(self.ranks, self.steps)
+        heard[first], heard[self.root] = begin, 0
         return heard
 
-    def add(self, tree: tuple[IntArray, IntArray]) -> None:
-        """Add a tree and its images, those that are new."""
-        back = np.argsort(self.images, axis=1)
-        heard: IntArray = tree[0][back]
-        teller: IntArray = np.take_along_axis(self.images, tree[1][back], axis=1)
-        teller[:, self.root] = self.root
-        new = []
-        for image, key in enumerate(map(bytes, np.hstack([heard, teller]))):
-            if key not in self._known:
-                self._known.add(key)
-                new.append(image)
-        if not new:
-            return
-        heard, teller = heard[new], teller[new]
-        self.heard += list(heard)
-        self.teller += list(teller)
-        tree_at, others = np.nonzero(heard)
-        ranks, links = heard.shape[1], self.message_ps.shape[1]
-        arc = self.message_ps[teller[tree_at, others] * ranks + others].tocoo()
-        place = (heard[tree_at, others][arc.row] - 1) * links + arc.col
-        row = tree_at[arc.row] * (self.steps * links) + place
-        rows, number = np.unique(row.astype(np.int64), return_inverse=True)
-        load = np.bincount(number, arc.data).astype(np.float64)
-        tree_of, places = np.divmod(rows, self.steps * links)
-        ends = np.searchsorted(tree_of, np.arange(1, len(new)))
-        parts = np.split(places, ends), np.split(load, ends)
-        self._loads += list(zip(*parts, strict=True))
+    def round(self, done: float) -> None:
+        """Add trees that are cheap now, and move shares to where loads are even.
 
-    def keep(self, trees: IntArray) -> None:
-        """Forget all trees but some."""
-        kept = trees.tolist()
-        self.heard = [self.heard[one] for one in kept]
-        self.teller = [self.teller[one] for one in kept]
-        self._loads = [self._loads[one] for one in kept]
+        Parameters
+        ----------
+        done
+            Part of the search that is over.
+        """
+        power = _FIRST_POWER * (_LAST_POWER / _FIRST_POWER) ** done
+        best = np.argsort(-self.share, kind="stable")[: _TREES // 2].tolist()
+        starts = [self.trees[one].heard for one in best]
+        while len(starts) < _TREES:
+            later, first = divmod(self._turn, len(self._firsts))
+            begin = later % max(1, self.steps - 1) + 1
+            starts.append(self._over(self._firsts[first], begin))
+            self._turn += 1
+        cost = self._cost(self._level(self.share, power)[1])
+        new = self._add(cheapest_tree(cost, start, _MOST_MOVES) for start in starts)
+        if new:
+            fresh = np.full(new, _NEW_SHARE / new)
+            self.share = np.concatenate([self.share * (1 - _NEW_SHARE), fresh])
+        for _ in range(_MOVES):
+            self._move(power)
+        self.keep(self.share, _LEAST_SHARE)
+
+    def keep(self, share: FloatArray, least: float) -> None:
+        """Keep the trees that have shares above the least, and give them all."""
+        kept = np.flatnonzero(share > least)
+        self.trees = [self.trees[one] for one in kept.tolist()]
+        self.load, self.share = self.load[kept], share[kept] / share[kept].sum()
+
+    def finish(self) -> None:
+        """Add trees that are cheap at the prices of the linear program."""
+        price: FloatArray | None = None
+        for _ in range(_LAST_ROUNDS):
+            _, now, share = self.divided()
+            price = now if price is None else (price + now) / 2
+            self.keep(share, 0.0)
+            cost = self._cost(price)
+            best = np.argsort(-self.share, kind="stable")[:_LAST_TREES].tolist()
+            starts = [self.trees[one].heard for one in best]
+            if not self._add(cheapest_tree(cost, one, _MOST_MOVES) for one in starts):
+                return
 
     def divided(self) -> tuple[float, FloatArray, FloatArray]:
-        """Return the time of a byte, prices of links in steps, and shares of trees."""
+        """Return the time of a byte, prices of links in steps, and the best shares."""
         from scipy.optimize import linprog
-        from scipy.sparse import coo_array
+        from scipy.sparse import csr_array, eye_array, hstack, kron
 
-        links, trees = self.message_ps.shape[1], len(self.heard)
-        places = self.steps * links
-        step = np.arange(places) // links
-        sizes = [len(place) for place, _ in self._loads]
-        row = np.concatenate([*(place for place, _ in self._loads), np.arange(places)])
-        column = np.concatenate([np.repeat(np.arange(trees), sizes), trees + step])
-        value = np.concatenate([*(load for _, load in self._loads), -np.ones(places)])
-        shape = places, trees + self.steps
-        whole = np.repeat([1.0, 0.0], [trees, self.steps])
+        trees, steps, links = self.load.shape
+        loads = csr_array(self.load.reshape(trees, -1).T)
+        longest = kron(eye_array(steps), -np.ones((links, 1)))
+        whole = np.repeat([1.0, 0.0], [trees, steps])
         found = linprog(
             1.0 - whole,
-            A_ub=coo_array((value, (row, column)), shape=shape).tocsr(),
-            b_ub=np.zeros(places),
+            A_ub=csr_array(hstack([loads, longest])),
+            b_ub=np.zeros(steps * links),
             A_eq=whole[None, :],
             b_eq=[1.0],
             method="highs-ds",
         )
         assert found.success
-        price = -found.ineqlin.marginals.reshape(self.steps, links)
+        price = -found.ineqlin.marginals.reshape(steps, links)
         return float(found.fun), price, found.x[:trees]
 
-    def cheapest(
-        self, price: FloatArray, heard: IntArray, moves: int
-    ) -> tuple[IntArray, IntArray]:
-        """Return a tree that no change of the step of one rank makes cheaper.
+    def _cost(self, price: FloatArray) -> FloatArray:
+        """Return what messages cost, shape (steps, n, n).
 
         Parameters
         ----------
         price
             Of a link's time in each step, shape (steps, links).
-        heard
-            Steps to begin with; somebody hears in the first.
-        moves
-            Changes at most.
         """
-        ranks = self.network.ranks
-        each = (price + 1e-7 * price.max()).T
+        ranks, each = self.ranks, (price + 1e-6 * price.max()).T
         cost: FloatArray = (self.message_ps @ each).T.reshape(self.steps, ranks, ranks)
         cost[:, self.root] *= 1 + 1e-6  # of two equal tellers not the root
         number = np.arange(ranks)
         cost[:, number, number] = np.inf
-        while True:
-            own: FloatArray = cost[heard - 1, :, number].T
-            open_ = np.where(heard[:, None] < heard, own, np.inf)
-            teller = open_.argmin(axis=0)
-            if moves == 0:
-                return heard, teller
-            step, rank = self._change(cost, own, open_, teller, heard)
-            if not step:
-                return heard, teller
-            heard = np.where(number == rank, step, heard)
-            moves -= 1
+        return cost
 
-    def _change(
-        self,
-        cost: FloatArray,
-        own: FloatArray,
-        open_: FloatArray,
-        teller: IntArray,
-        heard: IntArray,
-    ) -> tuple[int, int]:
-        """Return the step that one rank should hear in, 0 for none, and the rank."""
-        number = np.arange(len(heard))
-        least = open_[teller, number]
-        second = open_.copy()
-        second[teller, number] = np.inf
-        # What others cost where a rank tells nobody, as [rank, other].
-        without = np.where(teller == number[:, None], second.min(axis=0), least)
-        without[:, self.root] = 0.0
-        without[number, number] = 0.0
-        total = np.full((self.steps + 1, len(heard)), np.inf)
-        for step in range(1, self.steps + 1):
-            told = np.where(heard > step, np.minimum(without, own), without)
-            told[number, number] = 0.0
-            hears = np.where((heard < step)[:, None], cost[step - 1], np.inf)
-            total[step] = told.sum(axis=1) + hears.min(axis=0)
-        total[:, self.root] = np.inf
-        now = np.delete(least, self.root).sum()
-        step, rank = divmod(int(total.argmin()), len(heard))
-        better = total[step, rank] < now * (1 - 1e-9)
-        return (step, rank) if better else (0, 0)
+    def _add(self, trees: Iterable[Tree]) -> int:
+        """Add the trees that are new, and return how many."""
+        new = []
+        for tree in trees:
+            key = bytes(tree.heard) + bytes(tree.teller)
+            if key not in self._known:
+                self._known.add(key)
+                new.append(tree)
+        if new:
+            self.trees += new
+            heard = np.stack([tree.heard for tree in new])
+            teller = np.stack([tree.teller for tree in new])
+            self.load = np.concatenate([self.load, self._loads(heard, teller)])
+        return len(new)
+
+    def _loads(self, heard: IntArray, teller: IntArray) -> FloatArray:
+        """Return what trees load, shape (trees, steps, links)."""
+        links = self.load.shape[2]
+        tree, dst = np.nonzero(heard)
+        arc = self.message_ps[teller[tree, dst] * self.ranks + dst].tocoo()
+        step = tree * self.steps + heard[tree, dst] - 1
+        place = step[arc.row] * links + arc.col
+        size = len(heard) * self.steps * links
+        load = np.bincount(place, arc.data, size).astype(np.float64)
+        return load.reshape((len(heard), self.steps, links))
+
+    def _level(self, share: FloatArray, power: float) -> tuple[float, FloatArray]:
+        """Return the sum over steps of the power mean of loads, and its derivative."""
+        load = np.tensordot(share, self.load, 1)
+        most = load.max(axis=1, keepdims=True)
+        idle = most <= _IDLE * most.max()
+        high = np.where(idle, most.max(), most)
+        norm = high * ((load / high) ** power).sum(axis=1, keepdims=True) ** (1 / power)
+        even = load.shape[1] ** (-1 / power)  # what an idle step's links could be
+        price = np.where(idle, even, load / np.where(idle, 1.0, norm)) ** (power - 1)
+        return float(norm[~idle].sum() + most[idle].sum()), price
+
+    def _move(self, power: float) -> None:
+        """Move shares to trees on links that are busy less."""
+        level, price = self._level(self.share, power)
+        cost = np.tensordot(self.load, price, 2)
+        dearer = cost - self.share @ cost
+        rate = _FARTHEST / max(1e-30, np.abs(dearer[self.share > _LEAST_SHARE]).max())
+        for _ in range(_TRIES):
+            share = self.share * np.exp(np.clip(-rate * dearer, -20, 3))
+            share /= share.sum()
+            if self._level(share, power)[0] < level:
+                self.share = share
+                return
+            rate /= _TRIES
+
+
+def _imaged(search: _Search, images: IntArray) -> TreePacking:
+    """Return all images of the trees, each with the same part of a tree's share."""
+    for _ in range(2):  # those that are left make up for those that are left out
+        ps_per_byte, _, part = search.divided()
+        search.keep(part, _LEAST_SHARE)
+    share = np.repeat(search.share, len(images)) / len(images)
+    back = np.argsort(images, axis=1)
+    heard = np.concatenate([tree.heard[back] for tree in search.trees])
+    told = [
+        np.take_along_axis(images, tree.teller[back], axis=1) for tree in search.trees
+    ]
+    teller = np.concatenate(told)
+    teller[:, search.root] = search.root
+    both, which = np.unique(np.hstack([teller, heard]), axis=0, return_inverse=True)
+    teller, heard = np.hsplit(both, 2)
+    total = np.bincount(which.reshape(-1), share).astype(np.float64)
+    return TreePacking(heard, teller, total, ps_per_byte)

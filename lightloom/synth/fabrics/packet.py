@@ -49,11 +49,17 @@ _MOST_ROWS = 2**21
 
 _SMALL = 128
 """Ranks up to which trees of several depths and swarms are tried."""
-_PACKED = ((0.3, 2.2, 3, 64), (2.2, 8, 4, 32), (2.2, 8, 5, 64))
+_PACKED = (
+    (0.05, 0.8, 2, 64),
+    (0.3, 2.2, 3, 64),
+    (0.8, 4, 4, 64),
+    (2.2, 8, 4, 64),
+    (2.2, 8, 5, 64),
+)
 """Packed trees: how many steps the buffer lasts, steps of the trees, most ranks."""
 _PACKED_LINKED = (*_PACKED, (8, 30, 7, 32))
 _PACKED_OVER_SWITCHES = (*_PACKED, (8, 30, 6, 32))
-_PACKED_ALL = ((0.3, 3, 2, 64), (3, 12, 3, 64), (12, 30, 5, 64))
+_PACKED_ALL = ((0.3, 8, 2, 64), (3, 12, 3, 64), (12, 30, 5, 64))
 """The same where all ranks have blocks."""
 _STEPS = (3, 4, 5, 6, 8, 10, 12, 14)
 _MOST_PIECES = 256
@@ -233,9 +239,13 @@ class PacketRealiser(Realiser[PacketT]):
         """Yield trees of few steps, as many as suit how many steps the buffer lasts."""
         data_ps = transmission_ps(task.buffer_bytes, self.fabric.node_bits_per_s)
         steps = data_ps / max(1, network.step_ps)
-        for least, most, count, ranks in few:
-            if least < steps <= most and task.rank_count <= ranks:
-                yield "packed-trees", {"steps": count}
+        fit = {
+            count
+            for least, most, count, ranks in few
+            if least < steps <= most and task.rank_count <= ranks
+        }
+        for count in sorted(fit):
+            yield "packed-trees", {"steps": count}
 
     def _piece_counts(self, task: Collective, network: RankNetwork) -> list[int]:
         """Return numbers of pieces near the best for a pipeline of this depth.
