@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     FloatArray = npt.NDArray[np.float64]
 
-__all__ = ["Tree", "cheapest_tree"]
+__all__ = ["StepTree", "cheapest_tree"]
 
 _SOME = 4
 """A part of all ranks that gain by it change their step at once, if that is better."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class StepTree:
     """A spanning tree over steps.
 
     Attributes
@@ -36,7 +36,7 @@ class Tree:
     teller: IntArray
 
 
-def cheapest_tree(cost: FloatArray, heard: IntArray, moves: int) -> Tree:
+def cheapest_tree(cost: FloatArray, heard: IntArray, moves: int) -> StepTree:
     """Return a tree that no change of the step of one rank makes cheaper.
 
     Parameters
@@ -62,7 +62,7 @@ def cheapest_tree(cost: FloatArray, heard: IntArray, moves: int) -> Tree:
         if following.whole > state.whole - gain[rank]:
             following = state.moved(np.array([rank]), step[[rank]])
         state = following
-    return Tree(state.heard, state.teller)
+    return StepTree(state.heard, state.teller)
 
 
 @dataclass(frozen=True, eq=False)

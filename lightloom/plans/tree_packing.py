@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.plans.cheapest_tree import Tree, cheapest_tree
+from lightloom.plans.cheapest_tree import StepTree, cheapest_tree
 from lightloom.plans.rank_network import link_marks
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ _TREES = 8
 """Trees that are looked for at the prices of a round."""
 _FEW_LOADS = 200
 """Links times steps up to which linear programs are small."""
-_LAST_ROUNDS = 8
-_LAST_TREES = 24
+_LAST_ROUNDS = 24
+_LAST_TREES = 12
+_IDLE_ROUNDS = 4
 _FIRST_MOVES = 6
 _MOST_MOVES = 200
 _FIRST_POWER, _LAST_POWER = 4.0, 40.0
@@ -101,6 +102,10 @@ def packed_trees(
     message_ps = _translated_ps(network) if translated else network.message_ps()
     images = network.images(root)
     firsts = np.unique(images.min(axis=0))
+    if translated:
+        images = images[
+            :1
+        ]  # few links are unlike, and few trees are cut into few bytes
     search = _Search(_averaged(message_ps, images), steps, root)
     search.begin(firsts[firsts != root].tolist())
     rounds = _MORE_ROUNDS if network.ranks <= _FEW_RANKS else _ROUNDS
@@ -112,16 +117,14 @@ def packed_trees(
 
 
 def _translated_ps(network: RankNetwork) -> csr_array:
-    """Return the same on links of each class, if all ranks send such messages."""
+    """Return the time of a byte on each link if all ranks send such messages."""
     from scipy.sparse import csr_array
 
-    loads = [network.translated_load(0, rank) for rank in range(network.ranks)]
-    far = np.repeat(np.arange(network.ranks), [len(load) for load in loads])
-    kind = np.concatenate([np.array(list(load), dtype=np.int64) for load in loads])
-    value = np.concatenate([np.array(list(load.values())) for load in loads])
-    shape = network.ranks, int(network.link_class.max()) + 1
-    each = csr_array((value, (far, kind)), shape=shape)
-    return each[network.differences().reshape(-1)]
+    far = network.differences().reshape(-1)
+    value = network.ps_per_byte[network.link]
+    shape = network.ranks, len(network.ps_per_byte)
+    each = csr_array((value, (far[network.pair], network.link)), shape=shape)
+    return each[far]
 
 
 def _averaged(message_ps: csr_array, images: IntArray) -> csr_array:
@@ -158,7 +161,7 @@ class _Search:
     message_ps: csr_array
     steps: int
     root: int
-    trees: list[Tree] = field(default_factory=list)
+    trees: list[StepTree] = field(default_factory=list)
     load: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)))
     share: FloatArray = field(default_factory=lambda: np.zeros(0))
     _firsts: list[int] = field(default_factory=list)
@@ -196,13 +199,7 @@ class _Search:
             Part of the search that is over.
         """
         power = _FIRST_POWER * (_LAST_POWER / _FIRST_POWER) ** done
-        best = np.argsort(-self.share, kind="stable")[: _TREES // 2].tolist()
-        starts = [self.trees[one].heard for one in best]
-        while len(starts) < _TREES:
-            later, first = divmod(self._turn, len(self._firsts))
-            begin = later % max(1, self.steps - 1) + 1
-            starts.append(self._over(self._firsts[first], begin))
-            self._turn += 1
+        starts = self._starts(_TREES // 2, _TREES // 2)
         cost = self._cost(self._level(self.share, power)[1])
         new = self._add(cheapest_tree(cost, start, _MOST_MOVES) for start in starts)
         if new:
@@ -221,15 +218,28 @@ class _Search:
     def finish(self) -> None:
         """Add trees that are cheap at the prices of the linear program."""
         price: FloatArray | None = None
+        idle = 0
         for _ in range(_LAST_ROUNDS):
             _, now, share = self.divided()
             price = now if price is None else (price + now) / 2
             self.keep(share, 0.0)
             cost = self._cost(price)
-            best = np.argsort(-self.share, kind="stable")[:_LAST_TREES].tolist()
-            starts = [self.trees[one].heard for one in best]
-            if not self._add(cheapest_tree(cost, one, _MOST_MOVES) for one in starts):
+            starts = self._starts(_LAST_TREES, _TREES // 2)
+            new = self._add(cheapest_tree(cost, one, _MOST_MOVES) for one in starts)
+            idle = 0 if new else idle + 1
+            if idle == _IDLE_ROUNDS:
                 return
+
+    def _starts(self, known: int, fresh: int) -> list[IntArray]:
+        """Return the steps of so many trees of the largest shares, and of new ones."""
+        best = np.argsort(-self.share, kind="stable")[:known].tolist()
+        starts = [self.trees[one].heard for one in best]
+        for turn in range(self._turn, self._turn + fresh):
+            later, first = divmod(turn, len(self._firsts))
+            begin = later % max(1, self.steps - 1) + 1
+            starts.append(self._over(self._firsts[first], begin))
+        self._turn += fresh
+        return starts
 
     def divided(self) -> tuple[float, FloatArray, FloatArray]:
         """Return the time of a byte, prices of links in steps, and the best shares."""
@@ -267,7 +277,7 @@ class _Search:
         cost[:, number, number] = np.inf
         return cost
 
-    def _add(self, trees: Iterable[Tree]) -> int:
+    def _add(self, trees: Iterable[StepTree]) -> int:
         """Add the trees that are new, and return how many."""
         new = []
         for tree in trees:

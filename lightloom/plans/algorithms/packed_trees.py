@@ -31,9 +31,8 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Each part of the buffer goes along a spanning tree of its own, in few steps.
 
     Trees need not follow neighbours: a rank hears from any that heard in an earlier
-    step. Which trees there are, and how much of the buffer each takes, is what a linear
-    program finds for which the busiest links of all steps together are busy least,
-    with trees that are added as its prices ask for them. A reduce is the reversal.
+    step. Trees are looked for, and the buffer is divided among them, such that the
+    busiest links of all steps together are busy least. A reduce is the reversal.
     Where all ranks have a block for all, the trees of one are translated to the others.
     """
 
