@@ -25,11 +25,18 @@ PROTOCOLS = {
 }
 """Parameters of functions that are all called alike -> where they are described."""
 _CERTIFICATES = "lightloom.validate.certificates."
+_WORKLOAD = "lightloom.replay.workload."
 CONTRACTS = {
+    "lightloom.bench.isolated_job.": "lightloom.",
     "lightloom.core.fabric.": "lightloom.instances.fabrics.",
     "lightloom.plans.plan.": "lightloom.plans.algorithms.",
     "lightloom.solvers.adapter.": "lightloom.solvers.",
     "lightloom.synth.fabrics.realiser.": "lightloom.synth.fabrics.",
+    f"{_WORKLOAD}call_costs.": _WORKLOAD,
+    f"{_WORKLOAD}collective_flows.": "lightloom.training.",
+    f"{_WORKLOAD}flow_network.": _WORKLOAD,
+    f"{_WORKLOAD}network.": _WORKLOAD,
+    f"{_WORKLOAD}scheduled_calls.": "lightloom.training.",
     f"{_CERTIFICATES}completion_time.requirements.": f"{_CERTIFICATES}completion_time.",
     f"{_CERTIFICATES}objective.": _CERTIFICATES,
 }
@@ -37,8 +44,10 @@ CONTRACTS = {
 RECORDS = {
     "lightloom.problems.": ("bounds", "by_flows", "divide", "measure", "solve"),
     "lightloom.models.": ("schedule",),
+    _CERTIFICATES: ("measure",),
 }
-"""Where functions are -> names of those that `Problem` and `Formulation` describe."""
+"""Where functions are -> names of those that a record describes which holds them:
+`Problem`, `Formulation`, `Objective`."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -72,25 +72,13 @@ class BenchJob:
         return self.time_limit_s + (_GRACE_S if told else 0.0)
 
     def find(self, tell: Callable[[Event], None]) -> Finding:
-        """Return what is answered.
-
-        Parameters
-        ----------
-        tell
-            Receives events.
-        """
+        """Return what is answered."""
         from lightloom.bench.execute import ask
 
         return ask(self, tell)
 
     def row(self, finding: Finding, measured: Measured) -> Row:
-        """Return the row of this job.
-
-        Parameters
-        ----------
-        finding, measured
-            As in `lightloom.bench.isolated_job.IsolatedJob`.
-        """
+        """Return the row of this job."""
         return Row(
             key=self.key,
             suite=self.suite,

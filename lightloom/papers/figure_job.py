@@ -67,13 +67,7 @@ class FigureJob:
         return tuple(self.folder / self.name / name for name in names)
 
     def find(self, tell: Callable[[Event], None]) -> Finding:
-        """Compute the figure and save it.
-
-        Parameters
-        ----------
-        tell
-            Receives events.
-        """
+        """Compute the figure and save it."""
         clock = EventClock(tell)
         figure = self.figures.get(self.name)
         figure.run(lambda _: None).save(self.folder / self.name)
@@ -95,13 +89,7 @@ class FigureJob:
         return digest.hexdigest()
 
     def row(self, finding: Finding, measured: Measured) -> Row:
-        """Return the row of the figure.
-
-        Parameters
-        ----------
-        finding, measured
-            As in `lightloom.bench.isolated_job.IsolatedJob`.
-        """
+        """Return the row of the figure."""
         return Row(
             key=self.key,
             suite="reproduce",

@@ -97,11 +97,6 @@ class CallSchedules:
     def schedules(self, tasks: tuple[Task, ...]) -> tuple[Schedule, ...]:
         """Return schedules that serve all of some tasks at once.
 
-        Parameters
-        ----------
-        tasks
-            One task, or collectives that share no node.
-
         Raises
         ------
         InputError, InfeasibleError, NoAnswerError

@@ -42,15 +42,6 @@ class RelayedRings:
         """Return the flows of a collective, one for each leg.
 
         Every step waits for its longest way, each leg of which costs what a step does.
-
-        Parameters
-        ----------
-        op
-            Name of the operation.
-        devices
-            Who takes part, in rank order, shape (ranks,).
-        size_bytes
-            The full buffer.
         """
         asked, fabric = self.rings.flows(op, devices, size_bytes), self.fabric
         if not isinstance(fabric, NearCircuits) or not len(asked.src):

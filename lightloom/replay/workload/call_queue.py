@@ -68,15 +68,7 @@ class OpenCallQueue:
         self._server = costs.open() if isinstance(costs, ScheduledCalls) else None
 
     def release(self, now_ps: int, jobs: list[int]) -> None:
-        """Issue calls that have their data and collectives; serve what is next.
-
-        Parameters
-        ----------
-        now_ps
-            Time in picoseconds.
-        jobs
-            Numbers of jobs whose data are there, ascending.
-        """
+        """Issue calls that have their data and collectives; serve what is next."""
         for job in jobs:
             if job >= self._transfers:
                 heapq.heappush(self._collectives, (now_ps, job))

@@ -81,15 +81,7 @@ class CircuitNetwork(FlowNetwork):
         return self.move(now_ps, changed)
 
     def arrive(self, flows: list[int], now_ps: int) -> None:
-        """Refuse flows without a circuit, if that is what was asked for.
-
-        Parameters
-        ----------
-        flows
-            Numbers of the flows that begin, rows of the flow table.
-        now_ps
-            Time in picoseconds, for the message.
-        """
+        """Refuse flows without a circuit, if that is what was asked for."""
         if self._missing == "wait":
             return
         for flow in flows:

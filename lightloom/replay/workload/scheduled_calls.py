@@ -143,17 +143,7 @@ class ScheduledCalls:
         return self.alone_ps(self.every(demand)[0])
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
-        """Return the least completion time, from dark planes.
-
-        Parameters
-        ----------
-        op
-            Name of the operation, as in an instance file.
-        devices
-            Who takes part, in rank order, shape (ranks,); one alone takes 0 ps.
-        size_bytes
-            The full buffer; an empty one takes 0 ps.
-        """
+        """Return the least completion time, from dark planes."""
         if len(devices) == 1 or not size_bytes:
             return 0
         nodes = tuple(np.asarray(devices).tolist())

@@ -138,13 +138,6 @@ def measure(
 ) -> tuple[PortsQuestion | WavelengthsQuestion, Fraction]:
     """Return the question, and the circuits per byte of the slowest pair.
 
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Sound.
-
     Raises
     ------
     InapplicableError

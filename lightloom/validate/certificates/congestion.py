@@ -124,13 +124,6 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[CongestionQuestion, 
 
     Each wavelength of a row is a route of its own.
 
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Sound.
-
     Raises
     ------
     InapplicableError

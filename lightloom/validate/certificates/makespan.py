@@ -92,13 +92,7 @@ def placement_witness(witness: PlacementWitness) -> tuple[str, Witness]:
 
 
 def measure(fabric: AnyFabric, schedule: Schedule) -> NoReturn:
-    """Raise `InapplicableError`: a placement is no schedule.
-
-    Parameters
-    ----------
-    fabric, schedule
-        Any.
-    """
+    """Raise `InapplicableError`: a placement is no schedule."""
     del fabric, schedule
     message = "the makespan is that of a placement, not of a schedule"
     raise InapplicableError(message)

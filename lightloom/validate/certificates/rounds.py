@@ -46,13 +46,6 @@ class RoundsQuestion:
 def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[RoundsQuestion, int]:
     """Return the question, and the steps of a schedule that is in rounds.
 
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Sound.
-
     Raises
     ------
     InapplicableError

@@ -63,15 +63,7 @@ class CompletionTimeQuestion:
 def measure(
     fabric: AnyFabric, schedule: Schedule
 ) -> tuple[CompletionTimeQuestion, int]:
-    """Return the question, and what replay says of a schedule.
-
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Any that replay accepts.
-    """
+    """Return the question, and what replay says of a schedule."""
     from lightloom.replay import completion_time_ps
 
     question = CompletionTimeQuestion(fabric, schedule.task)

@@ -1,8 +1,8 @@
-"""Receive: some node must take in its data at its own rate.
+"""Receive and send: some node must take in, or give out, its data at its own rate.
 
-Witness ``{"node": d}``. Let X be the bytes that d must receive and r the most that a
-node receives. By `step_costs`, T >= (what portions and
-configurations cost) + ceil(X / r).
+Witness ``{"node": d}``. Let X be the bytes that d must receive, or send, and r the most
+that a node receives, or sends. By `step_costs`, T >= (what portions and configurations
+cost) + ceil(X / r).
 """
 
 from __future__ import annotations
@@ -26,13 +26,21 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
 
-def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+def _received(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+    return _prove(fabric, task, witness, sends=False)
+
+
+def _sent(fabric: AnyFabric, task: Task, witness: Witness) -> int:
+    return _prove(fabric, task, witness, sends=True)
+
+
+def _prove(fabric: AnyFabric, task: Task, witness: Witness, *, sends: bool) -> int:
     require_carrier(fabric)
     keys(witness, "node")
     node = number(witness, "node", fabric.node_count)
     needs = requirements_of(task, fabric.node_count)
-    size_bytes = needs.received_bytes()[node]
+    size_bytes = (needs.sent_bytes() if sends else needs.received_bytes())[node]
     return base_ps(fabric, needs) + transmission_ps(size_bytes, fabric.node_bits_per_s)
 
 
-BOUND = BoundKind("receive", _prove)
+BOUND = (BoundKind("receive", _received), BoundKind("send", _sent))
