@@ -18,6 +18,7 @@ from lightloom.synth.traffic import plan_traffic
         "lightpath-48/all-reduce-1MiB",
         "lightpath-64/all-gather-64MiB",
         "lightpath-64/reduce-scatter-1MiB",
+        "ramp-16/all-reduce-4MiB",
     ],
 )
 def test_no_plan_is_faster_than_its_outline(name: str) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.record_conversion import convert
 from lightloom.core.task import Collective
+from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.auto.search import AUTO
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.instances.instance import Instance
+    from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.fabrics.realiser import Arrangement
     from lightloom.synth.realisation import Realisation
@@ -71,13 +73,27 @@ class RampRealiser(Realiser[Ramp]):
         every = super().proposals(task, arrangement)
         yield from every if task.rank_count <= _FEW_RANKS else islice(every, _FEW)
 
+    def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
+        """Return what a rank with all streams of each round takes for them."""
+        fabric, sent = self.fabric, [each.streams * each.share for each in rounds]
+        return self._first_ps(rounds) + sum(
+            fabric.alpha_ps
+            + transmission_ps(int(buffer_bytes * share), fabric.node_bits_per_s)
+            for share in sent
+            if share
+        )
+
+    def _first_ps(self, rounds: Sequence[object]) -> int:
+        """Return the first reconfiguration, where it counts."""
+        charged = rounds and self.fabric.initial_configuration_charged
+        return self.fabric.reconfiguration_ps if charged else 0
+
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return what the fullest lines of all rounds take: see `least_round_ps`."""
         del cuts
-        first_ps = self.fabric.reconfiguration_ps
-        if not rounds or not self.fabric.initial_configuration_charged:
-            first_ps = 0
-        return first_ps + sum(least_round_ps(self.fabric, one) for one in rounds)
+        return self._first_ps(rounds) + sum(
+            least_round_ps(self.fabric, one) for one in rounds
+        )
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""
