@@ -9,6 +9,7 @@ import numpy as np
 
 from lightloom.problems.fewest_rounds.first_fit import first_fit_slots
 from lightloom.problems.fewest_rounds.latin_squares import balanced_square
+from lightloom.problems.fewest_rounds.symmetric_slots import symmetric_slots
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.routing.rectangle_cuts import rectangle_cut
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged
     from lightloom.instances.fabrics.lightpath import Lightpath
 
+_MOVES = 10
+"""Moves of a pair and those it is turned to, for each exchange of the first fit."""
 _MOST_SIDE = 64
 """Longest side of a grid for which balanced squares are sought."""
 
@@ -116,6 +119,16 @@ def all_to_all_slots(
         )
         if best is None or packed[0].max() < best[1][0].max():
             best = "first fit", packed
+        if len(node) == fabric.node_count:
+            most = int(best[1][0].max()) + 1
+            for fewer in sorted({bound, (bound + most) // 2} - {most}):
+                alike = symmetric_slots(
+                    fabric, by_id, fewer, seed=seed, moves=_MOVES * effort
+                )
+                if alike is not None:
+                    row = src * ends + dst - (dst > src)
+                    best = "alike when turned", (alike[0][row], alike[1].take(row))
+                    break
     if best is None:
         best = "balanced squares", (src, dimension_ordered(fabric, src, dst))
     method, (slot, route) = best

@@ -11,6 +11,8 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems.fewest_rounds.all_to_all_slots import Slots, all_to_all_slots
 from lightloom.problems.fewest_rounds.latin_squares import balanced_square
+from lightloom.problems.fewest_rounds.symmetric_slots import symmetric_slots
+from lightloom.routing.congestion import capacity_by_id
 
 
 def check(fabric: Lightpath, slots: Slots, count: int) -> None:
@@ -109,3 +111,29 @@ def test_balanced_square(size: int, *, identity: bool) -> None:
         assert (table[:, :place] >= place).sum(axis=1).max() <= most
     if identity:
         assert square[0] == tuple(range(size))
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "waveguides", "count"),
+    [(5, 5, 1, 30), (3, 5, 1, 18), (4, 6, 2, 36), (5, 5, 2, 24)],
+)
+def test_slots_that_look_alike_when_turned_meet_the_bound(
+    rows: int, cols: int, waveguides: int, count: int
+) -> None:
+    """By quarters and by halves, with a tile in the middle and without."""
+    fabric = Lightpath(
+        rows=rows, cols=cols, lasers=1, waveguides=waveguides, fibers=waveguides
+    )
+    by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+    found = symmetric_slots(fabric, by_id, count, seed=0, moves=60_000)
+    assert found is not None
+    slot, route = found
+    tiles = fabric.node_count
+    src, dst = np.nonzero(~np.eye(tiles, dtype=np.bool_))
+    nodes = np.arange(tiles)
+    check(
+        fabric,
+        Slots(src, dst, slot, route, count, count, "cut", nodes, "alike when turned"),
+        tiles,
+    )
+    assert symmetric_slots(fabric, by_id, count, seed=0, moves=0) is None
