@@ -12,6 +12,7 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import all_bounds, find_bound
 from lightloom.synth.synthesise import synthesise
+from lightloom.validate import verify
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
 
@@ -48,13 +49,13 @@ def test_no_demand_beats_its_bounds(data: st.DataObject) -> None:
 
 
 def test_turns_are_near_the_bound_of_spans() -> None:
-    """Wavelengths shared out over several turns: the matrix was 373 % above it."""
-    fabric = Ring(nodes=16, wavelengths=8, directions=2, reach=8)
-    random = seeded_random(1)
+    """Durations searched first, then wavelengths: 21 % above it the other way round."""
+    fabric = Ring(nodes=8, wavelengths=4, directions=2, reach=4)
+    random = seeded_random(2)
     rows = [
-        (a, b, int(10**6 * random.paretovariate(1.2)))
-        for a in range(16)
-        for b in range(16)
+        (a, b, int(10**4 * random.paretovariate(1.2)))
+        for a in range(8)
+        for b in range(8)
         if a != b and random.random() < 0.6
     ]
     made = synthesise(Instance(fabric, Demand.from_rows(rows), "a test")).incumbent
@@ -62,7 +63,8 @@ def test_turns_are_near_the_bound_of_spans() -> None:
     assert made.certificate is not None
     assert made.schedule.algorithm.name == "decomposition"
     assert made.certificate.kind == "spans"
-    assert made.completion_time_ps < made.certificate.bound * 1.08
+    assert verify(made.schedule).valid
+    assert made.completion_time_ps < made.certificate.bound * 1.1
 
 
 def test_prices_by_hand() -> None:

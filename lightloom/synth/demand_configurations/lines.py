@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from lightloom.core.columns import Ragged
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
-__all__ = ["FloatArray", "Lines", "node_lines"]
+__all__ = ["FloatArray", "Lines", "node_lines", "routed_lines"]
+
+_PASSES = 3
+"""Times that every pair chooses its route."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +99,59 @@ def node_lines(
     of_pair = np.stack([src, nodes + dst], axis=1)
     capacity = np.full(2 * nodes, units, dtype=np.int64)
     return Lines(need, of_pair, capacity, 2 * nodes)
+
+
+def routed_lines(
+    lines: Lines, options: Sequence[Sequence[IntArray]], room: IntArray
+) -> tuple[Lines, list[int]]:
+    """Return lines with those of the places on the routes of pairs, and the routes.
+
+    Every pair takes the route on which the cubes of what places carry for their room
+    add up to least, those of most need first, and again a few times.
+
+    Parameters
+    ----------
+    lines
+        Other lines of the pairs.
+    options
+        Places of each route that a pair may take, one route or more.
+    room
+        Units that a place has in a configuration, shape (places,).
+    """
+    load = np.zeros(len(room))
+    scale = lines.need.sum() or 1.0
+    chosen = [-1] * len(options)
+
+    def cost(need: float, places: IntArray) -> float:
+        before, after = load[places], load[places] + need
+        return float(((after / room[places]) ** 3 - (before / room[places]) ** 3).sum())
+
+    for _ in range(_PASSES):
+        for pair in np.argsort(-lines.need, kind="stable").tolist():
+            need, routes = float(lines.need[pair]) / scale, options[pair]
+            if chosen[pair] >= 0:
+                load[routes[chosen[pair]]] -= need
+            chosen[pair] = min(
+                range(len(routes)), key=lambda one: cost(need, routes[one])
+            )
+            load[routes[chosen[pair]]] += need
+    taken = [each[one] for each, one in zip(options, chosen, strict=True)]
+    return _joined(lines, taken, room), chosen
+
+
+def _joined(lines: Lines, taken: Sequence[IntArray], room: IntArray) -> Lines:
+    """Return lines, and those of the places that are used."""
+    crossed = Ragged.from_lists([each.tolist() for each in taken])
+    used, number = np.unique(crossed.values, return_inverse=True)
+    others = len(lines.capacity)
+    ends = lines.of_pair.shape[1]
+    shape = len(taken), ends + int(crossed.lengths.max())
+    of_pair = np.full(shape, others + len(used))
+    of_pair[:, :ends] = lines.of_pair
+    row = crossed.row_of_value
+    place = np.arange(len(row)) - np.repeat(
+        np.cumsum(crossed.lengths) - crossed.lengths, crossed.lengths
+    )
+    of_pair[row, ends + place] = others + number
+    capacity = np.concatenate([lines.capacity, room[used]])
+    return Lines(lines.need, of_pair, capacity, lines.exact)

@@ -16,6 +16,7 @@ __all__ = ["MOST_EXACT", "options_of", "options_table"]
 MOST_EXACT = 4
 """Most configurations of which all combinations are looked at."""
 
+_MOST_EXACT_UNITS = 32
 _SLACK = 1 + 1e-9
 _CHUNK = 512
 _MOST_TRIPLES = 9
@@ -61,13 +62,14 @@ def options_table(
 
     Returns
     -------
-    Up to `MOST_EXACT` configurations of all options, else of those that give a pair
-    equally many units of all configurations, and more in few of them.
+    Up to `MOST_EXACT` configurations, two where units are more than 32, of all options,
+    else of those that give a pair equally many units of all configurations, and more in
+    few of them.
     Units, shape (pairs, most, configurations), and how much more they move than
     needed, shape (pairs, most); infinite where a pair has fewer options.
     """
     count = len(durations)
-    if count > MOST_EXACT:
+    if count > MOST_EXACT or (count > 2 and units > _MOST_EXACT_UNITS):
         parts = [
             _few_units(need[first : first + _CHUNK], durations, units, most)
             for first in range(0, len(need), _CHUNK)

@@ -20,6 +20,7 @@ from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.demand_divisions import ring_divisions
 from lightloom.synth.ring.demand_turns import ring_turns
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.span_time import least_ring_ps
@@ -223,6 +224,8 @@ def schedules(
             if algorithm == ALGORITHM:
                 return
     turns = list(ring_turns(fabric, demand, seed))
+    if len(demand.src) and fabric.transceivers == fabric.directions:
+        turns += ring_divisions(fabric, demand, seed)
     if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
         realiser = RingRealiser(fabric, seed, "")
         rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)

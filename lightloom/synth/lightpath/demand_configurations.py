@@ -9,16 +9,15 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError
-from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.congestion import capacity_by_id, check_reachable
 from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.demand_configurations.least_durations import moved_bytes
 from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.search import divisions
-from lightloom.synth.lightpath.few_waveguides import FewWaveguides, LitDivision
+from lightloom.synth.lightpath.few_waveguides import FewWaveguides
 from lightloom.synth.realisation import Realisation
 
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ def realised_divisions(
         raise InfeasibleError(what, where="fabric.lasers", found=0)
     room = fabric.edge_waveguides(*fabric.edges())
     check_reachable(fabric, src, dst, capacity_by_id(fabric, room))
-    bit_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
+    rate = fabric.bits_per_second_per_wavelength
+    bit_ps = BITS_PER_BYTE * PS_PER_S / rate
     need = size_bytes.astype(np.float64) * bit_ps
     lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)
     fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
@@ -78,39 +78,12 @@ def realised_divisions(
         if lit is None:
             fits, lit = False, few.lit(division)
         if lit is not None:
-            yield _realised(fabric, src, dst, size_bytes, lit)
+            yield lit.realised(rate, src, dst, size_bytes)
     if not fits and few.lines is not None:
         for division in divisions(few.lines, fixed_ps, seed):
             lit = few.lit(division)
             if lit is not None:
-                yield _realised(fabric, src, dst, size_bytes, lit)
-
-
-def _realised(
-    fabric: Lightpath,
-    src: IntArray,
-    dst: IntArray,
-    size_bytes: IntArray,
-    lit: LitDivision,
-) -> Realisation:
-    """Return segments and one step of a lit division."""
-    rate = fabric.bits_per_second_per_wavelength
-    moved = moved_bytes(rate, size_bytes, lit.division)
-    segments: list[Segment] = []
-    parts: list[StepPart] = []
-    for of_pair, circuits in zip(moved.T, lit.circuits, strict=True):
-        rows = np.flatnonzero(of_pair)
-        if not len(rows):
-            continue
-        nodes = fabric.node_count
-        used = np.isin(
-            circuits.src * nodes + circuits.dst, src[rows] * nodes + dst[rows]
-        )
-        number = len(segments)
-        segments.append(Segment(0, number, circuits.take(np.flatnonzero(used))))
-        sent = FluidTransfers(src[rows], dst[rows], of_pair[rows])
-        parts.append(StepPart(0, 0, number, sent))
-    return Realisation(tuple(segments), tuple(parts))
+                yield lit.realised(rate, src, dst, size_bytes)
 
 
 def _lit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,37 +11,19 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.synth.demand_configurations.least_durations import durations_of_counts
-from lightloom.synth.demand_configurations.lines import Lines
+from lightloom.synth.demand_configurations.lines import routed_lines
+from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.search import Division
 from lightloom.synth.lightpath.wavelength_ejection import LightPathPlacement
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.demand_configurations.lines import FloatArray
+    from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["FewWaveguides", "LitDivision"]
-
-_PASSES = 3
-"""Times that every pair chooses its route."""
+__all__ = ["FewWaveguides"]
 
 Route = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class LitDivision:
-    """A division of a demand with circuits for every unit of it.
-
-    Attributes
-    ----------
-    division
-        Durations and counts.
-    circuits
-        Of each configuration.
-    """
-
-    division: Division
-    circuits: tuple[Circuits, ...]
 
 
 class FewWaveguides:
@@ -88,32 +69,13 @@ class FewWaveguides:
     def lines(self) -> Lines | None:
         """The lines of nodes, and of the edges that pairs cross.
 
-        Every pair takes the route on which the cubes of what edges carry for their
-        waveguides add up to least, those of most need first, and again a few times.
         ``None`` where a pair has only routes of more turns.
         """
-        lines, routes = self._node_lines, self._routes
-        if not all(routes):
+        if not all(self._routes):
             return None
-        room = np.maximum(self._width, 1) * float(self._fabric.lasers)
-        load = np.zeros(len(room))
-        scale = lines.least_total or 1.0
-        chosen: dict[int, IntArray] = {}
-        for _ in range(_PASSES):
-            for pair in np.argsort(-lines.need, kind="stable").tolist():
-                need = float(lines.need[pair]) / scale
-                if pair in chosen:
-                    load[chosen[pair]] -= need
-                chosen[pair] = min(
-                    (edges for _, edges in routes[pair]),
-                    key=lambda e: float(
-                        (
-                            ((load[e] + need) / room[e]) ** 3 - (load[e] / room[e]) ** 3
-                        ).sum()
-                    ),
-                )
-                load[chosen[pair]] += need
-        return _joined(lines, [chosen[pair] for pair in range(len(routes))], room)
+        options = [[edges for _, edges in routes] for routes in self._routes]
+        room = np.maximum(self._width, 1) * self._fabric.lasers
+        return routed_lines(self._node_lines, options, room)[0]
 
     def lit(self, division: Division) -> LitDivision | None:
         """Return light paths for a division, of fewer units where not all fit.
@@ -199,23 +161,3 @@ def _short_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
             tiles += [tiles[-1] + step * hop for hop in range(1, hops + 1)]
         routes.append(tuple(tiles))
     return list(dict.fromkeys(routes))
-
-
-def _joined(lines: Lines, chosen: list[IntArray], room: FloatArray) -> Lines:
-    """Return lines of nodes and of used edges."""
-    crossed = Ragged.from_lists([each.tolist() for each in chosen])
-    used, number = np.unique(crossed.values, return_inverse=True)
-    nodes = len(lines.capacity)
-    total = nodes + len(used)
-    ends = lines.of_pair.shape[1]
-    of_pair = np.full((len(chosen), ends + int(crossed.lengths.max())), total)
-    of_pair[:, :ends] = lines.of_pair
-    row = np.repeat(np.arange(len(chosen)), crossed.lengths)
-    place = np.arange(len(row)) - np.repeat(
-        np.cumsum(crossed.lengths) - crossed.lengths, crossed.lengths
-    )
-    of_pair[row, ends + place] = nodes + number
-    capacity = np.concatenate(
-        [lines.capacity, np.maximum(1, room[used]).astype(np.int64)]
-    )
-    return Lines(lines.need, of_pair, capacity, lines.exact)
