@@ -190,13 +190,19 @@ def _rearrange(
     start = np.flatnonzero(distance[:, end] == length)
     into = into[into >= 0]
     fits = distance[start[:, None], into] == length - 1
-    most = int(np.bincount(before[start, end]).max())
-    for load in range(least, most):
+    high = int(np.bincount(before[start, end]).max())
+    # Sources with one arc to come by load it, whatever others do.
+    forced = fits[fits.sum(axis=1) == 1].sum(axis=0)
+    low = max(least, int(forced.max(initial=0)))
+    while low < high:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
+        load = (low + high) // 2
         graph = csr_array(np.repeat(fits, load, axis=1))
         found = maximum_bipartite_matching(graph, perm_type="column")
         if (found >= 0).all():
             before[start, end] = into[found // load]
-            return
+            high = load
+        else:
+            low = load + 1
