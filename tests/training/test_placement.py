@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Workload
+from lightloom.training.placement.depth_first import depth_first_placement
 from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
     ListRule,
@@ -71,6 +72,36 @@ def test_no_rule_is_ever_broken(workload: Workload, seed: int) -> None:
     assert not list(check_degree(placement, workload.distance))
     assert check_placement_witness(workload, plan.witness) == plan.bound_ps
     assert plan.bound_ps <= placement.makespan_ps <= sum(workload.duration_ps)
+
+
+@settings(max_examples=60)
+@given(workloads())
+def test_parts_of_a_depth_first_order_fit(workload: Workload) -> None:
+    """Without memory, every window and order is kept, whatever the graph."""
+    workload = msgspec.structs.replace(workload, device_memory_bytes=None)
+    graph = op_graph(workload)
+    listed = depth_first_placement(graph)
+    assert not list(check_placement(timed(graph, listed.device, listed.order)))
+
+
+def test_a_backward_pass_behind_a_loss() -> None:
+    """Eight chains forth, one operation, eight back: five devices hold them all.
+
+    A chain's end on the way back is next to its start, which keeps all between the two
+    near each other: one by one they take 33 ps.
+    """
+    forth = [(chain, 8 + chain) for chain in range(8)]
+    loss = [(8 + chain, 16) for chain in range(8)] + [(16, 17 + n) for n in range(8)]
+    back = [(17 + n, 25 + n) for n in range(8)] + [(n, 25 + n) for n in range(8)]
+    src, dst = zip(*forth, *loss, *back, strict=True)
+    names = tuple(f"op{n}" for n in range(33))
+    workload = Workload(names, (1,) * 33, (0,) * 33, src, dst, (1,) * 40, 64, 4)
+    graph = op_graph(workload)
+    listed = depth_first_placement(graph)
+    assert timed(graph, listed.device, listed.order).makespan_ps <= 14
+    plan = place_operations(workload, seed=0)
+    assert plan.bound_ps >= 7
+    assert check_placement_witness(workload, plan.witness) == plan.bound_ps
 
 
 @settings(max_examples=80)

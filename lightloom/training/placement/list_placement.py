@@ -37,9 +37,10 @@ class ListRule:
         Share of the distance that an operation leaves free to its children.
     choice
         Among devices: ``soonest`` start, the busiest and then the nearest of them;
-        ``first``: soonest start, then the nearest; ``fill``: the first that has memory,
-        however late. Nearest is the first of a window, and for an operation that hears
-        from nobody the one in its middle.
+        ``idle``: soonest start, the one that has been free longest and then the
+        nearest; ``first``: soonest start, then the nearest; ``fill``: the first that
+        has memory, however late. Nearest is the first of a window, and for an operation
+        that hears from nobody the one in its middle.
     noise_percent
         By how much an urgency is changed at random, at most.
     band
@@ -51,7 +52,7 @@ class ListRule:
 
     urgency: Urgency = "ready"
     room_percent: int = 0
-    choice: Literal["soonest", "first", "fill"] = "soonest"
+    choice: Literal["soonest", "idle", "first", "fill"] = "soonest"
     noise_percent: int = 0
     band: bool = False
     heeded: int | None = 3
@@ -241,6 +242,7 @@ class _ListPlacement:
     def _within(self, op: int, ready: int, low: int, high: int) -> int | None:
         """Return the best position of a range, or ``None`` where memory is short."""
         choice, best = self._rule.choice, None
+        busy = {"soonest": -1, "idle": 1}.get(choice, 0)
         needed = self._graph.workload.memory_bytes[op]
         middle = None if self._graph.parents[op] else low + high
         for position in range(low, high + 1):
@@ -252,7 +254,7 @@ class _ListPlacement:
             if choice == "fill":
                 return position
             off = abs(2 * position - middle) if middle is not None else position
-            key = (start, -free if choice == "soonest" else 0, off, -position)
+            key = (start, busy * free, off, -position)
             if best is None or key < best:
                 best = key
         return None if best is None else -best[-1]

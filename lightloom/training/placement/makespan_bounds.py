@@ -100,6 +100,17 @@ def best_witness(
     return bound, best
 
 
+def worth_cases(graph: WorkloadGraph) -> bool:
+    """Return whether a graph is so small that the usual work divides some case.
+
+    Parameters
+    ----------
+    graph
+        What is placed.
+    """
+    return _CASE_WORK // (len(graph.parents) + len(graph.workload.src)) > 2
+
+
 class _CaseSearch:
     """Cases that are divided, the one with the least bound first."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.core.seed import seeded_random
+from lightloom.training.placement.depth_first import depth_first_placement
 from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
     Listed,
@@ -20,6 +21,7 @@ from lightloom.training.placement.local_search import LocalSearch
 from lightloom.training.placement.makespan_bounds import (
     best_witness,
     refuse_unplaceable,
+    worth_cases,
 )
 from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.operation_times import timed
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["PlacementPlan", "place_operations"]
 
 _LIST_WORK = 2_500_000
+_LARGE_LIST_WORK = 3_200_000
+_FIRST_WORK = 12_000_000
 _PACK_WORK = 20_000_000
 _MOVE_WORK = 12_000_000
 _MOST_RUNS = 400
@@ -125,17 +129,19 @@ def place_operations(
     for violation in check_placement(placement):
         raise AssertionError(violation)
     makespan = placement.makespan_ps
-    if bound < makespan and effort_percent == 100:
+    if bound < makespan and effort_percent == 100 and worth_cases(graph):
         bound, witness = best_witness(graph, enough_ps=makespan)
     return PlacementPlan(placement, bound, witness, best.method)
 
 
-def _rules() -> Iterator[ListRule]:
+def _rules(*, large: bool) -> Iterator[ListRule]:
     """Yield rules without end, those that did best first."""
     yield ListRule("ready")
     yield ListRule("sweep", 0, "first")
     yield ListRule("tail", 50)
     yield ListRule("row", 50, "first")
+    if large:
+        yield ListRule("ready", 0, "idle")
     both: tuple[Urgency, ...] = ("ready", "tail")
     for room, urgency in itertools.product((50, 33, 67, 0, 100), both):
         yield ListRule(urgency, room, "first")
@@ -154,10 +160,15 @@ def _starts(
 ) -> list[_Start]:
     """Return the best placements of the rules, best first."""
     found: list[_Start] = []
-    limit = WorkLimit(_LIST_WORK)
-    spared = _LIST_WORK * (100 - effort_percent) // 100
-    for number, rule in enumerate(itertools.islice(_rules(), _MOST_RUNS)):
+    large = len(graph.order) > _SMALL
+    most = _LARGE_LIST_WORK if large else _LIST_WORK
+    used, share = 0, most * effort_percent // 100
+    more = (_FIRST_WORK - most) * effort_percent // 100 if large else 0
+    for number, rule in enumerate(itertools.islice(_rules(large=large), _MOST_RUNS)):
+        allowed = most - used + (0 if found else more)
+        limit = WorkLimit(allowed)
         listed = _listed(graph, rule, rng, limit)
+        used += allowed - limit.left
         if listed is not None:
             makespan = timed(graph, listed.device, listed.order).makespan_ps
             name = f"{rule.urgency}, {rule.choice}, room {rule.room_percent} %"
@@ -167,10 +178,11 @@ def _starts(
             found.append(start)
         if number == 1:
             found.extend(_algorithm_one_start(graph))
-        if limit.left <= spared:
+        if used >= share:
             break
     if not found:
         found = _careful(graph, rng)
+    found.extend(_depth_first_start(graph))
     different = {tuple(start.listed.device): start for start in reversed(found)}
     return sorted(different.values(), key=lambda start: start.makespan_ps)[:_STARTS]
 
@@ -199,6 +211,15 @@ def _algorithm_one_start(graph: WorkloadGraph) -> list[_Start]:
     placement = answer.placement
     listed = Listed(placement.device.tolist(), list(graph.order))
     return [_Start(placement.makespan_ps, listed, "SiP-ML Algorithm 1")]
+
+
+def _depth_first_start(graph: WorkloadGraph) -> list[_Start]:
+    """Return equal parts of a depth-first order, if they fit the memory."""
+    listed = depth_first_placement(graph)
+    placement = timed(graph, listed.device, listed.order)
+    if any(check_placement(placement)):
+        return []
+    return [_Start(placement.makespan_ps, listed, "parts of a depth-first order")]
 
 
 def _careful(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
