@@ -100,6 +100,7 @@ class SectionSums(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
                 where="algorithm.degree",
                 found=degree,
                 allowed="4 to 1071 ranks with 16 ports, 4 to 135 with 8",
+                fix="use hub-sums, which serves any number of ranks",
             )
         return shape
 
