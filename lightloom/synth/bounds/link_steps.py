@@ -21,7 +21,7 @@ from lightloom.synth.bounds.place_refinement import (
     related_places,
     relations,
 )
-from lightloom.synth.bounds.potential_program import PotentialProgram
+from lightloom.synth.bounds.potential_program import FEWEST_ENDS, PotentialProgram
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time.collective_needs import (
@@ -58,9 +58,6 @@ if TYPE_CHECKING:
 
 _MOST_RANKS = 64
 _MOST_STEPS = 512
-_FEWEST_ENDS, _MOST_ENDS = 4, 16
-_MOST_WORK = 9_000
-"""Largest linear program: a second or two of a processor."""
 _ALL_WORK = 28_000
 _SETTLED = 500
 """A bound that more tables would raise by less than this part of it is good enough."""
@@ -90,6 +87,8 @@ class _Steps:
         The box whose translations change nothing; empty for none.
     lifts
         Of its data.
+    rough
+        Fewer places, for more steps than a linear program of all can have.
     """
 
     fabric: PacketFabric | Sipac
@@ -98,6 +97,7 @@ class _Steps:
     group: IntArray
     shape: tuple[int, ...]
     lifts: Lifts
+    rough: IntArray | None = None
 
     @functools.cached_property
     def rate(self) -> IntArray:
@@ -111,10 +111,17 @@ class _Steps:
         """The linear program, for any number of steps."""
         return PotentialProgram.of(self.lifts)
 
-    @property
-    def most_ends(self) -> int:
-        """First and last steps of spans that one linear program may have."""
-        return min(_MOST_ENDS, _MOST_WORK // max(1, self.program.work))
+    @functools.cached_property
+    def rough_program(self) -> PotentialProgram:
+        """The linear program of the fewer places, of all where there are none."""
+        if self.rough is None:
+            return self.program
+        return PotentialProgram.of(replace(self.lifts, places=self.rough))
+
+    def chosen(self, steps: int) -> PotentialProgram:
+        """Return the linear program for so many steps, two or more."""
+        few = self.program.most_ends < FEWEST_ENDS
+        return self.rough_program if few and steps > 2 else self.program
 
     @functools.cached_property
     def known(self) -> dict[int, StepTable | None]:
@@ -133,8 +140,8 @@ class _Steps:
         steps
             Two or more.
         """
-        few = self.most_ends < _FEWEST_ENDS
-        if steps > (self.most_ends if few else _MOST_STEPS):
+        most = self.chosen(steps).most_ends
+        if steps > (most if self.program.most_ends < FEWEST_ENDS else _MOST_STEPS):
             return None
         if steps not in self.known:
             self.known[steps] = self._solved(steps)
@@ -142,11 +149,15 @@ class _Steps:
 
     def _solved(self, steps: int) -> StepTable | None:
         share = np.array([float(one) for one in self.rate / self.rate.sum()])
-        times = np.array(_times(steps, self.most_ends))
-        found = self.program.solve(times.tolist(), share)
+        program = self.chosen(steps)
+        times = np.array(program.times_of(steps))
+        found = program.solve(times.tolist(), share)
         if found is None:
             return None
         length, potential = found
+        if program is not self.program and self.rough is not None:
+            _, one = np.unique(self.lifts.places, return_index=True)
+            potential = potential[:, self.rough.reshape(-1)[one]]
         scale = _FINE / max(1e-9, np.abs(potential).max())
         high = np.rint(potential * scale).astype(np.int64)
         high = np.minimum.accumulate(high, axis=0)
@@ -175,25 +186,6 @@ class _Steps:
                 lengths[group] += -(-over[src, dst] // used[group])
             rows.append(lengths)
         return replace(table, lengths=np.array(rows))
-
-
-def _times(steps: int, most: int) -> list[int]:
-    """Return times at which potentials are chosen, dense at both ends.
-
-    Parameters
-    ----------
-    steps
-        Two or more.
-    most
-        First and last steps of spans that there may be.
-    """
-    near = [0, 1]
-    while len(near) <= most // 4 and most > _FEWEST_ENDS + 1:
-        near.append(2 * near[-1] - near[-2] // 2)
-    if steps <= most:
-        return list(range(steps + 1))
-    some = {one for one in near if 2 * one < steps}
-    return sorted(some | {steps - one for one in some})
 
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -257,7 +249,9 @@ def _tables(
             break
         following = [one for one in starts if one > weakest]
         if not tables:
-            asked = min(_expected(steps, far, needs), max(few + 1, steps.most_ends))
+            asked = min(
+                _expected(steps, far, needs), max(few + 1, steps.program.most_ends)
+            )
         elif following:
             asked = (weakest + 1 + following[0]) // 2
         else:
@@ -268,7 +262,7 @@ def _tables(
             break
         tables[asked] = table
         data[asked] = table.data_ps(steps.lifts, steps.rate, size)
-        left -= steps.program.work * len(table.lengths)
+        left -= steps.chosen(asked).work * len(table.lengths)
     return tables
 
 
@@ -322,8 +316,9 @@ def _steps(
     lifts, shape = _lifts(task, ways, links, group)
     if lifts is None:
         return None
+    rough = related_places(lifts, relation, rough=True)
     lifts = replace(lifts, places=related_places(lifts, relation))
-    return _Steps(fabric, ways.routes, links, group, shape, lifts)
+    return _Steps(fabric, ways.routes, links, group, shape, lifts, rough)
 
 
 def _lifts(

@@ -55,7 +55,9 @@ def relations(
     return number.reshape(count, count).astype(np.int64)
 
 
-def related_places(lifts: Lifts, relation: IntArray) -> IntArray:
+def related_places(
+    lifts: Lifts, relation: IntArray, *, rough: bool = False
+) -> IntArray:
     """Return places that are alike if they stand alike to source and destination.
 
     Parameters
@@ -64,6 +66,8 @@ def related_places(lifts: Lifts, relation: IntArray) -> IntArray:
         Of the collective; their places do not matter.
     relation
         How ranks stand to each other, shape (n, n).
+    rough
+        Of sources, tell no more than whether a place is one.
 
     Returns
     -------
@@ -72,8 +76,9 @@ def related_places(lifts: Lifts, relation: IntArray) -> IntArray:
     if lifts.flow.turned:
         relation = relation.T
     width = int(relation.max()) + 1
+    to_v, to_a = (0 * relation, np.minimum(relation, 1)) if rough else (relation,) * 2
     rows = [
-        (relation[source][:, None] * width + relation[source]) * width + relation.T
+        (to_v[source][:, None] * width + to_a[source]) * width + relation.T
         for source in lifts.sources
     ]
     return _numbered(np.stack(rows))

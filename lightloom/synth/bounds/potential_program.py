@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
     FloatArray = npt.NDArray[np.float64]
 
-__all__ = ["PotentialProgram"]
+__all__ = ["FEWEST_ENDS", "PotentialProgram"]
 
+FEWEST_ENDS, _MOST_ENDS = 4, 16
+_MOST_WORK = 9_000
+"""Largest linear program: a second or two of a processor."""
 _NEAR_ENOUGH = 1e-5
 
 
@@ -116,6 +119,27 @@ class PotentialProgram:
     def work(self) -> int:
         """How large a linear program is for each end of a span."""
         return len(self.before) + len(self.times) // 50
+
+    @property
+    def most_ends(self) -> int:
+        """First and last steps of spans that it may have."""
+        return min(_MOST_ENDS, _MOST_WORK // max(1, self.work))
+
+    def times_of(self, steps: int) -> list[int]:
+        """Return times at which potentials are chosen, dense at both ends.
+
+        Parameters
+        ----------
+        steps
+            Two or more.
+        """
+        near, most = [0, 1], self.most_ends
+        while len(near) <= most // 4 and most > FEWEST_ENDS + 1:
+            near.append(2 * near[-1] - near[-2] // 2)
+        if steps <= most:
+            return list(range(steps + 1))
+        some = {one for one in near if 2 * one < steps}
+        return sorted(some | {steps - one for one in some})
 
     def solve(
         self, times: Sequence[int], share: FloatArray

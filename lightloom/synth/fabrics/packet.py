@@ -53,7 +53,7 @@ _PACKED = (
     (0.05, 0.8, 2, 64),
     (0.3, 2.2, 3, 64),
     (0.8, 4, 4, 64),
-    (2.2, 8, 4, 64),
+    (2.2, 8, 4, 32),
     (2.2, 8, 5, 64),
 )
 """Packed trees: how many steps the buffer lasts, steps of the trees, most ranks."""
