@@ -128,6 +128,16 @@ def test_crowds_in_cases() -> None:
         assert check_placement_witness(SQUARE, Crowds(fewer, cases)) == 2
 
 
+def test_an_empty_case_changes_nothing() -> None:
+    """One of two cases may have no places at all: the other is all placements."""
+    cases = (Case(0, 1, 2, -2, -9, 2), Case(0, 1, 2, -8, 2, 2))
+    crowd = CrowdedOps(tuple(range(1, 7)), 0, 1, 2)
+    nowhere = CrowdedOps((), 1, 2, 1, NOWHERE)
+    assert check_placement_witness(FAN, Crowds((crowd, nowhere), cases)) == 16
+    with pytest.raises(InputError, match="where nothing can be placed"):
+        check_placement_witness(FAN, Crowds((CrowdedOps((1, 2), 1, 2, 1),), cases))
+
+
 def test_some_device_runs_several() -> None:
     """Seven of 4 ps on three devices: one runs three of them."""
     workload = Workload(tuple("abcdefg"), (4,) * 7, (0,) * 7, (), (), (), 3, 0)

@@ -218,7 +218,7 @@ def _narrow(
 
 
 def room(ranges: Ranges, ops: Iterable[int], devices: int) -> int:
-    """Return on how many devices operations can be at most.
+    """Return on how many devices operations can be at most, one or more.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def room(ranges: Ranges, ops: Iterable[int], devices: int) -> int:
         Of the ring.
     """
     lows, highs = zip(*(ranges[op] for op in ops), strict=True)
-    return int(min(devices, max(highs) - min(lows) + 1))
+    return int(max(1, min(devices, max(highs) - min(lows) + 1)))
 
 
 def lags_ps(graph: RingGraph, op: int, reach: int) -> dict[int, int]:
