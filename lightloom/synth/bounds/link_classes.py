@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.validate.certificates.proofs.step_potentials import FLOWS
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import PacketFabric
+    from lightloom.core.task import Collective
     from lightloom.validate.certificates.proofs.link_costs import PairRoutes
+    from lightloom.validate.certificates.proofs.step_potentials import Ways
 
-__all__ = ["link_classes"]
+__all__ = ["link_classes", "links_near_root"]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -82,3 +86,38 @@ def _summed(
     total = np.zeros(size, dtype=np.uint64)
     np.add.at(total, where, _mixed(value))
     return total
+
+
+def links_near_root(
+    task: Collective, ways: Ways, links: IntArray, kind: IntArray, relation: IntArray
+) -> IntArray:
+    """Return links in groups by kind, and how the ends of a message stand to the root.
+
+    Of all messages over a link, of one between ranks that are nearest to each other.
+
+    Parameters
+    ----------
+    task
+        One of `FLOWS`.
+    ways
+        Between its ranks.
+    links, kind
+        Distinct links, ascending, and the kind of each, shape (links,).
+    relation
+        How ranks stand to each other, shape (n, n).
+    """
+    flow = FLOWS[task.op]
+    if not flow.rooted:
+        _, group = np.unique(kind, return_inverse=True)
+        return group.astype(np.int64)
+    src, dst = np.divmod(ways.routes.pair, ways.routes.ranks)
+    if flow.turned:
+        src, dst, relation = dst, src, relation.T
+    width, root = int(relation.max()) + 1, task.root_rank
+    key = (relation[src, dst] * width + relation[root, src]) * width
+    least = np.full(len(links), width**3)
+    place = np.searchsorted(links, ways.routes.link)
+    np.minimum.at(least, place, key + relation[root, dst])
+    both = np.stack([kind, least])
+    _, group = np.unique(both, axis=1, return_inverse=True)
+    return group.reshape(-1).astype(np.int64)

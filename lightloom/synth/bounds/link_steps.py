@@ -12,7 +12,9 @@ import numpy as np
 
 from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective
+from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.synth.bounds.link_classes import links_near_root
 from lightloom.synth.bounds.link_lengths import SEARCHES as LINK_LENGTHS
 from lightloom.synth.bounds.link_lengths import LinkQuestion
 from lightloom.synth.bounds.link_stream import SEARCHES as LINK_STREAM
@@ -63,6 +65,8 @@ _SETTLED = 500
 """A bound that more tables would raise by less than this part of it is good enough."""
 _MOST_RISES = 900
 """Rises up to which places of all colours are told apart."""
+_FEW_RANKS = 16
+"""Ranks up to which places are all told apart for two steps."""
 _FEW_CLASSES = 6
 _NEAR = 4
 """Relations from which on all others are alike where they are many."""
@@ -197,7 +201,8 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     if not isinstance(fabric, Hashable):
         return None
     far = _far_witness(fabric, task)
-    steps = _steps(fabric, task.op, task.nodes, task.root)
+    small = _small(fabric, task)
+    steps = _steps(fabric, task.op, task.nodes, task.root, small=small)
     if far is None or steps is None:
         return None
     needs = requirements_of(task, fabric.node_count)
@@ -216,6 +221,15 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         "potentials": np.concatenate([one.potentials.ravel() for one in rows]).tolist(),
         **far,
     }
+
+
+def _small(fabric: PacketFabric | Sipac, task: Collective) -> bool:
+    """Return whether places and links are all told apart: few ranks, two steps."""
+    if isinstance(fabric, Sipac) or task.rank_count > _FEW_RANKS:
+        return False
+    data_ps = transmission_ps(task.buffer_bytes, fabric.node_bits_per_s)
+    flow = FLOWS[task.op]
+    return flow.rooted and flow.same and data_ps < steps_ps(fabric, 1)
 
 
 def _tables(
@@ -280,7 +294,12 @@ def _expected(steps: _Steps, far: Witness, needs: CollectiveNeeds) -> int:
 
 @functools.lru_cache(maxsize=16)
 def _steps(
-    fabric: Hashable, op: str, nodes: tuple[int, ...], root: int | None
+    fabric: Hashable,
+    op: str,
+    nodes: tuple[int, ...],
+    root: int | None,
+    *,
+    small: bool,
 ) -> _Steps | None:
     """Return groups and places, which do not depend on the size of a collective.
 
@@ -295,7 +314,7 @@ def _steps(
     if isinstance(fabric, Sipac):
         links = np.unique(ways.routes.link)
         told = links // (fabric.levels * fabric.node_count)
-        group = _near_root(task, ways, links, told, relation)
+        group = links_near_root(task, ways, links, told, relation)
     else:
         question = LinkQuestion.of(fabric, task)
         assert question is not None
@@ -310,14 +329,19 @@ def _steps(
         group = question.kind
         if FLOWS[op].rooted:
             rate = fabric.link_bits_per_s(links)
-            group = _near_root(task, ways, links, rate, relation)
+            group = links_near_root(task, ways, links, rate, relation)
         if int(relation.max()) + 1 > _FEW_CLASSES:
             relation = np.minimum(relation, 3 + (relation > _NEAR))
+    if small:
+        group = np.arange(len(links))
     lifts, shape = _lifts(task, ways, links, group)
     if lifts is None:
         return None
+    places = related_places(lifts, relation)
     rough = related_places(lifts, relation, rough=True)
-    lifts = replace(lifts, places=related_places(lifts, relation))
+    if small:
+        rough, places = places, np.arange(places.size).reshape(places.shape)
+    lifts = replace(lifts, places=places)
     return _Steps(fabric, ways.routes, links, group, shape, lifts, rough)
 
 
@@ -339,30 +363,6 @@ def _lifts(
         return Lifts.of(task, ways, of_row, (), one), ()
     except WitnessError:
         return None, ()
-
-
-def _near_root(
-    task: Collective, ways: Ways, links: IntArray, kind: IntArray, relation: IntArray
-) -> IntArray:
-    """Return links in groups by kind, and how the ends of a message stand to the root.
-
-    Of all messages over a link, of one between ranks that are nearest to each other.
-    """
-    flow = FLOWS[task.op]
-    if not flow.rooted:
-        _, group = np.unique(kind, return_inverse=True)
-        return group.astype(np.int64)
-    src, dst = np.divmod(ways.routes.pair, ways.routes.ranks)
-    if flow.turned:
-        src, dst, relation = dst, src, relation.T
-    width, root = int(relation.max()) + 1, task.root_rank
-    key = (relation[src, dst] * width + relation[root, src]) * width
-    least = np.full(len(links), width**3)
-    place = np.searchsorted(links, ways.routes.link)
-    np.minimum.at(least, place, key + relation[root, dst])
-    both = np.stack([kind, least])
-    _, group = np.unique(both, axis=1, return_inverse=True)
-    return group.reshape(-1).astype(np.int64)
 
 
 def _boxes(ranks: int) -> Iterator[tuple[int, ...]]:
