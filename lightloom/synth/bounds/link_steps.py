@@ -305,7 +305,8 @@ def _steps(
 
     Places of all colours, and links of all classes, where these are few; else places
     by how ranks stand to each other, and lengths of links by what they are to the root
-    if these kinds are few, or links out of it told from the others.
+    if these kinds are few, or links out of it told from the others; all of them where
+    two steps of a small collective count.
     """
     assert isinstance(fabric, PacketFabric | Sipac)
     ways = Ways.of(fabric, nodes, FLOWS[op])
