@@ -103,9 +103,8 @@ def packed_trees(
     images = network.images(root)
     firsts = np.unique(images.min(axis=0))
     if translated:
-        images = images[
-            :1
-        ]  # few links are unlike, and few trees are cut into few bytes
+        # Few links are unlike, and few trees are cut into few bytes.
+        images = images[:1]
     search = _Search(_averaged(message_ps, images), steps, root)
     search.begin(firsts[firsts != root].tolist())
     rounds = _MORE_ROUNDS if network.ranks <= _FEW_RANKS else _ROUNDS

@@ -95,6 +95,8 @@ def _shrunk(test: LineTest, unit: FloatArray, low: float, high: float) -> FloatA
 def critical_lines(lines: Lines) -> list[int]:
     """Return the lines with most to move for their capacity, and with most pairs.
 
+    Of lines that are alike, one.
+
     Parameters
     ----------
     lines
@@ -106,4 +108,8 @@ def critical_lines(lines: Lines) -> list[int]:
     many = [len(lines.members[line]) / room[line] for line in everyone]
     by_need = sorted(everyone, key=lambda line: -full[line])[:_LINES_BY_NEED]
     by_pairs = sorted(everyone, key=lambda line: -many[line])[:_LINES_BY_PAIRS]
-    return [*dict.fromkeys([*by_need, *by_pairs])]
+    unlike: dict[tuple[float, bytes], int] = {}
+    for line in [*by_need, *by_pairs]:
+        need = np.sort(lines.need[lines.members[line]])
+        unlike.setdefault((room[line], need.tobytes()), line)
+    return [*unlike.values()]
