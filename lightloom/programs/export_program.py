@@ -7,11 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.task import Collective
 from lightloom.formats.json_file import JsonFile
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.formats.mscclpp_plan import plan_of
+from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.programs.lowering import PROTOCOLS, ProgramLimitError, lower
@@ -142,15 +145,16 @@ def export_plan(
 def _fastest_that_fits(
     schedule: Schedule, runtime: MscclRuntime, protocol: str, buffers: str
 ) -> str | None:
-    """Return the algorithm that does the same collective fastest among those that fit.
+    """Return an algorithm that does the same and fits, ``None`` if none does.
 
-    On an ideal switch; ``None`` where no algorithm fits.
+    On an ideal switch the fastest of those that fit there and on the fabric.
     """
     from lightloom.plans.algorithms import ALGORITHMS
     from lightloom.synth.auto.candidate_pool import CandidatePool
     from lightloom.synth.auto.search import CandidateSearch
     from lightloom.synth.bounds import LowerBounds
     from lightloom.synth.fabrics import realiser_of
+    from lightloom.synth.synthesise import synthesise
 
     task = schedule.task
     assert isinstance(task, Collective)
@@ -158,6 +162,8 @@ def _fastest_that_fits(
         return None
     nodes = tuple(range(task.rank_count))
     same = Collective(task.op, nodes, task.buffer_bytes)
+    whole = msgspec.structs.replace(task, chunks=None)
+    asked = Instance(load_fabric(schedule.fabric), whole, "fitting")
     fabric = IdealSwitch(nodes=task.rank_count)
     bounds, realiser = LowerBounds(fabric, same), realiser_of(fabric)
     pools: dict[str, CandidatePool] = {}
@@ -174,5 +180,8 @@ def _fastest_that_fits(
         with suppress(LightloomError):
             made = pools[name].best().schedule
             lower(made, runtime, protocol=protocol, buffers=buffers)
-            return name
+            found = synthesise(asked, name).incumbent
+            if found is not None:
+                lower(found.schedule, runtime, protocol=protocol, buffers=buffers)
+                return name
     return None

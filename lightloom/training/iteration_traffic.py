@@ -54,7 +54,7 @@ def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
     Examples
     --------
     >>> pair_demand(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([5, 2, 7]))
-    Demand(src=(0, 1), dst=(1, 0), bytes=(12, 2))
+    Demand(src=(0, 1), dst=(1, 0), bytes=(12, 2), relays=False)
     """
     count = int(max(src.max(initial=0), dst.max(initial=0))) + 1
     pairs, of = np.unique(src * count + dst, return_inverse=True)

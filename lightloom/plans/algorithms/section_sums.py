@@ -202,7 +202,10 @@ def section_shape(ranks: int, ports: int) -> SectionShape | None:
         # Into a root, and out of a hub: all the group.
         if ranks <= (ports + 1) * sections * groups
         # Out of a root: other roots of its group, and a hub of all groups of a class.
-        for classes in range(1, groups + 1)
+        # A group has roots, hubs and one more.
+        for classes in range(
+            1, min(groups + 1, ranks // (sections * groups) - sections)
+        )
         if classes - 1 - (-sections * groups // classes) <= ports
     )
     cheapest = sorted(found, key=lambda shape: shape.messages)

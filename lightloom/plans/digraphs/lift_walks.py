@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LiftWalks", "even_walks_of"]
 
+_MOST_TOGETHER = 1 << 13
+"""Ranks in all rounds up to which walks are chosen together, at a second for half."""
+
 
 @dataclass(frozen=True, eq=False)
 class LiftWalks:
@@ -76,6 +79,8 @@ def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> Lift
     load, arcs = chosen.load(lift), lift.orbits * len(lift.heads)
     if load == -(-int((chosen.ports >= 0).sum()) // arcs):
         return chosen  # no arc is ever without a walk
+    if lift.ranks * sum(rounds) > _MOST_TOGETHER:
+        return chosen
     moves = shortest_moves(lift, rounds)
     assert moves is not None
     amounts = whole_amounts(moves, pieces)

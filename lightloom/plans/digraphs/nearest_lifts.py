@@ -101,7 +101,6 @@ def _climbed(
     """Return the sum of hops, the generators with which no exchange lowers it, work."""
     order = group.order
     element = np.arange(order, dtype=np.int64)
-    back = group.product(element, group.inverse(element)[:, None])
     steps = choose.sample(range(1, order), count)
     lit = [range(one.start, one.stop) for one in lit_ports(count, rounds)]
     lookups = order * sum(map(len, lit))
@@ -112,7 +111,7 @@ def _climbed(
         if len(others) > most:
             others = np.sort(choose.sample(others.tolist(), most))
         work += lookups * len(others)
-        totals = _hop_sums(back, steps, place, others, lit)
+        totals = _hop_sums(group, steps, place, others, lit)
         least = int(totals.min())
         stale = 0 if least < best else stale + 1
         if least <= best:
@@ -123,7 +122,7 @@ def _climbed(
 
 
 def _hop_sums(
-    back: IntArray,
+    group: Metacyclic,
     steps: Sequence[int],
     place: int,
     others: IntArray,
@@ -131,21 +130,23 @@ def _hop_sums(
 ) -> IntArray:
     """Return the sums of hops to all ranks, with each other generator at a place.
 
-    A rank that is never reached counts far more; ``back[s, r]`` is where generator s
-    leads to rank r from.
+    A rank that is never reached counts far more.
     """
-    order = len(back)
-    hops = np.full((order, len(others)), order, dtype=np.int16)
+    order = group.order
+    hops = np.full((order, len(others)), order, dtype=np.int32)
     hops[0] = 0
-    by_other = back[others].T
+    element = np.arange(order, dtype=np.int64)[:, None]
+    # Where each generator leads to each rank from.
+    by_other = group.product(element, group.inverse(others))
+    by_step = group.product(element, group.inverse(np.array(steps))).T
     for ports in lit:
         fewest = hops
         for port in ports:
             if port == place:
                 before = np.take_along_axis(hops, by_other, axis=0)
             else:
-                before = hops[back[steps[port]]]
-            fewest = np.minimum(fewest, before + np.int16(1))
+                before = hops[by_step[port]]
+            fewest = np.minimum(fewest, before + 1)
         hops = fewest
     missed = hops >= order
     sums: IntArray = np.where(missed, 0, hops).sum(axis=0, dtype=np.int64)

@@ -71,7 +71,7 @@ def _all_reduce(ranks: int, ports: int) -> Iterator[Proposal]:
             if relays_fit(ranks, degree):
                 yield "hub-relays", {"degree": degree}
                 break
-    if section_shape(ranks, ports) is not None:
+    if ports < ranks - 1 and section_shape(ranks, ports) is not None:
         yield "section-sums", {"degree": ports}
     bits = overlapping_bits(ranks)
     if bits is not None and 2 ** (bits + 1) - 3 <= ports:
