@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from lightloom.core.columns import FloatArray, IntArray
 
-    from lightloom.core.columns import IntArray
-
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["StepTree", "cheapest_tree"]
 

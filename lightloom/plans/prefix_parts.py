@@ -9,11 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
+    from lightloom.core.columns import FloatArray, IntArray
 
-    from lightloom.core.columns import IntArray
-
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["prefix_parts"]
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from scipy.sparse import csr_array
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
 
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["RankNetwork", "link_marks"]
 

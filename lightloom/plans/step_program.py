@@ -10,9 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import numpy.typing as npt
+    from lightloom.core.columns import FloatArray
 
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["StepProgram"]
 

@@ -16,9 +16,9 @@ from lightloom.plans.reversal import reversed_rounds
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.rank_network import FloatArray, RankNetwork
+    from lightloom.plans.rank_network import RankNetwork
 
 __all__ = ["Sends", "translated_rounds"]
 

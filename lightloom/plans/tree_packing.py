@@ -22,13 +22,11 @@ from lightloom.plans.rank_network import link_marks
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy.typing as npt
     from scipy.sparse import csr_array
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.plans.rank_network import RankNetwork
 
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["TreePacking", "packed_trees"]
 

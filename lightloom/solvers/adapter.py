@@ -7,11 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from lightloom.core.columns import FloatArray
     from lightloom.core.outcome import Limit
     from lightloom.solvers.availability import Status
     from lightloom.solvers.options import SolveOptions
     from lightloom.solvers.progress import Reporter
-    from lightloom.solvers.standard_form import FloatArray, StandardForm
+    from lightloom.solvers.standard_form import StandardForm
 
 
 class SolverClaim(Enum):

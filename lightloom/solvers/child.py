@@ -29,9 +29,10 @@ from lightloom.solvers.worker import Raised, SolverJob, Started, Stop
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.columns import FloatArray
     from lightloom.solvers.adapter import Adapter
     from lightloom.solvers.options import SolveOptions
-    from lightloom.solvers.standard_form import FloatArray, StandardForm
+    from lightloom.solvers.standard_form import StandardForm
 
 _OVERRUN_S = 1.0
 """A solver is told to stop this long after its time limit ..."""

@@ -38,9 +38,10 @@ from lightloom.solvers.extra_options import check_not_ours
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.columns import FloatArray
     from lightloom.solvers.options import SolveOptions
     from lightloom.solvers.progress import Reporter
-    from lightloom.solvers.standard_form import FloatArray, StandardForm
+    from lightloom.solvers.standard_form import StandardForm
 
 REQUIREMENT = Requirement(
     "gurobipy",

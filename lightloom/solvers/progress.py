@@ -14,7 +14,8 @@ from lightloom.core.certificate import gap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray
+
 
 _INTERVAL_S = 0.2
 """Progress is not told more often than this."""

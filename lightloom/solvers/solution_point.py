@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from lightloom.core.columns import FloatArray
     from lightloom.solvers.standard_form import (
         CompiledModel,
-        FloatArray,
         StandardForm,
     )
 

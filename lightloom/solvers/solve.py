@@ -22,11 +22,11 @@ from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_mo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.columns import FloatArray
     from lightloom.solvers.adapter import Adapter
     from lightloom.solvers.progress import Progress
     from lightloom.solvers.standard_form import (
         CompiledModel,
-        FloatArray,
         StandardForm,
     )
 

@@ -14,7 +14,8 @@ from lightloom.core.errors import InfeasibleError, InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+    from lightloom.core.columns import FloatArray
+
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

@@ -23,12 +23,11 @@ from lightloom.training.iteration_estimate import circuit_rates
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.iteration import Iteration
     from lightloom.replay.workload import IterationTimeline, Launch
     from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.solvers.standard_form import FloatArray
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
 __all__ = ["fastest_held", "slacks"]

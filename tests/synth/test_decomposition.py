@@ -30,7 +30,7 @@ from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 
 if TYPE_CHECKING:
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray
 
 _UNIT_BYTES = 10**9
 """Bytes of a line of sum 1, which a circuit of `_switches` carries in a second."""

@@ -22,9 +22,9 @@ from lightloom.validate import verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lightloom.core.columns import FloatArray
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
-    from lightloom.solvers.standard_form import FloatArray
 
 KNOWN = {
     0.01: (0.0833, 0.0752, 0.0737),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray
 
 __all__ = ["permutation_matrix", "pipeline_matrix"]
 

@@ -21,9 +21,9 @@ from lightloom.plans.step_program import StepProgram
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.rank_network import FloatArray, RankNetwork
+    from lightloom.plans.rank_network import RankNetwork
 
 __all__ = ["OneRelay"]
 

@@ -19,10 +19,10 @@ from lightloom.plans.translated_sends import Sends, translated_rounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
-    from lightloom.plans.rank_network import FloatArray, RankNetwork
+    from lightloom.plans.rank_network import RankNetwork
 
 __all__ = ["TranslatedTrees", "tree_depth"]
 

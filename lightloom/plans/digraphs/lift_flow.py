@@ -19,13 +19,11 @@ from lightloom.plans.digraphs.ports_in_turn import lit_ports
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
     from scipy.sparse import csr_array
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.plans.digraphs.lift import Lift
 
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["WalkMoves", "least_load", "shortest_moves", "whole_amounts"]
 

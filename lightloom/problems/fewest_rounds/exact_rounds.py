@@ -37,10 +37,10 @@ from lightloom.synth.certify import signed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lightloom.core.columns import FloatArray
     from lightloom.core.schedule import SealedSchedule
     from lightloom.instances.instance import Instance
     from lightloom.models.linear_expression import Model
-    from lightloom.solvers.standard_form import FloatArray
 
 NAME = "exact"
 _EXTRA: dict[str, dict[str, int]] = {"cp-sat": {"linearization_level": 0}}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
 
     _Option = tuple[list[int], IntArray]
@@ -267,10 +267,10 @@ class _Search:
         option = self._cheapest(total)
         return float(total[option]) - own, option
 
-    def _costs(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def _costs(self) -> FloatArray:
         return self._price * (self._used >= self._width)
 
-    def _cheapest(self, total: np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
+    def _cheapest(self, total: FloatArray) -> int:
         least = np.flatnonzero(total <= total.min() + 1e-9)
         return int(least[self._rng.randrange(len(least))])
 

@@ -11,8 +11,7 @@ from lightloom.problems.least_congestion.path_search import RequestedPairs, Walk
 from lightloom.routing.graph import Graph
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.problems.least_congestion.path_search import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 _FREE = -1
 

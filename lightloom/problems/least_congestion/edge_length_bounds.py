@@ -22,8 +22,7 @@ from lightloom.validate.certificates.proofs.edge_lengths import (
 )
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.problems.least_congestion.path_search import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.routing.graph import Graph
 
 _PASSES = (8, 24)

@@ -12,9 +12,8 @@ from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.problems.least_congestion.path_search import (
-        FloatArray,
         RequestedPairs,
     )
     from lightloom.solvers.options import ExtraValue

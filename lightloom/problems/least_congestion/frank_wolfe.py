@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from lightloom.core.columns import FloatArray
     from lightloom.problems.least_congestion.path_search import (
-        FloatArray,
         PathSearch,
         RequestedPairs,
         Walks,

@@ -11,8 +11,7 @@ from lightloom.validate.certificates.proofs.edge_lengths import MOST_UNITS, Edge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.columns import IntArray
-    from lightloom.problems.least_congestion.path_search import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 _NOTHING = 1e-7
 """Part of the largest length below which one is taken for 0."""

@@ -19,13 +19,11 @@ from lightloom.validate.certificates.completion_time.spans import (
 )
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from lightloom.core.certificate import Witness
+    from lightloom.core.columns import FloatArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-    FloatArray = npt.NDArray[np.float64]
 
 _MOST_PAIRS = 20_000
 _FINE = 2**20

@@ -37,14 +37,11 @@ from lightloom.validate.certificates.proofs.link_costs import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
     from lightloom.core.certificate import Witness
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-    FloatArray = npt.NDArray[np.float64]
 
 _MOST_TOGETHER = 24
 """Classes up to which two at a time are tried too."""

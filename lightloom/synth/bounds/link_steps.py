@@ -48,15 +48,12 @@ from lightloom.validate.certificates.proofs.step_potentials import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
     from lightloom.core.certificate import Witness
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
     from lightloom.validate.certificates.proofs.link_costs import PairRoutes
 
-    FloatArray = npt.NDArray[np.float64]
 
 _MOST_RANKS = 64
 _MOST_STEPS = 512

@@ -11,12 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
-
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.validate.certificates.proofs.step_potentials import Lifts
 
-    FloatArray = npt.NDArray[np.float64]
 
 __all__ = ["FEWEST_ENDS", "PotentialProgram"]
 

@@ -22,14 +22,11 @@ from lightloom.validate.certificates.completion_time.ring_steps import (
 from lightloom.validate.certificates.proofs.ring_trees import NEVER, RingTrees
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from lightloom.core.certificate import Witness
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-    FloatArray = npt.NDArray[np.float64]
 
 _MOST_TABLES = 7
 _MOST_WORK = 64 * 80

@@ -10,8 +10,8 @@ import numpy as np
 from lightloom.synth.demand_configurations.options import options_table
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["fill_counts"]
 

@@ -11,7 +11,8 @@ from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.synth.demand_configurations.price_test import PriceTest
 
 if TYPE_CHECKING:
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.core.columns import FloatArray
+    from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["critical_lines", "short_durations"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.synth.demand_configurations.lines import Lines
     from lightloom.synth.demand_configurations.search import Division
 
 __all__ = ["UnitBound", "durations_of_counts", "moved_bytes", "unit_bound"]

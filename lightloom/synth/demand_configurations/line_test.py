@@ -9,7 +9,8 @@ import numpy as np
 from lightloom.synth.demand_configurations.options import options_of
 
 if TYPE_CHECKING:
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.core.columns import FloatArray
+    from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["LineTest"]
 

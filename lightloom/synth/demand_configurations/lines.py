@@ -8,18 +8,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from lightloom.core.columns import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
 
-__all__ = ["FloatArray", "Lines", "node_lines", "routed_lines"]
+__all__ = ["Lines", "node_lines", "routed_lines"]
 
 _PASSES = 3
 """Times that every pair chooses its route."""

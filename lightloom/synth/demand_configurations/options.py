@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.synth.demand_configurations.lines import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 __all__ = ["MOST_EXACT", "options_of", "options_table"]
 

@@ -10,7 +10,7 @@ from lightloom.synth.demand_configurations.line_test import LineTest
 from lightloom.synth.demand_configurations.options import options_table
 
 if TYPE_CHECKING:
-    from lightloom.synth.demand_configurations.lines import FloatArray
+    from lightloom.core.columns import FloatArray
 
 __all__ = ["PriceTest"]
 

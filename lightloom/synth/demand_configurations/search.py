@@ -19,8 +19,8 @@ from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.columns import IntArray
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["Division", "divisions"]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from lightloom.synth.demand_configurations.lines import FloatArray, Lines
+    from lightloom.core.columns import FloatArray
+    from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["unit_shapes"]
 

@@ -29,10 +29,9 @@ from lightloom.synth.ocs.switch_packing import levelled, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.solvers.standard_form import FloatArray
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
 __all__ = ["decomposition_schedules"]

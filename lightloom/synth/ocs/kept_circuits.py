@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from lightloom.core.columns import IntArray
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 __all__ = ["kept_pairs", "order_to_keep"]
 

@@ -16,8 +16,7 @@ from lightloom.synth.ocs.cycle_exchange import exchanged
 from lightloom.synth.ocs.permutation_peeling import Permutations
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 __all__ = ["split_by_magnitude"]
 

@@ -13,8 +13,7 @@ from lightloom.synth.ocs.permutation_peeling import peel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.columns import IntArray
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
 __all__ = ["decompositions", "ports_by_size"]

@@ -15,8 +15,8 @@ from lightloom.synth.ocs.plane_walks import LaneLayer, PlaneWalks, predicted_ps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lightloom.core.columns import FloatArray
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.solvers.standard_form import FloatArray
     from lightloom.synth.ocs.plane_timing import UsedPlanes
 
 __all__ = ["EVERY_STEP", "ONE_SHOT", "baseline_walks", "may_overlap", "overlapped"]

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from scipy.sparse import csr_array
 
-    from lightloom.core.columns import IntArray
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
     UsedPlanes = npt.NDArray[np.bool_]
 

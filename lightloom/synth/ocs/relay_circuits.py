@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from lightloom.core.columns import IntArray
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 __all__ = ["even_stages", "fitted_stages", "named_stages"]
 

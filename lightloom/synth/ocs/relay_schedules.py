@@ -43,10 +43,9 @@ from lightloom.validate.certificates.completion_time.relayed_demand import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.solvers.standard_form import FloatArray
 
 __all__ = ["RELAYS", "relay_schedules"]
 

@@ -13,8 +13,7 @@ import numpy as np
 from lightloom.synth.ocs.slot_program import best_durations
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.solvers.standard_form import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.ocs.held_pairs import HeldPairs
     from lightloom.synth.ocs.slot_program import Durations
 

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.solvers.standard_form import FloatArray
 
 __all__ = ["SwitchSlots", "slot_schedule"]
 

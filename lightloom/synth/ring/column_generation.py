@@ -20,10 +20,9 @@ from lightloom.synth.ring.pricing import PricedLaps
 from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.arcs import RingWays
-    from lightloom.synth.ring.pricing import FloatArray
 
 _SOLVER = "highs"
 _CONFLICTS = 20_000

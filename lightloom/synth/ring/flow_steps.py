@@ -15,9 +15,7 @@ import numpy as np
 from lightloom.synth.ring.arc_colouring import span_loads
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-
-    FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    from lightloom.core.columns import FloatArray, IntArray
 
 
 def mean_flows(

@@ -11,8 +11,7 @@ from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
-    from lightloom.synth.ring.pricing import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
 
 
 _MOST_NODES = 50

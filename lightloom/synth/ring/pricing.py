@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 from lightloom.synth.ring.arc_colouring import span_loads
 
 if TYPE_CHECKING:
-    import numpy as np
+    from lightloom.core.columns import FloatArray, IntArray
 
-    from lightloom.core.columns import IntArray
-
-    FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
     Chain = tuple[float, int, "Chain | None"]
 
 
