@@ -71,7 +71,7 @@ def export_program(
     ------
     InputError
         The schedule breaks a rule, is no collective's, or the runtime lacks the
-        operation or is too small; then the fastest algorithm that fits is named.
+        operation or is too small; then an algorithm that fits is named.
     UnverifiedProgramError
         The program breaks a rule, which is a bug of lightloom.
     """
@@ -87,9 +87,9 @@ def export_program(
         program = lower(schedule, runtime, protocol=protocol, buffers=buffers)
     except ProgramLimitError as problem:
         tell("looking for algorithms that fit")
-        name = _fastest_that_fits(schedule, runtime, protocol, buffers)
+        name = _one_that_fits(schedule, runtime, protocol, buffers)
         if name is not None:
-            problem.fix = f"the fastest algorithm that fits: {name}"
+            problem.fix = f"an algorithm that fits: {name}"
         raise
     tell("verifying the program")
     judged = verify_program(program, runtime)
@@ -142,7 +142,7 @@ def export_plan(
     return program, text
 
 
-def _fastest_that_fits(
+def _one_that_fits(
     schedule: Schedule, runtime: MscclRuntime, protocol: str, buffers: str
 ) -> str | None:
     """Return an algorithm that does the same and fits, ``None`` if none does.

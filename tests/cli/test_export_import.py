@@ -207,7 +207,7 @@ def test_a_schedule_that_is_too_long_names_what_fits() -> None:
     arguments = ("--to", "msccl", "--runtime", "rccl", "-o", "x.xml")
     line = one_line(run("export", name, *arguments))
     assert "found 126" in line
-    assert "the fastest algorithm that fits: lumorph-4" in line
+    assert "an algorithm that fits: lumorph-4" in line
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +9,17 @@ import numpy as np
 from lightloom.core.columns import Ragged
 from lightloom.core.seed import seeded_random
 from lightloom.problems.fewest_rounds.first_fit import resource_widths
+from lightloom.routing.bent_routes import bent_routes
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.routing.bent_routes import Route
 
-    _Option = tuple[list[int], IntArray]
+    _Option = tuple[Route, IntArray]
     """A route, and the resources that it takes in its slot."""
 
 __all__ = ["symmetric_slots"]
@@ -79,11 +80,12 @@ def symmetric_slots(
         orbits = min(orbits, -(-(tiles - 1) // order))
     alike = slots - order * orbits
     pairs = [(src, dst) for src in range(tiles) for dst in range(tiles) if src != dst]
-    first = [pair for pair in pairs if pair == min(_orbit(turns, list(pair)))]
+    first = [pair for pair in pairs if pair == min(_orbit(turns, pair))]
     if len(first) * slots * 4 > _MOST_OPTIONS:
         return None
     options = [
-        _options(fabric, turns, _routes(fabric.cols, *pair), one) for pair in first
+        _options(fabric, turns, sorted(bent_routes(fabric, *pair)), one)
+        for pair in first
     ]
     tables = [_table(each, orbits, alike, len(wide)) for each in options]
     if any(table.size == 0 for table in tables):
@@ -132,9 +134,9 @@ def _turns(fabric: Lightpath) -> list[IntArray]:
     return [tile, quarter, quarter[quarter], quarter[quarter[quarter]]]
 
 
-def _orbit(turns: list[IntArray], tiles: list[int]) -> list[tuple[int, ...]]:
+def _orbit(turns: list[IntArray], tiles: Sequence[int]) -> list[tuple[int, ...]]:
     """Return tiles after each turn."""
-    return [tuple(turn[tiles].tolist()) for turn in turns]
+    return [tuple(turn[list(tiles)].tolist()) for turn in turns]
 
 
 def _turned_resources(fabric: Lightpath, turn: IntArray) -> IntArray:
@@ -152,32 +154,8 @@ def _turned_resources(fabric: Lightpath, turn: IntArray) -> IntArray:
     return found
 
 
-def _routes(cols: int, src: int, dst: int) -> list[list[int]]:
-    """Return the shortest routes of at most two bends: at the ends, and half way."""
-    (row, col), (to_row, to_col) = divmod(src, cols), divmod(dst, cols)
-    middle_row, middle_col = (row + to_row) // 2, (col + to_col) // 2
-    bends = [
-        [(row, by), (to_row, by)] for by in dict.fromkeys((to_col, col, middle_col))
-    ]
-    bends.append([(middle_row, col), (middle_row, to_col)])
-    found = {
-        tuple(_straight(cols, [(row, col), *each, (to_row, to_col)])) for each in bends
-    }
-    return [list(route) for route in sorted(found)]
-
-
-def _straight(cols: int, corners: list[tuple[int, int]]) -> list[int]:
-    """Return the tiles on straight lines from corner to corner."""
-    tiles = [corners[0][0] * cols + corners[0][1]]
-    for (row, col), (to_row, to_col) in pairwise(corners):
-        steps = abs(to_row - row) + abs(to_col - col)
-        step = (to_row * cols + to_col - row * cols - col) // max(steps, 1)
-        tiles += [tiles[-1] + step * (way + 1) for way in range(steps)]
-    return tiles
-
-
 def _options(
-    fabric: Lightpath, turns: list[IntArray], routes: list[list[int]], one: IntArray
+    fabric: Lightpath, turns: list[IntArray], routes: list[Route], one: IntArray
 ) -> tuple[list[_Option], list[_Option]]:
     """Return what a pair may take in a slot of an orbit, and in one of its own kind.
 
@@ -196,7 +174,7 @@ def _options(
             nodes = np.array(way, dtype=np.int64)
             edges = fabric.edge_ids(nodes[:-1], nodes[1:])
             needs = np.append(edges, [4 * tiles + way[0], 5 * tiles + way[-1]])
-            turned.append((list(way), needs))
+            turned.append((way, needs))
         alike = np.unique(least[needs])
         moves = one[needs] != needs
         if len(alike) == len(needs) and moves.all():

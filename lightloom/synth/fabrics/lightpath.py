@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING, GREEDY
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
-    from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.plans.plan import RoundOutline
+    from lightloom.plans.rank_network import RankNetwork
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
@@ -86,23 +85,9 @@ class LightpathRealiser(Realiser[Lightpath]):
         yield from super().proposals(task, arrangement)
         yield from uneven_proposals(self.fabric, task)
 
-    def fitted(
-        self, algorithm: CollectiveAlgorithm, task: Collective
-    ) -> CollectiveAlgorithm:
-        """Return the algorithm on unevenly spread lasers, if it asks for links.
-
-        Parameters
-        ----------
-        algorithm
-            Any.
-        task
-            What it is to do.
-        """
-        if isinstance(algorithm, NetworkAlgorithm):
-            network = uneven_network(self.fabric, task)
-            if network is not None:
-                return Fitted(algorithm, network)
-        return algorithm
+    def network(self, task: Collective) -> RankNetwork | None:
+        """Return all pairs of ranks joined, where peers do not divide the lasers."""
+        return uneven_network(self.fabric, task)
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
         """Return a lower bound by the wavelengths that each stream can have."""

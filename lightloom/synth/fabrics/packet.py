@@ -21,7 +21,6 @@ from lightloom.instances.fabrics.torus import Torus
 from lightloom.plans.algorithms.part_trees import best_steps
 from lightloom.plans.algorithms.rarest_first import pieces_a_step
 from lightloom.plans.algorithms.translated_trees import tree_depth
-from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.plans.rank_network import RankNetwork
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.core.task import Collective
-    from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.traffic import TrafficRound
 
@@ -136,14 +134,6 @@ class PacketRealiser(Realiser[PacketT]):
                 self.box if whole else (),
             )
         return self._networks[key]
-
-    def fitted(
-        self, algorithm: CollectiveAlgorithm, task: Collective
-    ) -> CollectiveAlgorithm:
-        """Return the algorithm on the links of this fabric, if it asks for them."""
-        if isinstance(algorithm, NetworkAlgorithm):
-            return Fitted(algorithm, self.network(task))
-        return algorithm
 
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, with the box where all nodes take part.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from lightloom.core.fabric import step_ps
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.synth.auto.search_space import proposals
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.plans.plan import RoundOutline
+    from lightloom.plans.rank_network import RankNetwork
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
@@ -138,10 +140,21 @@ class Realiser(ABC, Generic[AnyFabricT]):
         in_rounds = self._in_rounds(task.buffer_bytes)
         yield from proposals(task.op, task.rank_count, self.ports, in_rounds)
 
+    def network(self, task: Collective) -> RankNetwork | None:
+        """Return the links between the ranks of a collective; by default none.
+
+        Parameters
+        ----------
+        task
+            On this fabric.
+        """
+        del task
+        return None
+
     def fitted(
         self, algorithm: CollectiveAlgorithm, task: Collective
     ) -> CollectiveAlgorithm:
-        """Return an algorithm as it is to be planned here; by default as it is.
+        """Return an algorithm as it is to be planned here: on `network` if it asks.
 
         Parameters
         ----------
@@ -150,7 +163,10 @@ class Realiser(ABC, Generic[AnyFabricT]):
         task
             What it is to do.
         """
-        del task
+        if isinstance(algorithm, NetworkAlgorithm):
+            network = self.network(task)
+            if network is not None:
+                return Fitted(algorithm, network)
         return algorithm
 
     def check(

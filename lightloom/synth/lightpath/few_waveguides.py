@@ -9,6 +9,7 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
+from lightloom.routing.bent_routes import bent_routes
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.synth.demand_configurations.least_durations import durations_of_counts
 from lightloom.synth.demand_configurations.lines import routed_lines
@@ -19,11 +20,10 @@ from lightloom.synth.lightpath.wavelength_ejection import LightPathPlacement
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.routing.bent_routes import Route
     from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["FewWaveguides"]
-
-Route = tuple[int, ...]
 
 
 class FewWaveguides:
@@ -52,7 +52,7 @@ class FewWaveguides:
         found = []
         for src, dst in self._ends.tolist():
             routes = []
-            for route in _short_routes(self._fabric, src, dst):
+            for route in bent_routes(self._fabric, src, dst):
                 tiles = np.array(route, dtype=np.int64)
                 edges = self._fabric.edge_ids(tiles[:-1], tiles[1:])
                 if width[edges].all():
@@ -126,38 +126,3 @@ class FewWaveguides:
             Ragged.from_lists([sorted(together[route]) for route in routes]),
             Ragged.from_lists([list(route) for route in routes]),
         )
-
-
-def _short_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
-    """Return shortest routes between two tiles that turn at most twice.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    src, dst
-        Two tiles.
-
-    Returns
-    -------
-    Tiles of each: those that turn once first, then those that turn halfway.
-    """
-    (row, col), (to_row, to_col) = divmod(src, fabric.cols), divmod(dst, fabric.cols)
-    half = (row + to_row) // 2, (col + to_col) // 2
-    corners = (
-        [(row, to_col)],
-        [(to_row, col)],
-        [(row, half[1]), (to_row, half[1])],
-        [(half[0], col), (half[0], to_col)],
-    )
-    routes = []
-    for turns in corners:
-        tiles = [src]
-        for turn in [*turns, (to_row, to_col)]:
-            at = divmod(tiles[-1], fabric.cols)
-            down, right = (int(np.sign(b - a)) for a, b in zip(at, turn, strict=True))
-            hops = abs(turn[0] - at[0]) + abs(turn[1] - at[1])
-            step = down * fabric.cols + right
-            tiles += [tiles[-1] + step * hop for hop in range(1, hops + 1)]
-        routes.append(tuple(tiles))
-    return list(dict.fromkeys(routes))

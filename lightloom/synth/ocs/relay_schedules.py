@@ -54,7 +54,7 @@ RELAYS = "relays"
 _MOST_WAYS = 2**15
 """Most ways of all pairs; where there are more, nothing is relayed."""
 _WORK = 2**18
-"""RelayWays of all linear programs together."""
+"""Ways of all linear programs together."""
 _STARTS = ((True, 0.5), (False, 1.0), (True, 1.0), (False, 0.25), (True, 0.25))
 """Whether nodes change places, and what circuits carry in all, in busiest lines."""
 _DEEPENED = 4

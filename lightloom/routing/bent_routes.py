@@ -1,0 +1,50 @@
+"""Shortest routes on a grid that turn at most twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+__all__ = ["Route", "bent_routes"]
+
+Route: TypeAlias = tuple[int, ...]
+"""Tiles, both ends included."""
+
+
+def bent_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
+    """Return shortest routes between two tiles that turn at most twice.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    src, dst
+        Two tiles.
+
+    Returns
+    -------
+    Tiles of each: those that turn once first, then those that turn halfway.
+    """
+    (row, col), (to_row, to_col) = divmod(src, fabric.cols), divmod(dst, fabric.cols)
+    half = (row + to_row) // 2, (col + to_col) // 2
+    corners = (
+        [(row, to_col)],
+        [(to_row, col)],
+        [(row, half[1]), (to_row, half[1])],
+        [(half[0], col), (half[0], to_col)],
+    )
+    routes = []
+    for turns in corners:
+        tiles = [src]
+        for turn in [*turns, (to_row, to_col)]:
+            at = divmod(tiles[-1], fabric.cols)
+            down, right = (int(np.sign(b - a)) for a, b in zip(at, turn, strict=True))
+            hops = abs(turn[0] - at[0]) + abs(turn[1] - at[1])
+            step = down * fabric.cols + right
+            tiles += [tiles[-1] + step * hop for hop in range(1, hops + 1)]
+        routes.append(tuple(tiles))
+    return list(dict.fromkeys(routes))
