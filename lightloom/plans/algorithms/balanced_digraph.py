@@ -12,10 +12,10 @@ from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
 from lightloom.plans.digraphs.lift import Lift
+from lightloom.plans.digraphs.lift_flow import shortest_moves
 from lightloom.plans.digraphs.lift_walks import even_walks_of
 from lightloom.plans.digraphs.metacyclic import Metacyclic
 from lightloom.plans.digraphs.nearest_lifts import nearest_lift
-from lightloom.plans.digraphs.ports_in_turn import fewest_hops
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.plans.parameters import MOST, Count
 from lightloom.plans.partition import Partition
@@ -132,11 +132,7 @@ def _leads(lift: Lift, in_turn: tuple[int, ...]) -> bool:
         return int(lift.distances().min()) >= 0
     if len(lift.heads) % len(in_turn):
         return False
-    preceding, order = np.argsort(lift.following(), axis=1), lift.group.order
-    return all(
-        fewest_hops(preceding, in_turn, orbit * order)[-1].max() < lift.ranks
-        for orbit in range(lift.orbits)
-    )
+    return shortest_moves(lift, in_turn) is not None
 
 
 def _read(group: Metacyclic, orbits: int, heads: tuple[int, ...]) -> Lift | None:

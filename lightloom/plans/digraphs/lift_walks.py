@@ -10,7 +10,6 @@ import numpy as np
 
 from lightloom.plans.digraphs.balanced_choice import even_choice
 from lightloom.plans.digraphs.lift_flow import shortest_moves, whole_amounts
-from lightloom.plans.digraphs.ports_in_turn import fewest_hops, lit_ports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LiftWalks", "even_walks_of"]
 
+_MOST_WAITING = 1 << 10
+"""Ranks in all rounds of one configuration up to which walks may wait for a later one.
+
+Ports then carry up to 14 % less in all, on 16 nodes, and .4 % on 256; on 1024 the
+program takes four times as long for .3 %.
+"""
 _MOST_TOGETHER = 1 << 13
 """Ranks in all rounds up to which walks are chosen together, at a second for half."""
 
@@ -81,7 +86,8 @@ def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> Lift
         return chosen  # no arc is ever without a walk
     if lift.ranks * sum(rounds) > _MOST_TOGETHER:
         return chosen
-    moves = shortest_moves(lift, rounds)
+    waits = len(rounds) > 1 or lift.ranks * sum(rounds) <= _MOST_WAITING
+    moves = shortest_moves(lift, rounds, waits=waits)
     assert moves is not None
     amounts = whole_amounts(moves, pieces)
     if amounts is None:
@@ -116,7 +122,7 @@ def _walks_of_amounts(
 
 def _chosen_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWalks:
     """Return walks chosen greedily; with one configuration, none waits."""
-    nodes, ports = _shortest(lift, rounds)
+    nodes, ports = _every_walk(lift, rounds)
     key = (ports >= 0).sum(axis=1) * lift.ranks**2
     key += nodes[:, 0] * lift.ranks + nodes[:, -1]
     by_end = np.argsort(key, kind="stable")
@@ -124,13 +130,8 @@ def _chosen_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWal
     degree = len(lift.heads)
     step = np.arange(ports.shape[1])
     counter = (step * lift.orbits + nodes[:, :-1] // lift.group.order) * degree + ports
-    options: list[IntArray] = []
-    ways: list[IntArray] = []
-    for rows in np.split(by_end, first[1:]):
-        taken = counter[rows][ports[rows] >= 0].reshape(len(rows), -1)
-        if taken.shape[1]:
-            options += [taken] * pieces
-            ways += [rows] * pieces
+    ways = [way for way in np.split(by_end, first[1:]) for _ in range(pieces)]
+    options = [counter[way][ports[way] >= 0].reshape(len(way), -1) for way in ways]
     chosen, _ = even_choice(options, ports.shape[1] * lift.orbits * degree)
     row = np.array(
         [way[choice] for way, choice in zip(ways, chosen.tolist(), strict=True)],
@@ -140,30 +141,28 @@ def _chosen_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWal
     return LiftWalks(nodes[row].T, ports[row].T, piece)
 
 
-def _shortest(lift: Lift, rounds: tuple[int, ...]) -> tuple[IntArray, IntArray]:
-    """Return the nodes and ports of all shortest walks from each first node.
-
-    Walks that stay where they began are among them. A walk that is to be shortest has
-    taken the fewest hops to wherever it is.
-    """
-    following, order = lift.following(), lift.group.order
-    preceding = np.argsort(following, axis=1)
-    start = np.arange(lift.orbits, dtype=np.int64) * order
-    fewest = np.stack([fewest_hops(preceding, rounds, one) for one in start.tolist()])
-    nodes = start[:, None]
-    ports = np.zeros((lift.orbits, 0), dtype=np.int64)
-    for index, lit in enumerate(lit_ports(len(following), rounds), 1):
-        hops = (ports >= 0).sum(axis=1)
-        # With one configuration, a walk that stays has arrived.
-        going = np.flatnonzero((hops == index - 1) | (len(rounds) > 1))
-        orbit = nodes[:, 0] // order
-        here = following[lit, nodes[going, -1]].T
-        least = fewest[orbit[going][:, None], index, here]
-        row, port = np.nonzero(least == hops[going][:, None] + 1)
-        stays = np.flatnonzero(fewest[orbit, index, nodes[:, -1]] == hops)
-        origin = np.concatenate([going[row], stays])
-        reached = np.concatenate([here[row, port], nodes[stays, -1]])
-        port = np.concatenate([port + lit.start, np.full(len(stays), -1)])
-        nodes = np.concatenate([nodes[origin], reached[:, None]], axis=1)
-        ports = np.concatenate([ports[origin], port[:, None]], axis=1)
+def _every_walk(lift: Lift, rounds: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+    """Return the nodes and ports of all shortest walks, one row each."""
+    moves = shortest_moves(lift, rounds, waits=len(rounds) > 1)
+    assert moves is not None
+    following = lift.following()
+    state = np.unique(moves[0].state)
+    nodes = state[:, None] // lift.ranks * lift.group.order
+    ports = np.zeros((len(state), 0), dtype=np.int64)
+    for now in moves:
+        by_state = np.argsort(now.state, kind="stable")
+        begin = np.searchsorted(now.state, state, sorter=by_state)
+        ways = np.searchsorted(now.state, state, side="right", sorter=by_state) - begin
+        # Those that have arrived stay.
+        row = np.repeat(np.arange(len(state)), np.maximum(ways, 1))
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        goes = ways[row] > 0
+        move = by_state[(begin[row] + place)[goes]]
+        port = np.full(len(row), -1)
+        port[goes], state = now.port[move], state[row]
+        state[goes] = now.following[move]
+        at = nodes[row, -1]
+        after = np.where(port < 0, at, following[port, at])
+        nodes = np.concatenate([nodes[row], after[:, None]], axis=1)
+        ports = np.concatenate([ports[row], port[:, None]], axis=1)
     return nodes, ports

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.core.columns import IntArray
 
-__all__ = ["expected_hop_sum", "fewest_hops", "lit_ports"]
+__all__ = ["expected_hop_sum", "lit_ports"]
 
 
 def lit_ports(ports: int, rounds: Sequence[int]) -> list[slice]:
@@ -30,31 +27,6 @@ def lit_ports(ports: int, rounds: Sequence[int]) -> list[slice]:
         for index, count in enumerate(rounds)
         for _ in range(count)
     ]
-
-
-def fewest_hops(preceding: IntArray, rounds: Sequence[int], start: int) -> IntArray:
-    """Return the fewest hops to each node by the end of each round.
-
-    Parameters
-    ----------
-    preceding
-        Where each port comes from to each node, shape (ports, n).
-    rounds
-        Rounds of each configuration.
-    start
-        Where walks begin.
-
-    Returns
-    -------
-    Hops, shape (rounds + 1, n); n where a node is not reached.
-    """
-    ports, count = preceding.shape
-    hops = np.full((sum(rounds) + 1, count), count, dtype=np.int64)
-    hops[0, start] = 0
-    for index, lit in enumerate(lit_ports(ports, rounds)):
-        moved = hops[index][preceding[lit]].min(axis=0) + 1
-        hops[index + 1] = np.minimum(hops[index], np.minimum(moved, count))
-    return hops
 
 
 def expected_hop_sum(ranks: int, degree: int, rounds: Sequence[int]) -> int | None:
