@@ -41,15 +41,20 @@ CONTRACTS = {
     f"{_CERTIFICATES}objective.": _CERTIFICATES,
 }
 """Where protocols are -> where their methods need not be described again."""
-RECORDS = {
-    "lightloom.problems.": ("bounds", "by_flows", "divide", "measure", "solve"),
-    "lightloom.models.": ("schedule",),
-    _CERTIFICATES: ("measure",),
-}
-"""Where functions are -> names of those that a record describes which holds them:
-`Problem`, `Formulation`, `Objective`."""
+RECORDS = ("Formulation", "Method", "Objective", "Problem")
+"""Records that describe the parameters of the functions which they hold."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """Yield name and source of the modules whose names have no leading underscore."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        if not any(part.startswith("_") for part in parts):
+            yield ".".join(parts), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def functions() -> Iterator[tuple[str, list[str], str]]:
@@ -59,14 +64,8 @@ def functions() -> Iterator[tuple[str, list[str], str]]:
     ``self`` and ``cls``. Constructors, magic methods, overloads and what stands in
     modules or classes with a leading underscore are not public.
     """
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[-1] == "__init__":
-            parts = parts[:-1]
-        if any(part.startswith("_") for part in parts):
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        yield from _within(tree.body, ".".join(parts), method=False)
+    for module, tree in modules():
+        yield from _within(tree.body, module, method=False)
 
 
 def _within(
@@ -115,7 +114,24 @@ def described(docstring: str) -> list[str] | None:
     return [name.strip("*\\ ") for head in heads for name in head.split(",")]
 
 
+def held() -> Iterator[str]:
+    """Yield the names of what records of `RECORDS` are made of, functions among it."""
+    for module, tree in modules():
+        imported = {
+            alias.asname or alias.name: f"{node.module}.{alias.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in RECORDS:
+                for value in [*node.args, *(each.value for each in node.keywords)]:
+                    first, dot, rest = ast.unparse(value).partition(".")
+                    yield imported.get(first, f"{module}.{first}") + dot + rest
+
+
 ALL = {name: (names, text) for name, names, text in functions()}
+HELD = frozenset(held())
 LISTED = [
     name
     for path in sorted(LISTS.glob("*.txt"))
@@ -126,9 +142,7 @@ LISTED = [
 def implements(name: str) -> bool:
     """Return whether a protocol or a record describes the parameters of a function."""
     method, parameters = name.rpartition(".")[2], ALL[name][0]
-    return any(
-        name.startswith(folder) and method in held for folder, held in RECORDS.items()
-    ) or any(
+    return name in HELD or any(
         one.startswith(protocols)
         and one.rpartition(".")[2] == method
         and described(text) == parameters
