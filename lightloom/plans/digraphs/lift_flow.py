@@ -1,8 +1,7 @@
 """How much takes which port of a lift in each round, so that ports are loaded evenly.
 
 A state is where a walk is, seen from the first node of its orbit, and where it goes.
-All
-walks of a state are alike, whatever node of the orbit they are at and wherever they
+All walks of a state are alike, whatever node of the orbit they are at and wherever they
 began, so an all-to-all is amounts of states. Ports come in as many groups as there are
 configurations in turn; a walk takes a port that is lit, or stays.
 """
