@@ -78,7 +78,9 @@ class TreeRows:
     port: IntArray
     trees: int
 
-    def rounds(self, collective: Collective, pieces: int) -> list[Round]:
+    def rounds(
+        self, collective: Collective, pieces: int, last: TreeRows | None = None
+    ) -> list[Round]:
         """Return broadcast, or its reversal, each tree with its part of the buffer.
 
         Parameters
@@ -87,10 +89,17 @@ class TreeRows:
             A broadcast, or a reduce; its chunk count chosen.
         pieces
             Of each part, which follow one another a round apart.
+        last
+            The trees of the last pieces, whose depths count from the round in which
+            the root sends them first; by default the same.
         """
-        step = np.tile(np.arange(pieces), len(self.src))
-        row = np.repeat(np.arange(len(self.src)), pieces)
-        part = row // (len(self.src) // self.trees) * pieces + step
-        turn = self.depth[row] + step
-        src, dst, port = self.src[row], self.dst[row], self.port[row]
+        sent = [self] * (pieces - 1) + [last or self]
+        size = len(self.src) // self.trees
+        tree = np.repeat(np.arange(self.trees), size)
+        part = np.concatenate([tree * pieces + step for step in range(pieces)])
+        turn = np.concatenate([one.depth + step for step, one in enumerate(sent)])
+        src, dst, port = (
+            np.concatenate([getattr(one, name) for one in sent])
+            for name in ("src", "dst", "port")
+        )
         return timed_rounds(collective, src, dst, turn, part, port, self.trees * pieces)

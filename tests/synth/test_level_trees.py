@@ -51,20 +51,21 @@ def test_they_do_their_collective(
 def test_no_dimension_of_a_rank_has_two_trees(
     shape: list[int], lines: str, data: st.DataObject
 ) -> None:
-    """A rank hears each tree along another dimension, and sends one along each."""
+    """A rank hears each tree along another dimension, and sends one along each.
+
+    But for the last piece, that multicast brings in as few rounds as there is distance.
+    """
     ranks = prod(shape)
     sizes = [size for size in shape if size > 1]
     trees = len(sizes)
     root = data.draw(st.integers(0, ranks - 1))
-    task = Collective("broadcast", tuple(range(ranks)), 4 * max(trees, 1), None, root)
-    task = Collective(task.op, task.nodes, task.buffer_bytes, max(trees, 1), root)
-    keys = {"shape": shape, "lines": lines}
+    chunks = 2 * max(trees, 1)
+    task = Collective("broadcast", tuple(range(ranks)), 4 * chunks, chunks, root)
+    keys = {"shape": shape, "lines": lines, "pieces": 2}
     chains = lines == "chain"
     plan = make_algorithm("level-trees", keys).plan(task, 3)
-    deepest = trees + (trees > 1)
-    if chains:
-        deepest = sum(sizes) - trees + (trees > 1)
-    assert len(plan.rounds) <= deepest
+    deepest = sum(sizes) - trees + (trees > 1) if chains else trees
+    assert len(plan.rounds) <= deepest + 1
     heard: set[tuple[int, int]] = set()
     sent: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for one in plan.rounds:
@@ -78,6 +79,8 @@ def test_no_dimension_of_a_rank_has_two_trees(
                 != dst // prod(sizes[place + 1 :]) % sizes[place]
             ]
             assert len(apart) == 1
+            if tree % 2:
+                continue
             assert (dst, apart[0]) not in heard
             heard.add((dst, apart[0]))
             sent.setdefault((src, apart[0]), set()).add((tree, dst if chains else 0))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lightloom.plans.plan import Round
     from lightloom.plans.rank_box import Dimensions
 
+_Arcs = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
+
 
 class LevelTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Trees that each begin along a dimension, each with its own part of the buffer.
@@ -73,10 +75,10 @@ class LevelTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         root = collective.root_rank
         begins = self._trees(box)
         found = [_arcs(box, root, begin, self.lines) for begin in begins]
-        columns = zip(*found, strict=True)
-        src, dst, depth, port = (np.concatenate(one) for one in columns)
-        trees = TreeRows(src, dst, depth, port, len(begins))
-        return trees.rounds(collective, self.pieces)
+        last = None
+        if self.lines == "multicast":
+            last = _rows(_last_arcs(box, root, found))
+        return _rows(found).rounds(collective, self.pieces, last)
 
     def _trees(self, box: Dimensions) -> list[tuple[int, int]]:
         """Return (p, c) of each tree."""
@@ -87,20 +89,46 @@ class LevelTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         ]
 
 
-def _arcs(
-    box: Dimensions, root: int, begin: tuple[int, int], lines: str
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return (src, dst, depth of dst, port) of a tree, a row for each but the root."""
-    tree, first = begin
+def _rows(found: Sequence[_Arcs]) -> TreeRows:
+    """Return the rows of trees, one after another."""
+    src, dst, depth, port = (np.concatenate(one) for one in zip(*found, strict=True))
+    return TreeRows(src, dst, depth, port, len(found))
+
+
+def _digits(box: Dimensions, root: int) -> IntArray:
+    """Return the digits of all ranks, counted from the root, shape (D, ranks)."""
     rank = np.arange(box.ranks, dtype=np.int64)
     origin = np.array(root, dtype=np.int64)
-    sizes = np.array(box.sizes, dtype=np.int64)
-    digits = np.stack(
+    return np.stack(
         [
             (box.digit(rank, dimension) - box.digit(origin, dimension)) % size
             for dimension, size in enumerate(box.sizes)
         ]
     )
+
+
+def _last_arcs(box: Dimensions, root: int, found: Sequence[_Arcs]) -> list[_Arcs]:
+    """Return the ways of the last pieces, in trees of one for each dimension."""
+    digits = np.delete(_digits(box, root), root, axis=1)
+    made = []
+    for tree, arcs in enumerate(found):
+        after = (tree + 1) % len(found)
+        other = (digits[tree] == 0) & (digits[after] > 0)
+        src, _, depth, port = found[after]
+        behind = (src, arcs[1], depth + 1, port)
+        first, second, third, fourth = (
+            np.where(other, one, usual) for one, usual in zip(behind, arcs, strict=True)
+        )
+        made.append((first, second, third, fourth))
+    return made
+
+
+def _arcs(box: Dimensions, root: int, begin: tuple[int, int], lines: str) -> _Arcs:
+    """Return (src, dst, depth of dst, port) of a tree, a row for each but the root."""
+    tree, first = begin
+    rank = np.arange(box.ranks, dtype=np.int64)
+    sizes = np.array(box.sizes, dtype=np.int64)
+    digits = _digits(box, root)
     along = np.full_like(rank, tree)
     for dimension in box.order(tree)[1:]:
         along[digits[dimension] > 0] = dimension

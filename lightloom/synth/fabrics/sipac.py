@@ -85,9 +85,10 @@ class SipacRealiser(Realiser[Sipac]):
         """Yield pipelined trees along the levels.
 
         Where the box is as long along some levels as along others, and the wavelengths
-        of a port can be shared evenly, no tree is better than those that use each pair
-        of a line. Where it is not, pairs of long lines have fewer wavelengths, and
-        switches that can be tuned do without most of them.
+        of a port can be shared evenly, no tree from port to port is better than those
+        that use each pair of a line. Where it is not, pairs of long lines have fewer
+        wavelengths, and switches that can be tuned do without most of them. By
+        multicast the last piece costs a broadcast one step less.
         """
         fabric = self.fabric
         sizes = [size for size in arrangement.shape if size > 1]
@@ -98,12 +99,13 @@ class SipacRealiser(Realiser[Sipac]):
             yield "level-trees", {"pieces": pieces, "lines": "arcs"}
         whole = all(fabric.wavelengths % (size - 1) == 0 for size in sizes)
         best = whole and len(set(sizes)) == 1 and pieces == ideal
-        if fabric.switching == "tunable" and not best:
-            if task.op == "broadcast":
-                yield "level-trees", {"pieces": ideal, "lines": "multicast"}
-            else:
-                longer = _pieces(fabric, task, sum(sizes) - len(sizes))
-                yield "level-trees", {"pieces": longer, "lines": "chain"}
+        if fabric.switching == "tunable" and task.op == "broadcast":
+            fewer = _pieces(fabric, task, max(len(sizes) - 1, 0))
+            for near in (fewer, fewer + 1):
+                yield "level-trees", {"pieces": near, "lines": "multicast"}
+        elif fabric.switching == "tunable" and not best:
+            longer = _pieces(fabric, task, sum(sizes) - len(sizes))
+            yield "level-trees", {"pieces": longer, "lines": "chain"}
 
     def check(
         self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement
