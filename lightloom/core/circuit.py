@@ -11,7 +11,7 @@ from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lightloom.core.columns import IntArray
 
@@ -166,6 +166,28 @@ class Circuits:
         )
         row[shared] = shared[first][member]
         return row
+
+    def same_as(self, other: Circuits) -> bool:
+        """Return whether others are the same circuits, in whatever order.
+
+        Parameters
+        ----------
+        other
+            Of the same fabric.
+        """
+        if len(self) != len(other):
+            return False
+        return sorted(self._rows()) == sorted(other._rows())
+
+    def _rows(self) -> Iterator[tuple[object, ...]]:
+        """Yield each circuit as what its columns say of it."""
+        columns = (getattr(self, each.name) for each in fields(self))
+        lists = [
+            column.to_lists() if isinstance(column, Ragged) else column.tolist()
+            for column in columns
+            if column is not None
+        ]
+        return zip(*lists, strict=True)
 
 
 COLUMNS: tuple[CircuitColumn, ...] = tuple(

@@ -157,7 +157,7 @@ def rounds_schedule(instance: Instance, answer: RoundsAnswer) -> Schedule:
             what = "the circuits of an aggregated answer have no wavelengths yet"
             fix = "use the variant wavelengths=explicit"
             raise InputError(what, where="wavelengths", fix=fix)
-        if not segments or not _same(segments[-1].circuits, one.circuits):
+        if not segments or not segments[-1].circuits.same_as(one.circuits):
             segments.append(Segment(0, len(segments), one.circuits))
         parts.append(StepPart(step, 0, len(segments) - 1, one.transfers))
     return Schedule(
@@ -166,17 +166,4 @@ def rounds_schedule(instance: Instance, answer: RoundsAnswer) -> Schedule:
         Algorithm("exact"),
         tuple(segments),
         tuple(parts),
-    )
-
-
-def _same(one: Circuits, other: Circuits) -> bool:
-    return _rows(one) == _rows(other)
-
-
-def _rows(circuits: Circuits) -> tuple[object, ...]:
-    return (
-        circuits.src.tolist(),
-        circuits.dst.tolist(),
-        circuits.lists("wavelengths").to_lists(),
-        circuits.lists("route").to_lists(),
     )

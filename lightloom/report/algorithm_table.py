@@ -10,10 +10,9 @@ import msgspec.inspect
 
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
-from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
+from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, RELAYS
 from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
 from lightloom.synth.ocs.baseline_schedules import BASELINES
-from lightloom.synth.ocs.relay_schedules import RELAYS
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
@@ -129,7 +128,7 @@ def algorithm_rows() -> list[AlgorithmRow]:
         AlgorithmRow(
             RELAYS,
             "bytes over one circuit or two, where the demand allows relays",
-            (f"{DEMANDS} on ocs",),
+            (f"{DEMANDS} on fabrics with circuits",),
         ),
         AlgorithmRow(
             RING_LADDER,

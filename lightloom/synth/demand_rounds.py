@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 EDGE_COLOURING = "edge-colouring"
 GREEDY = "greedy"
 DECOMPOSITION = "decomposition"
+RELAYS = "relays"
+"""Over one circuit or two: see `lightloom.synth.relays`. Not made of these rounds."""
 
 
 def edge_colouring(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
@@ -183,8 +185,8 @@ def demand_traffic(
             "unknown algorithm for a demand",
             where="algorithm",
             found=name,
-            allowed=", ".join(["auto", *DEMAND_ALGORITHMS]),
-            fix=nearest(name, DEMAND_ALGORITHMS),
+            allowed=", ".join(["auto", *DEMAND_ALGORITHMS, RELAYS]),
+            fix=nearest(name, [*DEMAND_ALGORITHMS, RELAYS]),
         )
     return DEMAND_ALGORITHMS[name].rounds(demand, lasers, seed)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.fabric import CircuitFabric
 from lightloom.core.outcome import Outcome, Reason
 from lightloom.core.record import plain
 from lightloom.core.seed import checked_seed
@@ -14,23 +16,25 @@ from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
+from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.routing import ROUTERS, require_router
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, CandidateSearch
 from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed
-from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
+from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, RELAYS
 from lightloom.synth.fabrics import plug_of, realiser_of
+from lightloom.synth.fabrics.plug import MadeSchedule
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.relays.schedules import relayed_schedules, require_two_circuits
 from lightloom.validate.checks import task as task_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lightloom.core.certificate import Certificate
-    from lightloom.core.schedule import SealedSchedule
-    from lightloom.instances.instance import Instance
-    from lightloom.synth.fabrics.plug import MadeSchedule
+    from lightloom.core.errors import LightloomError
+    from lightloom.core.schedule import Schedule, SealedSchedule
 
 __all__ = ["Synthesis", "synthesise"]
 
@@ -120,20 +124,10 @@ def synthesise(
     _refuse_unsound(instance)
     pool = CandidatePool(progress)
     bounds = LowerBounds(instance.fabric, instance.communication)
-    try:
+    if isinstance(instance.task, Demand) and algorithm in (AUTO, RELAYS):
+        _enter_demand(pool, instance, bounds, algorithm, told, seed, router)
+    else:
         _enter_candidates(pool, instance, bounds, algorithm, told, seed, router)
-    except InfeasibleError as problem:
-        task = instance.task
-        if not isinstance(task, Demand) or not task.relays:
-            raise
-        # That no circuit serves a pair proves nothing where two may.
-        raise NoAnswerError(
-            f"without relays: {problem.what}; they are tried on fabrics of kind ocs",
-            where=problem.where,
-            found=problem.found,
-            allowed=problem.allowed,
-            fix=problem.fix,
-        ) from None
     best = pool.best()
     schedule = signed(best.schedule, instance, best.certificates, bounds)
     return _outcome(Synthesis(schedule, pool.compared()))
@@ -177,6 +171,71 @@ def _enter_candidates(
         )
     realiser = realiser_of(instance.fabric, seed, router)
     CandidateSearch(instance, realiser, pool, bounds).run(algorithm, parameters)
+
+
+def _enter_demand(
+    pool: CandidatePool,
+    instance: Instance,
+    bounds: LowerBounds,
+    algorithm: str,
+    parameters: dict[str, object],
+    seed: int,
+    router: str,
+) -> None:
+    """Enter what serves a demand straight, and over relays where it allows them."""
+    demand, fabric = instance.task, instance.fabric
+    assert isinstance(demand, Demand)
+    problem: LightloomError | None = None
+    if algorithm == RELAYS:
+        _refuse_relays(fabric, demand, parameters)
+        what = "no circuits are found by which bytes of all pairs take two at most"
+        problem = NoAnswerError(what, where=f"algorithm {RELAYS}", fix="use `auto`")
+    else:
+        try:
+            _enter_candidates(pool, instance, bounds, AUTO, parameters, seed, router)
+        except (InfeasibleError, NoAnswerError) as found:
+            problem = found
+    if demand.relays and isinstance(fabric, CircuitFabric):
+        realiser = realiser_of(fabric, seed, router)
+        require_two_circuits(realiser, demand)
+
+        def serve(part: Demand) -> Schedule:
+            own, task = CandidatePool(), Instance(fabric, part, instance.name)
+            known = LowerBounds(fabric, part)
+            _enter_candidates(own, task, known, AUTO, {}, seed, router)
+            return own.best().schedule
+
+        best_ps = pool.best_ps() or math.inf
+        made = relayed_schedules(realiser, demand, serve, best_ps)
+        _enter_all(pool, bounds.quick_ps, map(MadeSchedule, made))
+    if problem is None or pool.best_ps() is not None:
+        return
+    if not demand.relays or not isinstance(problem, InfeasibleError):
+        raise problem
+    # That no circuit serves a pair proves nothing where two may.
+    raise NoAnswerError(
+        f"no relays are found: {problem.what}",
+        where=problem.where,
+        found=problem.found,
+        allowed=problem.allowed,
+        fix=problem.fix,
+    ) from None
+
+
+def _refuse_relays(
+    fabric: AnyFabric, demand: Demand, parameters: dict[str, object]
+) -> None:
+    """Raise where relays alone are wanted and impossible."""
+    where = f"algorithm {RELAYS}"
+    if parameters:
+        what = "algorithms for demands take no parameters"
+        raise InputError(what, where="parameters", found=sorted(parameters))
+    if not isinstance(fabric, CircuitFabric):
+        what, fix = "relays are between circuits", "use `auto`"
+        raise InputError(what, where=where, found=f"fabric {fabric.kind!r}", fix=fix)
+    if not demand.relays:
+        what, fix = "the demand does not allow relays", "set `relays = true`"
+        raise InputError(what, where=where, found="relays = false", fix=fix)
 
 
 def _outcome(synthesis: Synthesis) -> Outcome[Synthesis]:

@@ -1,11 +1,14 @@
-"""Demands on optical switches whose bytes may take two circuits."""
+"""Demands whose bytes may take two circuits, on all fabrics with circuits."""
+
+from itertools import permutations
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
-from lightloom.core.errors import InputError
-from lightloom.core.task import Demand
+from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
@@ -122,13 +125,127 @@ def test_relays_have_to_be_allowed() -> None:
     assert "relays" not in {one.algorithm for one in made.compared}
 
 
-def test_other_fabrics_serve_such_demands_straight() -> None:
-    """A ring answers a demand that allows relays as one that does not."""
-    fabric = Ring(nodes=4, wavelengths=4)
+NEAR = Ring(
+    nodes=8,
+    wavelengths=4,
+    directions=2,
+    reach=2,
+    alpha_ps=50 * US,
+    reconfiguration_ps=0,
+)
+"""A byte takes 80 ps on all wavelengths of a direction."""
+
+
+def test_a_pair_out_of_reach_is_relayed() -> None:
+    """On a ring of reach 2 a pair 3 apart takes two steps; one 5 apart has no answer.
+
+    More steps in a pipeline would cost more than they save.
+    """
+    demand = Demand.from_rows([(0, 3, 10**6)], relays=True)
+    for name in ("auto", "relays"):
+        made = synthesise(Instance(NEAR, demand), name).incumbent
+        assert made is not None
+        assert verify(made.schedule).valid
+        assert made.schedule.algorithm.name == "relays"
+        assert made.completion_time_ps == 2 * (50 * US + 80 * US)
+    far = Demand.from_rows([(0, 3, 1)], relays=True)
+    ring = replace(NEAR, reach=1)
+    with pytest.raises(InfeasibleError) as refused:
+        synthesise(Instance(ring, far))
+    assert refused.value.exit_code == 4
+    assert str(refused.value) == (
+        "demand, row 0: no two circuits lead from end to end, and bytes of a demand"
+        " take two at most; found '0 -> 3'; send over a node in between in two"
+        " demands, one after the other, or state the task as a collective"
+    )
+
+
+def test_relays_send_on_while_they_receive() -> None:
+    """Where steps cost little, k pieces follow one another in k + 1 steps."""
+    demand = Demand.from_rows([(0, 3, 8 * 10**6)], relays=True)
+    ring = replace(NEAR, alpha_ps=US)
+    made = synthesise(Instance(ring, demand)).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    agree_on_circuits(made.schedule)
+    steps = made.schedule.step_count
+    assert steps == 17
+    assert made.completion_time_ps == steps * US + 640 * US * steps // (steps - 1)
+
+
+def test_a_demand_between_levels_takes_what_the_collective_takes() -> None:
+    """All to all on SiPAC and on a 2D ring, where most pairs share no circuit."""
+    tables: tuple[dict[str, int | str], ...] = (
+        {"kind": "sipac", "radix": 4},
+        {"kind": "ring-2d", "rows": 4, "cols": 4}
+        | {"row_wavelengths": 8, "column_wavelengths": 8},
+    )
+    for table in tables:
+        fabric = load_fabric(table)
+        task = Collective("all-to-all", buffer_bytes=16 * 10**5)
+        wanted = synthesise(Instance(fabric, task)).incumbent
+        made = synthesise(Instance(fabric, everybody(16, 10**5, relays=True))).incumbent
+        assert made is not None
+        assert wanted is not None
+        assert verify(made.schedule).valid
+        assert made.completion_time_ps <= wanted.completion_time_ps * 1.0001
+
+
+def test_a_hot_pair_of_fixed_switches_spreads_over_relays() -> None:
+    """Three wavelengths lead from a port, one to each peer: all carry the pair."""
+    fabric = load_fabric({"kind": "sipac", "radix": 4, "switching": "fixed"})
     times = []
     for relays in (False, True):
-        made = synthesise(Instance(fabric, everybody(4, 10**6, relays=relays)))
-        assert made.incumbent is not None
-        assert verify(made.incumbent.schedule).valid
-        times.append(made.incumbent.completion_time_ps)
-    assert times[0] == times[1]
+        demand = Demand.from_rows([(0, 1, 10**7)], relays=relays)
+        made = synthesise(Instance(fabric, demand)).incumbent
+        assert made is not None
+        assert verify(made.schedule).valid
+        times.append(made.completion_time_ps)
+    assert times[1] < times[0] * 0.42
+
+
+def test_few_lasers_of_lightpath_lead_everywhere_in_two() -> None:
+    """Eight tiles with three lasers: one configuration, not three."""
+    fabric = load_fabric({"kind": "lightpath", "rows": 2, "cols": 4, "lasers": 3})
+    made = synthesise(Instance(fabric, everybody(8, 64, relays=True))).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    assert (len(made.schedule.segments), made.schedule.step_count) == (1, 2)
+
+
+FABRICS: tuple[dict[str, object], ...] = (
+    {"kind": "ring", "nodes": 6, "wavelengths": 2, "reach": 2, "directions": 2},
+    {"kind": "ring-2d", "rows": 2, "cols": 3}
+    | {"row_wavelengths": 2, "column_wavelengths": 1},
+    {"kind": "lightpath", "rows": 2, "cols": 3, "lasers": 2},
+    {"kind": "sipac", "radix": 2, "switching": "fixed"},
+    {"kind": "ramp", "groups": 2, "racks": 2, "nodes_per_rack": 2},
+    {"kind": "ocs", "nodes": 6, "switches": 2, "bidirectional": True}
+    | {"bits_per_second_per_node": 10**11, "reconfiguration_ps": US},
+)
+
+
+@pytest.mark.parametrize("table", FABRICS, ids=lambda table: table["kind"])
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_on_any_fabric_relays_are_valid_and_never_slower(
+    table: dict[str, int | str], data: st.DataObject
+) -> None:
+    """All that is made verifies, ends after its bound, and no later than straight."""
+    fabric = load_fabric(table)
+    pairs = [*permutations(range(fabric.node_count), 2)]
+    lists = st.lists(st.sampled_from(pairs), min_size=1, max_size=9, unique=True)
+    chosen, sizes = data.draw(lists), st.sampled_from([1, 4096, 10**6])
+    rows = [(*pair, data.draw(sizes)) for pair in chosen]
+    found = synthesise(Instance(fabric, Demand.from_rows(rows, relays=True)))
+    assert found.incumbent is not None
+    assert found.objective is not None
+    assert verify(found.incumbent.schedule).valid
+    agree_on_circuits(found.incumbent.schedule)
+    assert found.bound is None or found.bound <= found.objective
+    try:
+        without = synthesise(Instance(fabric, Demand.from_rows(rows))).objective
+    except InfeasibleError:
+        return  # some pair shares no ring, or no switch
+    assert without is not None
+    assert found.objective <= without

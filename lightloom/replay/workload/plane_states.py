@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Segment
 from lightloom.replay.clock.circuit_table import circuit_table
 from lightloom.replay.timeline import Reconfiguration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
@@ -89,7 +87,7 @@ class LitPlanes:
             What it holds from ``now_ps`` plus the reconfiguration delay on.
         """
         held = self._held.get(plane)
-        if held is not None and _same(held, circuits):
+        if held is not None and held.same_as(circuits):
             return {}
         rates, kept = self._rates(plane, circuits)
         lit = self._lit.get(plane, {})
@@ -138,22 +136,6 @@ class LitPlanes:
         rates = table.pair_bits_per_s[rows]
         kept = links[table.pair_kept[rows]] if last else links[:0]
         return dict(zip(links.tolist(), rates.tolist(), strict=True)), kept.tolist()
-
-
-def _same(one: Circuits, other: Circuits) -> bool:
-    """Return whether two planes hold the same circuits, in whatever order."""
-    return len(one) == len(other) and sorted(_rows(one)) == sorted(_rows(other))
-
-
-def _rows(circuits: Circuits) -> Iterator[tuple[object, ...]]:
-    """Yield each circuit as what its columns say of it."""
-    columns = (getattr(circuits, each.name) for each in dataclasses.fields(circuits))
-    lists = [
-        column.to_lists() if isinstance(column, Ragged) else column.tolist()
-        for column in columns
-        if column is not None
-    ]
-    return zip(*lists, strict=True)
 
 
 def _refuse_unbuildable(fabric: CircuitFabric, plane: int, circuits: Circuits) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
 from lightloom.synth.auto.search import AUTO
+from lightloom.synth.demand_rounds import RELAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,8 +48,8 @@ def demand_of(
             f"unknown algorithm for a demand on the fabric {kind!r}",
             where="algorithm",
             found=algorithm,
-            allowed=", ".join([AUTO, *known]),
-            fix=nearest(algorithm, known),
+            allowed=", ".join([AUTO, *known, RELAYS]),
+            fix=nearest(algorithm, [*known, RELAYS]),
         )
     if parameters:
         what = "algorithms for demands take no parameters"

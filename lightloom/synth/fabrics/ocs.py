@@ -27,11 +27,15 @@ from lightloom.synth.ocs.demand_schedules import (
     ocs_demand_schedules,
 )
 from lightloom.synth.ocs.outlined_time import outlined_switch_ps
+from lightloom.synth.ocs.relays_on_switches import relays_on_switches
 from lightloom.synth.ocs.training_circuits import CIRCUITS
+from lightloom.synth.relays.stage_search import StageSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
     from lightloom.plans.digraphs.lift import Lift
     from lightloom.plans.plan import RoundOutline
@@ -101,6 +105,18 @@ class OcsRealiser(Realiser[Ocs]):
     def pieces(self, rounds: Sequence[TrafficRound]) -> int:
         """Return how many pieces of a chunk let switches share all pairs evenly."""
         return self._placed(rounds).pieces()
+
+    def relayed(
+        self, demand: Demand, limit_ps: float
+    ) -> Iterator[tuple[Realisation, dict[str, ParameterValue]]]:
+        """Yield what `Realiser` does; with one-way circuits each switch is a port."""
+        if self.fabric.bidirectional:
+            yield from super().relayed(demand, limit_ps)
+            return
+        search = StageSearch(self.fabric, self.fabric.switches, demand)
+        for answer in search.answers(limit_ps):
+            made = relays_on_switches(answer.stages, search.moves(answer))
+            yield made, {"steps": [*answer.stages.turns]}
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.record_conversion import convert
@@ -20,10 +21,13 @@ from lightloom.synth.fabrics.realiser import Realiser
 from lightloom.synth.ramp.file_size import most_ranks
 from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
 from lightloom.synth.ramp.schedules import NAME, serves, ways
+from lightloom.synth.ramp.transceiver_slots import lines_of
+from lightloom.synth.relays.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
@@ -94,6 +98,11 @@ class RampRealiser(Realiser[Ramp]):
         return self._first_ps(rounds) + sum(
             least_round_ps(self.fabric, one) for one in rounds
         )
+
+    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+        """Return subnets, sources and destinations."""
+        once, rate = np.ones_like(src), self.fabric.node_bits_per_s
+        return [Lines(one, once, rate) for one in lines_of(self.fabric, src, dst)]
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from lightloom.core.fabric import step_ps
+from lightloom.core.fabric import NearCircuits, step_ps
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.synth.auto.search_space import proposals
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.relays.lines import node_lines
+from lightloom.synth.relays.realised_moves import realised_stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import AnyFabric
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from lightloom.plans.rank_network import RankNetwork
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
+    from lightloom.synth.relays.lines import Lines
     from lightloom.synth.traffic import TrafficRound
 
 
@@ -263,6 +267,36 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """
         del task
         yield from ()
+
+    def relayed(
+        self, demand: Demand, limit_ps: float
+    ) -> Iterator[tuple[Realisation, dict[str, ParameterValue]]]:
+        """Yield a demand over few circuits that lead everywhere in two.
+
+        Parameters
+        ----------
+        demand
+            Bytes of each pair, one pair or more; it allows relays.
+        limit_ps
+            What it takes without relays.
+
+        Returns
+        -------
+        Segments and steps, with parameters for the schedule; by default none where
+        circuits join near nodes only.
+        """
+        if not isinstance(self.fabric, NearCircuits):
+            yield from realised_stages(self, demand, limit_ps)
+
+    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+        """Return what the circuits of pairs share: by default the rates of nodes.
+
+        Parameters
+        ----------
+        src, dst
+            Nodes that one circuit may join, shape (pairs,).
+        """
+        return node_lines(src, dst, self.fabric.node_bits_per_s)
 
     @abstractmethod
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec.structs import replace
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
@@ -19,6 +20,7 @@ from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.relays.lines import ring_lines
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.demand_divisions import ring_divisions
 from lightloom.synth.ring.demand_turns import ring_turns
@@ -36,10 +38,12 @@ from lightloom.synth.ring_2d.realisation import realise_rings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.instances.instance import Instance
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
+    from lightloom.synth.relays.lines import Lines
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["PLUG", "RingRealiser"]
@@ -171,6 +175,10 @@ class RingRealiser(Realiser[Ring]):
         """Return a lower bound by what nodes send and spans carry in each round."""
         del cuts
         return least_ring_ps(self.fabric, rounds)
+
+    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+        """Return nodes, and all spans together."""
+        return ring_lines(self.fabric, src, dst, np.zeros_like(src))
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

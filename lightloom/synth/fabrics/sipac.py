@@ -16,6 +16,7 @@ from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.relays.lines import Lines, node_lines
 from lightloom.synth.sipac.node_box import box_of
 from lightloom.synth.sipac.realisation import realise_sipac
 from lightloom.synth.sipac.training_circuits import CIRCUITS
@@ -23,6 +24,7 @@ from lightloom.synth.sipac.training_circuits import CIRCUITS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
@@ -126,6 +128,17 @@ class SipacRealiser(Realiser[Sipac]):
                 allowed="transfers of one hop",
                 fix=f"use levels, or radices={','.join(map(str, arrangement.shape))}",
             )
+
+    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+        """Return what nodes do on each level, and pairs where switches stay."""
+        fabric, nodes = self.fabric, self.fabric.node_count
+        first = fabric.level_of(src, dst) * nodes
+        rate = fabric.bits_per_second_per_wavelength
+        found = node_lines(first + src, first + dst, fabric.wavelengths * rate)
+        if fabric.switching == "fixed":
+            pair, once = src * nodes + dst, np.ones_like(src)
+            found.append(Lines(pair, once, fabric.wavelengths_per_peer * rate))
+        return found
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds of one hop."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from lightloom.core.errors import InputError, NoAnswerError
-from lightloom.replay import completion_time_ps
+from lightloom.core.errors import InputError
 from lightloom.synth.demand_rounds import DECOMPOSITION
 from lightloom.synth.fabrics.plug import MadeSchedule
 from lightloom.synth.ocs.decomposition import decomposition_schedules
-from lightloom.synth.ocs.relay_schedules import RELAYS, relay_schedules
 from lightloom.synth.ocs.switch_circuits import (
     ALGORITHM,
     ocs_schedule,
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OCS_DEMAND_ALGORITHMS", "ocs_demand_schedules"]
 
-OCS_DEMAND_ALGORITHMS = (ALGORITHM, DECOMPOSITION, RELAYS)
+OCS_DEMAND_ALGORITHMS = (ALGORITHM, DECOMPOSITION)
 """Algorithms for demands on optical switches, by name."""
 
 
@@ -49,38 +46,8 @@ def ocs_demand_schedules(
     ------
     InputError
         One configuration alone is wanted, and circuits are bidirectional, or a node has
-        more partners than there are switches; or relays alone, and the demand does not
-        allow them, or circuits are bidirectional.
-    NoAnswerError
-        Relays alone are wanted, and no circuits are found by which all pairs are two
-        circuits apart.
+        more partners than there are switches.
     """
-    direct: list[MadeSchedule] = []
-    for made in _direct_schedules(fabric, demand, wanted):
-        direct.append(made)
-        yield made
-    if RELAYS not in wanted or (len(wanted) > 1 and not demand.relays):
-        return
-    if len(wanted) == 1:
-        _refuse_relays(fabric, demand)
-    elif fabric.bidirectional:
-        return
-    limit_ps = min(
-        (completion_time_ps(made.schedule) for made in direct), default=math.inf
-    )
-    found = False
-    for schedule in relay_schedules(fabric, demand, limit_ps):
-        found = True
-        yield MadeSchedule(schedule)
-    if not found and len(wanted) == 1:
-        what = "no circuits are found by which all pairs are two circuits apart"
-        raise NoAnswerError(what, where=f"algorithm {RELAYS}", fix="use `auto`")
-
-
-def _direct_schedules(
-    fabric: Ocs, demand: Demand, wanted: tuple[str, ...]
-) -> Iterator[MadeSchedule]:
-    """Yield schedules in which each byte takes one circuit."""
     only = wanted == (ALGORITHM,)
     if only or (ALGORITHM in wanted and not fabric.bidirectional):
         plan = switch_circuits(fabric, demand)
@@ -99,16 +66,3 @@ def _direct_schedules(
     if DECOMPOSITION in wanted:
         for schedule in decomposition_schedules(fabric, demand):
             yield MadeSchedule(schedule)
-
-
-def _refuse_relays(fabric: Ocs, demand: Demand) -> None:
-    """Raise where relays alone are wanted and impossible."""
-    where = f"algorithm {RELAYS}"
-    if not demand.relays:
-        what, fix = "the demand does not allow relays", "set `relays = true`"
-        raise InputError(what, where=where, found="relays = false", fix=fix)
-    if fabric.bidirectional:
-        what = "relays need circuits that lead one way"
-        raise InputError(
-            what, where=where, found="bidirectional = true", fix="use `auto`"
-        )

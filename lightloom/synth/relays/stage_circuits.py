@@ -14,7 +14,7 @@ import numpy as np
 from lightloom.core.seed import seeded_random
 from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
 from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
-from lightloom.synth.ocs.relay_program import RelayStages
+from lightloom.synth.relays.stage_program import RelayStages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,1 @@
+"""Demands whose bytes may take two circuits, on any fabric with circuits."""

@@ -1,0 +1,69 @@
+"""What the circuits of pairs share, so that a linear program may weigh ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
+    from lightloom.instances.fabrics.ring import Ring
+
+__all__ = ["Lines", "node_lines", "ring_lines"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """A line of each pair: pairs with the same number share its rate.
+
+    Attributes
+    ----------
+    line
+        Number of the line of each pair, from 0 on, shape (pairs,).
+    amount
+        What a byte of each pair takes of it, shape (pairs,).
+    bits_per_s
+        Rate of a line.
+    """
+
+    line: IntArray
+    amount: IntArray
+    bits_per_s: int
+
+
+def node_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[Lines]:
+    """Return what nodes send, and what they receive, as lines.
+
+    Parameters
+    ----------
+    src, dst
+        Ends of the pairs, shape (pairs,); or numbers of ports there.
+    bits_per_s
+        Rate of an end.
+    """
+    once = np.ones(len(src), dtype=np.int64)
+    return [Lines(end, once, bits_per_s) for end in (src, dst)]
+
+
+def ring_lines(
+    ring: Ring, src: IntArray, dst: IntArray, which: IntArray
+) -> list[Lines]:
+    """Return what nodes send and receive on rings, and the spans of each, as lines.
+
+    Parameters
+    ----------
+    ring
+        One of the rings, which are alike.
+    src, dst
+        Places on the ring of each pair, shape (pairs,).
+    which
+        Number of the ring of each pair.
+    """
+    first = which * ring.nodes
+    spans = ring.directions * ring.nodes * ring.wavelengths
+    crossed = Lines(
+        which, ring.least_spans(src, dst), spans * ring.bits_per_second_per_wavelength
+    )
+    return [*node_lines(first + src, first + dst, ring.node_bits_per_s), crossed]
