@@ -13,6 +13,7 @@ from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Demand
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
+from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds
@@ -119,6 +120,28 @@ def test_what_goes_over_a_relay_counts_twice() -> None:
     )
     bound = all_bounds(fabric, Demand.from_rows(rows, relays=True))["relays"]
     assert bound.bound == 240_000_000 + 26 * 163_840 // 4
+
+
+def test_the_bound_on_one_plane() -> None:
+    """16 tiles with 4 lasers, equal bytes from all to all: a circuit's 26 blocks.
+
+    One segment: two portions, and 4 blocks of a node straight, 11 in two circuits.
+    """
+    rows = [(a, b, 9600) for a in range(16) for b in range(16) if a != b]
+    asked = Demand.from_rows(rows, relays=True)
+    table = {"kind": "lightpath", "rows": 4, "cols": 4, "lasers": 4}
+    bound = all_bounds(load_fabric(table), asked)["relays"]
+    assert bound.bound == 3_700_000 + 2 * 700_000 + 26 * 512_000 // 4
+    # On SiPAC of two levels 9 of 15 blocks take two circuits, however many lasers.
+    sipac = load_fabric({"kind": "sipac", "radix": 4})
+    shares = 24 * 9600 * 8 * 10**12
+    wanted = 2 * 700_000 + -(-shares // sipac.node_bits_per_s)
+    assert all_bounds(sipac, asked)["relays"].bound == wanted
+    with pytest.raises(WitnessError):
+        BOUND_KINDS["relays"].prove(load_fabric(PACKETS), asked, {})
+
+
+PACKETS: dict[str, object] = {"kind": "ideal-switch", "nodes": 16}
 
 
 @settings(max_examples=10, deadline=None)

@@ -22,7 +22,7 @@ from lightloom.synth.ramp.file_size import most_ranks
 from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
 from lightloom.synth.ramp.schedules import NAME, serves, ways
 from lightloom.synth.ramp.transceiver_slots import lines_of
-from lightloom.synth.relays.lines import Lines
+from lightloom.synth.relays.pair_lines import PairLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,10 +99,10 @@ class RampRealiser(Realiser[Ramp]):
             least_round_ps(self.fabric, one) for one in rounds
         )
 
-    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+    def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return subnets, sources and destinations."""
         once, rate = np.ones_like(src), self.fabric.node_bits_per_s
-        return [Lines(one, once, rate) for one in lines_of(self.fabric, src, dst)]
+        return [PairLines(one, once, rate) for one in lines_of(self.fabric, src, dst)]
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""

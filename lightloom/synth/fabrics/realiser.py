@@ -13,7 +13,7 @@ from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.synth.auto.search_space import proposals
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.lines import node_lines
+from lightloom.synth.relays.pair_lines import node_lines
 from lightloom.synth.relays.realised_moves import realised_stages
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lightloom.plans.rank_network import RankNetwork
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
-    from lightloom.synth.relays.lines import Lines
+    from lightloom.synth.relays.pair_lines import PairLines
     from lightloom.synth.traffic import TrafficRound
 
 
@@ -288,7 +288,7 @@ class Realiser(ABC, Generic[AnyFabricT]):
         if not isinstance(self.fabric, NearCircuits):
             yield from realised_stages(self, demand, limit_ps)
 
-    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+    def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return what the circuits of pairs share: by default the rates of nodes.
 
         Parameters

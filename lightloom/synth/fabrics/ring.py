@@ -20,7 +20,7 @@ from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.lines import ring_lines
+from lightloom.synth.relays.pair_lines import ring_lines
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.demand_divisions import ring_divisions
 from lightloom.synth.ring.demand_turns import ring_turns
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
-    from lightloom.synth.relays.lines import Lines
+    from lightloom.synth.relays.pair_lines import PairLines
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["PLUG", "RingRealiser"]
@@ -176,7 +176,7 @@ class RingRealiser(Realiser[Ring]):
         del cuts
         return least_ring_ps(self.fabric, rounds)
 
-    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+    def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return nodes, and all spans together."""
         return ring_lines(self.fabric, src, dst, np.zeros_like(src))
 

@@ -17,7 +17,7 @@ from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.lines import Lines, ring_lines
+from lightloom.synth.relays.pair_lines import PairLines, ring_lines
 from lightloom.synth.ring_2d.realisation import realise_ring_2d
 from lightloom.synth.ring_2d.training_circuits import CIRCUITS
 
@@ -111,19 +111,19 @@ class Ring2dRealiser(Realiser[Ring2d]):
         pieces = min(ideal, _MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
         return "torus-trees", {"pieces": max(pieces, 1), "both_ways": both_ways}
 
-    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+    def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return what nodes do on each ring, and the spans of each."""
         fabric = self.fabric
         rows, cols = (fabric.line(src, axis) for axis in range(2))
         along_row = rows == fabric.line(dst, 0)
-        found: list[Lines] = []
+        found: list[PairLines] = []
         for axis, (ring, which) in enumerate(
             zip(fabric.rings, (rows, cols), strict=True)
         ):
             begin, end = (fabric.line(ends, 1 - axis) for ends in (src, dst))
             own = along_row == (axis == 0)
             found += [
-                Lines(one.line, one.amount * own, one.bits_per_s)
+                PairLines(one.line, one.amount * own, one.bits_per_s)
                 for one in ring_lines(ring, begin, end, which)
             ]
         return found

@@ -16,7 +16,7 @@ from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.lines import Lines, node_lines
+from lightloom.synth.relays.pair_lines import PairLines, node_lines
 from lightloom.synth.sipac.node_box import box_of
 from lightloom.synth.sipac.realisation import realise_sipac
 from lightloom.synth.sipac.training_circuits import CIRCUITS
@@ -129,7 +129,7 @@ class SipacRealiser(Realiser[Sipac]):
                 fix=f"use levels, or radices={','.join(map(str, arrangement.shape))}",
             )
 
-    def lines(self, src: IntArray, dst: IntArray) -> list[Lines]:
+    def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return what nodes do on each level, and pairs where switches stay."""
         fabric, nodes = self.fabric, self.fabric.node_count
         first = fabric.level_of(src, dst) * nodes
@@ -137,7 +137,7 @@ class SipacRealiser(Realiser[Sipac]):
         found = node_lines(first + src, first + dst, fabric.wavelengths * rate)
         if fabric.switching == "fixed":
             pair, once = src * nodes + dst, np.ones_like(src)
-            found.append(Lines(pair, once, fabric.wavelengths_per_peer * rate))
+            found.append(PairLines(pair, once, fabric.wavelengths_per_peer * rate))
         return found
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:

@@ -11,13 +11,13 @@ from lightloom.core.schedule import Segment, StepPart
 from lightloom.synth.realisation import Realisation
 
 if TYPE_CHECKING:
-    from lightloom.synth.relays.moves import Moves
+    from lightloom.synth.relays.relay_moves import RelayMoves
     from lightloom.synth.relays.stage_program import RelayStages
 
 __all__ = ["relays_on_switches"]
 
 
-def relays_on_switches(stages: RelayStages, moves: Moves) -> Realisation:
+def relays_on_switches(stages: RelayStages, moves: RelayMoves) -> Realisation:
     """Return segments and steps in which each switch is a port.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.synth.realisation import Realisation
-from lightloom.synth.relays.moves import named_parts
+from lightloom.synth.relays.relay_moves import named_parts
 from lightloom.synth.relays.stage_search import StageSearch
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Demand
     from lightloom.synth.fabrics.realiser import Realiser
-    from lightloom.synth.relays.moves import Moves
+    from lightloom.synth.relays.relay_moves import RelayMoves
 
 __all__ = ["realised_moves", "realised_stages"]
 
@@ -24,7 +24,7 @@ _MOST_REALISED = 4
 
 
 def realised_moves(
-    realiser: Realiser[Any], moves: Moves, *, together: bool = True
+    realiser: Realiser[Any], moves: RelayMoves, *, together: bool = True
 ) -> Realisation | None:
     """Return moves on circuits that are found for all rounds together.
 
@@ -35,7 +35,7 @@ def realised_moves(
     moves
         Of all rounds.
     together
-        As of `Moves.traffic`.
+        As of `RelayMoves.traffic`.
 
     Returns
     -------

@@ -14,8 +14,8 @@ from lightloom.core.task import Demand
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import RELAYS
 from lightloom.synth.realisation import Realisation
-from lightloom.synth.relays.moves import Moves, named_parts
 from lightloom.synth.relays.realised_moves import realised_moves
+from lightloom.synth.relays.relay_moves import RelayMoves, named_parts
 from lightloom.synth.relays.two_rounds import TwoRounds
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _joined(fabric: AnyFabric) -> npt.NDArray[np.bool_]:
 
 
 def _one_after_the_other(
-    moves: Moves, serve: Callable[[Demand], Schedule]
+    moves: RelayMoves, serve: Callable[[Demand], Schedule]
 ) -> Realisation | None:
     """Return moves whose rounds are served as a demand each, one after the other.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.relays.moves import Moves, whole_bytes
+from lightloom.synth.relays.relay_moves import RelayMoves, whole_bytes
 from lightloom.synth.relays.stage_circuits import (
     even_stages,
     fitted_stages,
@@ -206,7 +206,7 @@ class StageSearch:
             self._known[told] = answer
         return self._known[told]
 
-    def moves(self, answer: StageAnswer) -> Moves:
+    def moves(self, answer: StageAnswer) -> RelayMoves:
         """Return what moves by an answer, to the byte; rounds are stages.
 
         Parameters
@@ -234,4 +234,4 @@ class StageSearch:
         src, dst, origin, final = (
             self.nodes[end] for end in (src, dst, self.src[pair], self.dst[pair])
         )
-        return Moves(stage, src, dst, origin, final, size_bytes, port)
+        return RelayMoves(stage, src, dst, origin, final, size_bytes, port)

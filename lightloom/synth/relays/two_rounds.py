@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.synth.relays.lines import Lines
-from lightloom.synth.relays.moves import Moves, whole_bytes
+from lightloom.synth.relays.pair_lines import PairLines
+from lightloom.synth.relays.relay_moves import RelayMoves, whole_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class TwoRounds:
         self,
         columns: tuple[IntArray, IntArray, IntArray],
         joined: npt.NDArray[np.bool_],
-        lines: Callable[[IntArray, IntArray], Sequence[Lines]],
+        lines: Callable[[IntArray, IntArray], Sequence[PairLines]],
     ) -> None:
         self._src, self._dst, self._bytes = columns
         self._joined, self._lines = joined, lines
@@ -84,7 +84,7 @@ class TwoRounds:
         over = (joined @ joined)[self._src, self._dst] > 0
         return np.flatnonzero(~self.straight & ~over)
 
-    def moves(self, *, every: bool, piped: bool, round_ps: int) -> Moves | None:
+    def moves(self, *, every: bool, piped: bool, round_ps: int) -> RelayMoves | None:
         """Return what moves in the rounds.
 
         Parameters
@@ -120,14 +120,14 @@ class TwoRounds:
         ]
         return self._moves(ways, cut)
 
-    def _moves(self, ways: _Ways, cut: list[tuple[IntArray, IntArray]]) -> Moves:
+    def _moves(self, ways: _Ways, cut: list[tuple[IntArray, IntArray]]) -> RelayMoves:
         """Return moves of ways: the round of the first circuit, and bytes, by piece."""
         way = np.tile(np.arange(len(ways.pair)), len(cut))
         number, moved = (np.concatenate(each) for each in zip(*cut, strict=True))
         way, number, moved = (each[moved > 0] for each in (way, number, moved))
         relay, pair = ways.relay[way], ways.pair[way]
         src, dst, over = self._src[pair], self._dst[pair], relay >= 0
-        return Moves(
+        return RelayMoves(
             np.concatenate([number, number[over] + 1]),
             np.concatenate([src, relay[over]]),
             np.concatenate([np.where(over, relay, dst), dst[over]]),
@@ -189,7 +189,7 @@ class TwoRounds:
         rows, values, columns, count = [], [], [], 0
         shared = self._lines(tail, head)
         circuit = tail * len(self._joined) + head
-        alone = Lines(circuit, np.ones_like(circuit), shared[0].bits_per_s)
+        alone = PairLines(circuit, np.ones_like(circuit), shared[0].bits_per_s)
         for first, one in [*((0, each) for each in shared), (2, alone)]:
             line, where = np.unique(one.line * 2 + late, return_inverse=True)
             rows += [count + where, count + np.arange(len(line))]

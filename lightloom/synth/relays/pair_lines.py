@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = ["Lines", "node_lines", "ring_lines"]
+__all__ = ["PairLines", "node_lines", "ring_lines"]
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class PairLines:
     """A line of each pair: pairs with the same number share its rate.
 
     Attributes
@@ -33,7 +33,7 @@ class Lines:
     bits_per_s: int
 
 
-def node_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[Lines]:
+def node_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[PairLines]:
     """Return what nodes send, and what they receive, as lines.
 
     Parameters
@@ -44,12 +44,12 @@ def node_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[Lines]:
         Rate of an end.
     """
     once = np.ones(len(src), dtype=np.int64)
-    return [Lines(end, once, bits_per_s) for end in (src, dst)]
+    return [PairLines(end, once, bits_per_s) for end in (src, dst)]
 
 
 def ring_lines(
     ring: Ring, src: IntArray, dst: IntArray, which: IntArray
-) -> list[Lines]:
+) -> list[PairLines]:
     """Return what nodes send and receive on rings, and the spans of each, as lines.
 
     Parameters
@@ -63,7 +63,7 @@ def ring_lines(
     """
     first = which * ring.nodes
     spans = ring.directions * ring.nodes * ring.wavelengths
-    crossed = Lines(
+    crossed = PairLines(
         which, ring.least_spans(src, dst), spans * ring.bits_per_second_per_wavelength
     )
     return [*node_lines(first + src, first + dst, ring.node_bits_per_s), crossed]

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.schedule import StepPart
 
-__all__ = ["Moves", "named_parts", "whole_bytes"]
+__all__ = ["RelayMoves", "named_parts", "whole_bytes"]
 
 _ROUNDING = 1e-6
 """Of a byte; what is nearly whole counts as whole."""
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class RelayMoves:
     """What moves from where to where in each round; columns of shape (moves,).
 
     Attributes
@@ -50,7 +50,7 @@ class Moves:
     bytes: IntArray
     port: IntArray | None = None
 
-    def take(self, rows: IntArray) -> Moves:
+    def take(self, rows: IntArray) -> RelayMoves:
         """Return some moves.
 
         Parameters
@@ -62,7 +62,7 @@ class Moves:
             name: None if column is None else column[rows]
             for name, column in vars(self).items()
         }
-        return Moves(**taken)
+        return RelayMoves(**taken)
 
     def transfers(self) -> FluidTransfers:
         """Return the moves as transfers, with names where some are relayed."""
@@ -76,7 +76,7 @@ class Moves:
         return FluidTransfers(self.src, self.dst, self.bytes)
 
     @property
-    def rounds(self) -> list[Moves]:
+    def rounds(self) -> list[RelayMoves]:
         """The moves of each round in which anything moves, sorted by circuit."""
         order = np.lexsort((self.final, self.origin, self.dst, self.src, self.round))
         starts = np.flatnonzero(np.diff(self.round[order], prepend=-1))
@@ -120,7 +120,7 @@ class Moves:
         return made
 
 
-def named_parts(parts: Sequence[StepPart], moves: Moves) -> tuple[StepPart, ...]:
+def named_parts(parts: Sequence[StepPart], moves: RelayMoves) -> tuple[StepPart, ...]:
     """Return parts of one round whose transfers say whose bytes they move.
 
     The moves of a circuit take its transfers one after another.
