@@ -27,8 +27,9 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
     turned_around,
 )
 from lightloom.problems.fewest_rounds.divide_and_conquer import squares_all_gather
-from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
+from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, most_tries
 from lightloom.problems.fewest_rounds.one_root import direct_scatter, ring_broadcast
+from lightloom.problems.fewest_rounds.planned_rounds import planned
 from lightloom.problems.fewest_rounds.ring_all_gather import ring_all_gather, ring_step
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.routing.congestion import capacity_by_id, check_reachable
@@ -49,6 +50,10 @@ _TURNED = {
     "reduce": ("broadcast", Op.REDUCE),
     "reduce-scatter": ("all-gather", Op.REDUCE),
 }
+_FIRST_TRIES = 8
+"""Tries of forwarding before rounds are planned."""
+_MOST_PLANNED = 144
+"""Tiles for which rounds are planned: some seconds for the largest."""
 _RING = 2
 """Lasers up to which a ring meets the receive bound of an all-gather."""
 
@@ -110,9 +115,10 @@ def few_rounds(
     """Return a collective in few rounds, and a bound on their number.
 
     All-to-all fills slots; all-gather runs along a light ring, or is forwarded from
-    near holders; broadcast splits a light ring; scatter lights every laser of the
-    root. Gather, reduce-scatter and reduce are these turned around. All-reduce is a
-    reduce-scatter and an all-gather, which share a round of exchanges where they can.
+    near holders, or planned round by round where that leaves lasers idle; broadcast
+    splits a light ring; scatter lights every laser of the root. Gather, reduce-scatter
+    and reduce are these turned around. All-reduce is a reduce-scatter and an
+    all-gather, which share a round of exchanges where they can.
 
     Parameters
     ----------
@@ -258,10 +264,8 @@ class _Making:
             holds, wants = (_holdings(fabric, task, first=one) for one in (True, False))
             holds[first.dst, first.chunk] = True
             bound = -(-(count - 2) // fabric.lasers)
-            rest = forwarded(
-                fabric, holds, wants, bound=bound, seed=self.seed, tries=self.tries
-            )
-            yield then(first, rest), "a step round a ring, then forwarding"
+            rest, made = self._passed_on(holds, wants, bound)
+            yield then(first, rest), f"a step round a ring, then {made}"
 
     def _copied(self, op: str) -> tuple[ChunkMoves, str]:
         """Return the moves of an operation that copies, over the same ranks."""
@@ -277,7 +281,7 @@ class _Making:
                 return ring_broadcast(fabric, collective), "split ring"
             if op == "all-gather" and self._blocks == 1:
                 return self._all_gather()
-        return self._forwarded(op), "forwarding"
+        return self._forwarded(op)
 
     @property
     def _open(self) -> bool:
@@ -296,14 +300,30 @@ class _Making:
             raise InputError(what, where="collective", found=self.collective.op)
         return squares_all_gather(self.fabric, self.collective, seed=self.seed)
 
-    def _forwarded(self, op: str) -> ChunkMoves:
-        """Return the moves of any operation that copies."""
+    def _forwarded(self, op: str) -> tuple[ChunkMoves, str]:
+        """Return the moves of any operation that copies, and how they were made."""
         task = msgspec.structs.replace(self.collective, op=op)
-        masks = [_holdings(self.fabric, task, first=first) for first in (True, False)]
-        bound = round_bound(self.fabric, task).rounds
-        return forwarded(
-            self.fabric, *masks, bound=bound, seed=self.seed, tries=self.tries
+        holds, wants = (
+            _holdings(self.fabric, task, first=one) for one in (True, False)
         )
+        return self._passed_on(holds, wants, round_bound(self.fabric, task).rounds)
+
+    def _passed_on(
+        self, holds: Mask, wants: Mask, bound: int
+    ) -> tuple[ChunkMoves, str]:
+        """Return moves after which all hold what they want, planned if need be."""
+        fabric, seed, tries = self.fabric, self.seed, self.tries
+        if tries is None:
+            tries = most_tries(fabric, bound)
+        for count in sorted({min(tries, _FIRST_TRIES), tries}):
+            moves = forwarded(fabric, holds, wants, bound=bound, seed=seed, tries=count)
+            if moves.round_count <= bound:
+                break
+            if count <= _FIRST_TRIES and fabric.node_count <= _MOST_PLANNED:
+                found = planned(fabric, holds, wants, rounds=bound, seed=seed)
+                if found is not None:
+                    return found, "planned rounds"
+        return moves, "forwarding"
 
     def _all_gather(self) -> tuple[ChunkMoves, str]:
         """Return an all-gather on a ring, or direct where that meets the bound."""
@@ -320,7 +340,7 @@ class _Making:
                 round_, wavelength = np.divmod(slots.slot, fabric.lasers)
                 chunk = rank[slots.src]
                 return copies_of(round_, wavelength, chunk, slots.route), "direct"
-        return self._forwarded("all-gather"), "forwarding"
+        return self._forwarded("all-gather")
 
     def _all_to_all(self) -> tuple[ChunkMoves, str]:
         """Return all pairs in slots, as often as a pair has chunks."""

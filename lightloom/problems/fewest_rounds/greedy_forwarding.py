@@ -62,7 +62,7 @@ def forwarded(
     seed
         Of the draws; same input and seed, same rounds.
     tries
-        Most tries; ``None`` for fewer on larger grids, one from some 200 tiles.
+        Most tries; ``None`` for those of `most_tries`.
 
     Raises
     ------
@@ -76,9 +76,7 @@ def forwarded(
     if not (wants & ~holds).any():
         return no_moves()
     if tries is None:
-        tiles = fabric.node_count
-        slots = max(bound, 1) * fabric.lasers
-        tries = min(_MOST_TRIES, max(1, _WORK // (tiles * tiles * slots)))
+        tries = most_tries(fabric, bound)
     rng = np.random.default_rng(seed)
     best: ChunkMoves | None = None
     for _ in range(tries):
@@ -89,6 +87,21 @@ def forwarded(
             break
     assert best is not None
     return best
+
+
+def most_tries(fabric: Lightpath, bound: int) -> int:
+    """Return how often `forwarded` tries: less on larger grids, once from 200 tiles.
+
+    Parameters
+    ----------
+    fabric
+        The grid, with at least one laser.
+    bound
+        Rounds that cannot be undercut.
+    """
+    tiles = fabric.node_count
+    slots = max(bound, 1) * fabric.lasers
+    return min(_MOST_TRIES, max(1, _WORK // (tiles * tiles * slots)))
 
 
 class _Try:

@@ -18,6 +18,7 @@ from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import METHODS, FewRounds, few_rounds
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
 from lightloom.problems.fewest_rounds.last_round import last_round
+from lightloom.problems.fewest_rounds.planned_rounds import planned
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.validate import verify
 
@@ -136,12 +137,36 @@ def test_all_gather_at_the_bound(
     assert found.rounds == found.bound.rounds == rounds
 
 
-@pytest.mark.parametrize(("lasers", "rounds"), [(8, 5), (16, 3)])
-def test_forwarding_beats_direct(lasers: int, rounds: int) -> None:
-    """On 4x8 tiles with one waveguide, direct sends take 64 slots; forwarding few."""
-    fabric = Lightpath(rows=4, cols=8, lasers=lasers, waveguides=1)
-    found = solved(fabric, "all-gather", tries=None)
-    assert found.rounds <= rounds < -(-64 // lasers)
+@pytest.mark.parametrize(
+    ("rows", "cols", "lasers", "rounds"), [(5, 5, 8, 3), (4, 8, 8, 4), (4, 8, 16, 2)]
+)
+def test_planned_rounds_leave_no_laser_idle(
+    rows: int, cols: int, lasers: int, rounds: int
+) -> None:
+    """With one waveguide, where direct sends take 30 and 64 slots."""
+    fabric = Lightpath(rows=rows, cols=cols, lasers=lasers, waveguides=1)
+    found = solved(fabric, "all-gather", tries=1)
+    assert found.rounds == found.bound.rounds == rounds
+    assert found.method == "planned rounds"
+    assert found.moves.round_count * lasers * rows * cols - len(found.moves) <= 40
+
+
+def test_planned_without_turns() -> None:
+    """Holders that no turn takes to each other, and too few rounds."""
+    fabric = Lightpath(rows=3, cols=4, lasers=4, waveguides=1)
+    holds = np.eye(12, dtype=np.bool_)
+    holds[0, 5] = True
+    wants = np.ones((12, 12), dtype=np.bool_)
+    wants[7, 3] = False
+    moves = planned(fabric, holds, wants, rounds=3)
+    assert moves is not None
+    assert len(moves) == int((wants & ~holds).sum())
+    for round_ in range(3):
+        rows = moves.round == round_
+        assert holds[moves.src[rows], moves.chunk[rows]].all()
+        holds[moves.dst[rows], moves.chunk[rows]] = True
+    assert (holds == wants | np.eye(12, dtype=np.bool_)).all()
+    assert planned(fabric, np.eye(12, dtype=np.bool_), wants, rounds=2) is None
 
 
 def test_last_round_packed() -> None:

@@ -1,0 +1,317 @@
+"""Rounds that leave no laser idle: first who receives what in which, then the slots.
+
+The copies of a round lie where they help most with what is left, by linear programs;
+the packing into slots may then take each chunk from any tile that holds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies
+from lightloom.problems.fewest_rounds.first_fit import resource_widths
+from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
+from lightloom.routing.bent_routes import bent_routes
+from lightloom.routing.congestion import capacity_by_id
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.instances.fabrics.lightpath import Lightpath
+    from lightloom.routing.bent_routes import Route
+
+__all__ = ["planned"]
+
+Mask = npt.NDArray[np.bool_]
+_HOLDERS = 6
+_KEPT = 12
+"""Chunks that a tile may choose from, for each that it receives."""
+_PARTS = 4
+"""Linear programs of a round; each knows the copies of those before."""
+_HOP_COSTS = (0.5, 1.0, 0.25, 4.0)
+"""What a hop costs, where a copy that brings all tiles a hop nearer gains 1."""
+_TIE = 1e-3
+_MOVES = 20_000
+_FAR = 2**14
+
+
+def planned(
+    fabric: Lightpath, holds: Mask, wants: Mask, *, rounds: int, seed: int = 0
+) -> ChunkMoves | None:
+    """Return moves of exactly so many rounds after which all hold what they want.
+
+    Each tile receives as much in each round as in any other, to within one chunk, and
+    less first. Which chunks these are is chosen by linear programs: a copy gains the
+    hops by which it brings the chunk nearer to all who lack it, and costs the hops to
+    its nearest holder; tiles send as evenly as they receive. Then the chunks of a round
+    are packed into its slots by conflicts and prices, from any of the nearest holders.
+    Where turns of the grid take holders to holders, everything is chosen for one of
+    each orbit. Other costs of a hop, and fewer turns, are tried while that fails.
+
+    Parameters
+    ----------
+    fabric
+        The grid, with at least one laser.
+    holds, wants
+        Shape (tiles, chunks): who has which chunk from the start, and who must have it
+        in the end. Nobody else is sent anything.
+    rounds
+        How many there may be, one at least.
+    seed
+        Of the draws; same input and seed, same rounds.
+
+    Returns
+    -------
+    ``None`` where no such rounds were found.
+    """
+    missing = (wants & ~holds).sum(axis=1)
+    if missing.max(initial=0) > rounds * fabric.lasers:
+        return None
+    by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+    wide = np.array(resource_widths(by_id), dtype=np.int64)
+    for order in (4, 2, 1):
+        orbits = _Orbits.of(Turns.of(fabric, wide, order), holds, wants)
+        if orbits is None:
+            continue
+        for cost in _HOP_COSTS:
+            found = _Plan(orbits, holds, wants, cost, seed).moves(rounds)
+            if found is not None:
+                return found
+        return None
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Orbits:
+    """Turns of tiles and chunks that take holders to holders."""
+
+    turns: Turns
+    chunks: IntArray
+    """Where each turn takes each chunk, shape (turns, chunks)."""
+    first: Mask
+    """Whether a (tile, chunk) is the first of those that turns take it to."""
+
+    @classmethod
+    def of(cls, turns: Turns | None, holds: Mask, wants: Mask) -> _Orbits | None:
+        """Return them, ``None`` where the turns do not."""
+        if turns is None:
+            return None
+        both = np.concatenate([holds, wants])
+        tiles, chunk_count = holds.shape
+        chunks = np.tile(np.arange(chunk_count), (turns.order, 1))
+        if turns.order > 1:
+            known = {one.tobytes(): chunk for chunk, one in enumerate(both.T.copy())}
+            if len(known) < chunk_count:
+                return None
+            for turn, to in enumerate(turns.tiles):
+                turned = np.empty_like(both)
+                turned[np.concatenate([to, tiles + to])] = both
+                found = [known.get(one.tobytes(), -1) for one in turned.T.copy()]
+                if -1 in found:
+                    return None
+                chunks[turn] = found
+        numbers = turns.tiles[:, :, None] * chunk_count + chunks[:, None, :]
+        first = np.asarray(numbers[0] == numbers.min(axis=0))
+        repeated = (numbers[1:] == numbers[0]).any(axis=0)
+        if (repeated & wants & ~holds).any():
+            return None
+        return cls(turns, chunks, first)
+
+    def rows(self, mask: Mask) -> tuple[IntArray, IntArray]:
+        """Return tile and chunk of the first of each orbit in a mask."""
+        tile, chunk = np.nonzero(mask & self.first)
+        return tile.astype(np.int64), chunk.astype(np.int64)
+
+
+@dataclass(eq=False)
+class _Plan:
+    """One run through the rounds."""
+
+    orbits: _Orbits
+    holds: Mask
+    wants: Mask
+    hop_cost: float
+    seed: int
+    hops: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        fabric = self.orbits.turns.fabric
+        row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
+        self.hops = np.abs(row[:, None] - row) + np.abs(col[:, None] - col)
+        self._rng = np.random.default_rng(self.seed)
+        self._routes: dict[tuple[int, int], list[Route]] = {}
+
+    def moves(self, rounds: int) -> ChunkMoves | None:
+        """Return the moves, or ``None`` where a round has no plan or packing."""
+        rows: list[tuple[int, int, int]] = []
+        routes: list[Route] = []
+        holds = self.holds
+        for round_ in range(rounds):
+            left = (self.wants & ~holds).sum(axis=1)
+            after = self._received(holds, left // (rounds - round_))
+            packed = None if after is None else self._packed(holds, after & ~holds)
+            if after is None or packed is None:
+                return None
+            rows += [(round_, slot, chunk) for slot, chunk, _ in packed]
+            routes += [route for _, _, route in packed]
+            holds = after
+        return copies(rows, [list(route) for route in routes])
+
+    def _received(self, holds: Mask, due: IntArray) -> Mask | None:
+        """Return who holds what after a round in which each tile receives its due."""
+        if (due == (self.wants & ~holds).sum(axis=1)).all():
+            return self.wants | holds
+        order, most = self.orbits.turns.order, int(due.max())
+        step = -(-most // (_PARTS * order)) * order
+        after, sent = holds, np.zeros(len(due), dtype=np.int64)
+        near = np.full(holds.shape, _FAR)
+        for begin in range(0, most, step):
+            for tile, chunk in zip(*np.nonzero(after), strict=True):
+                near[:, chunk] = np.minimum(near[:, chunk], self.hops[tile])
+            part = np.clip(due - begin, 0, step)
+            lasers = self.orbits.turns.fabric.lasers
+            room = -(-lasers * min(begin + step, most) // most) - sent
+            found = self._part(holds, after, near, part, room)
+            if found is None:
+                return None
+            after, sent = found[0], sent + found[1]
+        return after
+
+    def _part(
+        self, holds: Mask, after: Mask, near: IntArray, due: IntArray, room: IntArray
+    ) -> tuple[Mask, IntArray] | None:
+        """Return who holds what after a part of a round, and what each tile sent.
+
+        Parameters
+        ----------
+        holds, after
+            Who holds what before the round, and after the parts before.
+        near
+            Hops from each tile to the nearest of `after`.
+        due, room
+            Chunks that each tile receives in this part, and can send.
+        """
+        tile, chunk, gain = self._candidates(after, near, due)
+        holder, hops = self._nearest(holds, tile, chunk)
+        row, place = np.nonzero(hops < _FAR)
+        src, cost = holder[row, place], self.hop_cost * hops[row, place] - gain[row]
+        cost += _TIE * self._rng.random(len(row))
+        rows = _chosen(self.orbits.turns, row, src, tile, cost, due, room)
+        if rows is None:
+            return None
+        then, sent = after.copy(), np.zeros(len(due), dtype=np.int64)
+        turns = self.orbits.turns.tiles
+        for to, chunk_to in zip(turns, self.orbits.chunks, strict=True):
+            then[to[tile[row[rows]]], chunk_to[chunk[row[rows]]]] = True
+            np.add.at(sent, to[src[rows]], 1)
+        received = then.sum(axis=1) - after.sum(axis=1)
+        return (then, sent) if (received == due).all() else None
+
+    def _candidates(
+        self, after: Mask, near: IntArray, due: IntArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return tiles, the chunks that they may receive, and what each gains."""
+        tile, chunk = self.orbits.rows(self.wants & ~after & (due > 0)[:, None])
+        nearer = np.maximum(near.T[chunk] - self.hops[tile], 0)
+        gain = (nearer * self.wants.T[chunk]).mean(axis=1)
+        order = np.lexsort((self.hop_cost * near[tile, chunk] - gain, tile))
+        begins = np.searchsorted(tile[order], tile[order])
+        kept = order[np.arange(len(order)) - begins < _KEPT * due[tile[order]]]
+        return tile[kept], chunk[kept], gain[kept]
+
+    def _nearest(
+        self, holds: Mask, tile: IntArray, chunk: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return the nearest holders of each chunk, and hops; `_FAR` where too few."""
+        hops = np.where(holds.T[chunk], self.hops[tile], _FAR)
+        holder = np.argsort(hops, axis=1, kind="stable")[:, :_HOLDERS]
+        return holder, np.take_along_axis(hops, holder, axis=1)
+
+    def _packed(self, holds: Mask, new: Mask) -> list[tuple[int, int, Route]] | None:
+        """Return slot, chunk and route of all that is new, packed into one round."""
+        fabric, order = self.orbits.turns.fabric, self.orbits.turns.order
+        slots = TurnedSlots(self.orbits.turns, *divmod(fabric.lasers, order))
+        tile, chunk = self.orbits.rows(new)
+        ways = [
+            [
+                route
+                for one, far in zip(holders, hops, strict=True)
+                if far < _FAR
+                for route in self._between(one, to)
+            ]
+            for holders, hops, to in zip(
+                *(one.tolist() for one in self._nearest(holds, tile, chunk)),
+                tile.tolist(),
+                strict=True,
+            )
+        ]
+        tables = [slots.table(routes) for routes in ways]
+        if any(table.size == 0 for table in tables):
+            return None
+        chosen = settled(tables, slots.width, seed=self.seed, moves=_MOVES)
+        if chosen is None:
+            return None
+        return [
+            (slot, int(turned), route)
+            for routes, at, one in zip(ways, chosen, chunk.tolist(), strict=True)
+            for turned, (slot, route) in zip(
+                self.orbits.chunks[:, one], slots.places(routes, at), strict=True
+            )
+        ]
+
+    def _between(self, src: int, dst: int) -> list[Route]:
+        """Return the routes of a pair."""
+        if (src, dst) not in self._routes:
+            routes = bent_routes(self.orbits.turns.fabric, src, dst)
+            self._routes[src, dst] = routes
+        return self._routes[src, dst]
+
+
+def _chosen(
+    turns: Turns,
+    row: IntArray,
+    src: IntArray,
+    tile: IntArray,
+    cost: FloatArray,
+    due: IntArray,
+    room: IntArray,
+) -> IntArray | None:
+    """Return the options of least cost, each row at most once.
+
+    Parameters
+    ----------
+    turns
+        All turned options count.
+    row, src, cost
+        Options: which row they serve, from where, at what cost.
+    tile
+        Where each row is received.
+    due, room
+        Chunks that each tile receives, and can send.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix, vstack
+
+    tiles, rows, options = len(due), len(tile), np.arange(len(row))
+    least = turns.tiles.min(axis=0)
+    # A tile that some turns do not move meets an option once for each of these.
+    often = (turns.tiles == np.arange(tiles)).sum(axis=0)
+    ends = np.flatnonzero((due > 0) & (least == np.arange(tiles)))
+    into = coo_matrix((often[tile[row]], (tile[row], options)), (tiles, len(row)))
+    once = coo_matrix((np.ones(len(row)), (row, options)), (rows, len(row)))
+    out = coo_matrix((often[src], (least[src], options)), (tiles, len(row)))
+    found = linprog(
+        cost,
+        A_ub=vstack([once, out]).tocsr(),
+        b_ub=np.concatenate([np.ones(rows), room]),
+        A_eq=into.tocsr()[ends],
+        b_eq=due[ends],
+        bounds=(0, 1),
+        method="highs-ds",
+    )
+    if found.x is None:
+        return None
+    return np.flatnonzero(found.x > 1 / 2)
