@@ -12,8 +12,12 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
+from lightloom.synth.demand_configurations.least_durations import (
+    durations_of_counts,
+)
 from lightloom.synth.demand_configurations.line_test import LineTest
 from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.synth.demand_configurations.nested_options import nested_options
 from lightloom.synth.demand_configurations.options import (
     MOST_EXACT,
     options_of,
@@ -21,6 +25,7 @@ from lightloom.synth.demand_configurations.options import (
 )
 from lightloom.synth.demand_configurations.price_test import PriceTest
 from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.demand_configurations.unit_flows import cut_pairs, place_units
 from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
@@ -182,7 +187,8 @@ def test_pairs_cut_to_units_are_served(seed: int, units: int, density: float) ->
     need = np.array(demand.bytes) / 1e5
     lines = node_lines(np.array(demand.src), np.array(demand.dst), need, 5, units)
     everyone = list(range(10))
-    for durations in unit_shapes(lines).values():
+    for shape in unit_shapes(lines).values():
+        durations = shape.durations
         if not 2 <= len(durations) <= MOST_EXACT:
             continue
         times = durations * (1 + 1e-6)
@@ -190,6 +196,59 @@ def test_pairs_cut_to_units_are_served(seed: int, units: int, density: float) ->
         for shorter in (0.9, 0.7):
             if LineTest(lines, everyone).passes(times * shorter):
                 assert PriceTest(lines, everyone).passes(times * shorter * 1.1)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.4, 1.0]))
+def test_flows_place_what_every_line_has_room_for(
+    seed: int, units: int, density: float
+) -> None:
+    """In durations that are hardly longer than those of the lines by themselves."""
+    demand = pareto_pairs(6, density, seed)
+    if not demand.src:
+        return
+    need = np.array(demand.bytes) / 1e5
+    lines = node_lines(np.array(demand.src), np.array(demand.dst), need, 6, units)
+    assert lines.of_ends
+    for count, shape in [*unit_shapes(lines).items()][::6]:
+        counts = place_units(lines, cut_pairs(need, shape.cut), count)
+        if counts is None:
+            continue
+        for pairs in lines.members:
+            assert (counts[pairs].sum(axis=0) <= units).all()
+        durations = durations_of_counts(lines, counts)
+        assert (counts @ durations >= need * (1 - 1e-9)).all()
+        assert durations.sum() <= shape.durations.sum() * 1.1
+
+
+def test_units_that_lines_have_no_room_for_are_not_placed() -> None:
+    """Three units of one length from one node, on one wavelength, in two."""
+    ends = np.array([0, 0, 0]), np.array([1, 2, 3])
+    lines = node_lines(*ends, np.full(3, 2.0), 4, 1)
+    units = cut_pairs(lines.need, 2.0)
+    assert place_units(lines, units, 2) is None
+    placed = place_units(lines, units, 3)
+    assert placed is not None
+    assert sorted(placed.tolist()) == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(0.5, 60),
+    st.lists(st.floats(0.5, 20), min_size=5, max_size=7),
+    st.integers(2, 5),
+)
+def test_nested_options_move_enough(
+    need: float, durations: list[float], units: int
+) -> None:
+    """With no more units of the longest few than fit, and one of them at least."""
+    times = np.sort(durations)[::-1]
+    options, waste = nested_options(np.array([need]), times, units)
+    good = options[0][np.isfinite(waste[0])]
+    assert (good @ times >= need * (1 - 1e-6)).all()
+    room = units * np.arange(1, len(times) + 1)
+    assert (np.cumsum(good, axis=1) <= room).all()
+    assert len(good) or need > times[0]
 
 
 def test_dense_matrices_take_more_configurations_than_pairs_need() -> None:

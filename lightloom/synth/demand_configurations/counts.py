@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.options import options_table
+from lightloom.synth.demand_configurations.nested_options import nested_options
+from lightloom.synth.demand_configurations.options import MOST_EXACT, options_table
+from lightloom.synth.demand_configurations.unit_flows import PairUnits, place_units
 
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
@@ -35,7 +37,9 @@ def fill_counts(
     every pair takes the cheapest of its options, and of what it took it keeps one at
     random; or the largest pairs choose first, each where lines are emptiest. Then a
     line with too many units gives the option of one of its pairs up for the one
-    that costs least, and what stays overfull weighs more and more.
+    that costs least, and what stays overfull weighs more and more. Of many
+    configurations, pairs choose lengths of units, of which the longest one, two,
+    three ... configurations have room for so many; flows place them.
 
     Parameters
     ----------
@@ -56,17 +60,28 @@ def fill_counts(
     many changes were tried.
     """
     units = int(lines.capacity[: lines.exact].max())
-    options, waste = options_table(lines.need, durations, units, _MOST_OPTIONS)
+    nested = lines.of_ends and len(durations) > MOST_EXACT
+    if nested:
+        options, waste = nested_options(lines.need, durations, units)
+    else:
+        options, waste = options_table(lines.need, durations, units, _MOST_OPTIONS)
     if not np.isfinite(waste).any(axis=1).all():
         return None, 0
-    filling = _Filling(lines, options, waste / durations.mean(), seed)
+    chosen = np.cumsum(options, axis=2) if nested else options
+    filling = _Filling(lines, chosen, waste / durations.mean(), seed, nested)
     if largest_first:
         filling.start_by_need()
     else:
         filling.start_by_price()
     used = filling.improve(steps)
-    pair = np.arange(len(lines.need))
-    return (None if filling.overfull() else options[pair, filling.choice]), used
+    if filling.overfull():
+        return None, used
+    counts = options[np.arange(len(lines.need)), filling.choice]
+    if nested:
+        pair, which = np.nonzero(counts)
+        taken = PairUnits(pair, durations[which], counts[pair, which])
+        return place_units(lines, taken, len(durations)), used
+    return counts, used
 
 
 @dataclass(eq=False)
@@ -77,17 +92,19 @@ class _Filling:
     options: IntArray
     waste: FloatArray
     seed: int
+    nested: bool
     choice: IntArray = field(init=False)
     load: IntArray = field(init=False)
     weight: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         count = self.options.shape[2]
-        room = self.lines.capacity
         # One more line without limits stands for places that are left over.
-        self._room = np.append(room, np.iinfo(np.int64).max // 4)[:, None]
-        self.load = np.zeros((len(room) + 1, count), dtype=np.int64)
-        self.weight = np.ones((len(room) + 1, count))
+        room = np.append(self.lines.capacity, np.iinfo(np.int64).max // (4 * count))
+        so_many = np.arange(1, count + 1) if self.nested else np.ones(count, np.int64)
+        self._room = room[:, None] * so_many
+        self.load = np.zeros((len(room), count), dtype=np.int64)
+        self.weight = np.ones((len(room), count))
         self.choice = np.zeros(len(self.options), dtype=np.int64)
         self._rests = np.zeros(len(self.options), dtype=np.int64)
         self._random = np.random.default_rng(self.seed)
@@ -107,7 +124,7 @@ class _Filling:
         """Choose an option for every pair, by prices of the units of lines."""
         flat = self.options.astype(np.float32)
         dear = (1e-3 * self.waste).astype(np.float32)
-        room = self.lines.capacity[:, None]
+        room, rise = self._room[:-1], 1.5 if self.nested else 0.7
         price = np.ones(self.load.shape, dtype=np.float32)
         price[-1] = 0
         pair = np.arange(len(flat))
@@ -117,7 +134,7 @@ class _Filling:
             cost = np.matmul(flat, mine[:, :, None])[:, :, 0] + dear
             taken[turn] = cost.argmin(axis=1)
             load = self._loads(self.options[pair, taken[turn]])[:-1]
-            price[:-1] *= np.exp((load / room - 1) * 0.7 / (2 + turn) ** 0.5)
+            price[:-1] *= np.exp((load / room - 1) * rise / (2 + turn) ** 0.5)
             price[:-1] /= price[:-1].mean()
         kept = self._random.integers(_TURNS // 2, _TURNS, len(flat))
         self.choice = taken[kept, pair].astype(np.int64)

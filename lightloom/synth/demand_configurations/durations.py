@@ -22,6 +22,7 @@ _RATIOS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _SPREADS = (0.8, 0.4, 0.2, 0.1, 0.05, 0.02)
 _BETTER = 0.998
 _PATIENCE = 250
+_PATIENCE_WITH_PRICES = 1_000
 _STRETCHED = 1.2
 _MOST_STATES = 5000
 
@@ -56,6 +57,7 @@ def short_durations(
     room = max(int(lines.capacity[line]) for line in critical)
     exact = count <= MOST_EXACT and (room + 1) ** (count - 1) <= _MOST_STATES
     test = (LineTest if exact else PriceTest)(lines, critical)
+    patience = _PATIENCE if exact else _PATIENCE_WITH_PRICES
     least = lines.least_total
     shapes = [np.maximum(each, each.sum() * 1e-3) for each in first]
     shapes += [ratio ** np.arange(count) for ratio in _RATIOS]
@@ -69,7 +71,7 @@ def short_durations(
         return None
     random = np.random.default_rng(seed)
     turn = since = 0
-    while test.work < work and since < _PATIENCE:
+    while test.work < work and since < patience:
         spread = _SPREADS[turn % len(_SPREADS)]
         turn, since = turn + 1, since + 1
         shape = best * np.exp(random.normal(0, spread, count))

@@ -65,6 +65,17 @@ class Lines:
         ]
         return float(max(sums, default=0.0))
 
+    @property
+    def of_ends(self) -> bool:
+        """Whether every pair is on two lines, one of each half: its two ends."""
+        half, count = len(self.capacity) // 2, len(self.capacity)
+        if self.exact < count or count % 2 or self.of_pair.shape[1] != 2:
+            return False
+        first, second = self.of_pair.T
+        return bool(
+            (first < half).all() and ((second >= half) & (second < count)).all()
+        )
+
     def fewest(self) -> int:
         """Return the fewest configurations in which every pair has a unit."""
         return max(

@@ -14,6 +14,7 @@ from lightloom.synth.demand_configurations.least_durations import (
     unit_bound,
 )
 from lightloom.synth.demand_configurations.options import MOST_EXACT
+from lightloom.synth.demand_configurations.unit_flows import cut_pairs, place_units
 from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
+    from lightloom.synth.demand_configurations.unit_shapes import UnitShape
 
 __all__ = ["Division", "divisions"]
 
 _LONGER = (1.0005, 1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.5)
-_FEW_LONGER = (1.002, 1.01, 1.04, 1.15, 1.6)
+_FEW_LONGER = (1.002, 1.007, 1.015, 1.03, 1.06, 1.15, 1.6)
 _STARTS = 3
 _POLISHED = 24
 _FEW_CHANGES = 400
@@ -73,7 +75,8 @@ def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
     Notes
     -----
     Deterministic. The limits count looks at tables and tried changes. Of more than 64
-    units, or 400,000 pairs times configurations, only one configuration is tried.
+    units, or 400,000 pairs times configurations, only one configuration is tried, and
+    those of `unit_shapes`.
     """
     fewest = max(1, lines.fewest())
     best = np.inf
@@ -81,31 +84,49 @@ def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
         single = _one(lines)
         best = fixed + float(single.durations[0])
         yield single
-    units = int(lines.capacity[: lines.exact].max())
-    if units > _MOST_UNITS or len(lines.need) * fewest > _MOST_PAIRS:
-        return
     shapes = unit_shapes(lines)
-    for count in _counts(shapes, fewest, fixed):
+    promise = _by_promise(shapes, fixed)
+    units = int(lines.capacity[: lines.exact].max())
+    searched = units <= _MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
+    makers = [(count, _placed) for count in promise if lines.of_ends]
+    makers += [(count, _divided) for count in _counts(promise, fewest) if searched]
+    for count, maker in makers:
         most = best - count * fixed
         if lines.least_total >= most:
             continue
-        found = _divided(lines, count, shapes.get(count), most, seed)
+        found = maker(lines, count, shapes.get(count), most, seed)
         if found is not None and found.durations.sum() < most:
             best = count * fixed + float(found.durations.sum())
             order = np.argsort(-found.durations, kind="stable")
             yield Division(found.durations[order], found.counts[:, order])
 
 
-def _counts(shapes: dict[int, FloatArray], fewest: int, fixed: float) -> list[int]:
-    """Return numbers of configurations to try, the most promising first."""
+def _by_promise(shapes: dict[int, UnitShape], fixed: float) -> list[int]:
+    """Return the numbers of configurations whose shapes last the shortest."""
     promise = sorted(
         (count for count in shapes if count > 1),
-        key=lambda count: (count * fixed + float(shapes[count].sum()), count),
+        key=lambda count: (count * fixed + float(shapes[count].durations.sum()), count),
     )
-    chosen = promise[:_MOST_COUNTS]
+    return promise[:_MOST_COUNTS]
+
+
+def _counts(promise: list[int], fewest: int) -> list[int]:
+    """Return numbers of configurations to search for, the most promising first."""
     first = max(2, fewest)
-    chosen += [each for each in range(first, first + 3) if each <= MOST_EXACT]
-    return [*dict.fromkeys(chosen)]
+    return [*dict.fromkeys([*promise, *range(first, first + _MOST_COUNTS)])]
+
+
+def _placed(
+    lines: Lines, count: int, shape: UnitShape | None, most: float, seed: int
+) -> Division | None:
+    """Return a division of the units of a shape, which flows place."""
+    del seed
+    if shape is None or shape.durations.sum() >= most:
+        return None
+    counts = place_units(lines, cut_pairs(lines.need, shape.cut), count)
+    if counts is None:
+        return None
+    return Division(durations_of_counts(lines, counts), counts)
 
 
 def _one(lines: Lines) -> Division:
@@ -130,7 +151,7 @@ def _one(lines: Lines) -> Division:
 
 
 def _divided(
-    lines: Lines, count: int, shape: FloatArray | None, most: float, seed: int
+    lines: Lines, count: int, shape: UnitShape | None, most: float, seed: int
 ) -> Division | None:
     """Return a division among so many configurations, shorter than `most` in all."""
     bound = unit_bound(lines, count)
@@ -138,7 +159,7 @@ def _divided(
         return None
     first = [np.maximum(bound.durations, 1e-3 * bound.durations.sum())]
     if shape is not None and count > MOST_EXACT:
-        first.append(shape)
+        first.append(shape.durations)
     work = _LINE_WORK if count < MOST_EXACT else _LINE_WORK_MANY
     ceiling = min(most, 4 * min(float(each.sum()) for each in first))
     found = short_durations(lines, first, ceiling, seed, work)

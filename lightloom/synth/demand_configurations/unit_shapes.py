@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,28 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["unit_shapes"]
+__all__ = ["UnitShape", "unit_shapes"]
 
 _CUTS = 48
 
 
-def unit_shapes(lines: Lines) -> dict[int, FloatArray]:
+@dataclass(frozen=True, eq=False)
+class UnitShape:
+    """Durations for units of one length and what is left of each pair.
+
+    Attributes
+    ----------
+    durations
+        Of each configuration, the longest first, shape (configurations,).
+    cut
+        The length.
+    """
+
+    durations: FloatArray
+    cut: float
+
+
+def unit_shapes(lines: Lines) -> dict[int, UnitShape]:
     """Return durations at which each line can be served, by their number.
 
     Every pair is cut to units of one length and a rest. Sorted, the longest are those
@@ -29,16 +46,15 @@ def unit_shapes(lines: Lines) -> dict[int, FloatArray]:
 
     Returns
     -------
-    For each number of configurations that some length needs, the durations of least
-    sum, the longest first.
+    For each number of configurations that some length needs, the shape of least sum.
     """
-    best: dict[int, FloatArray] = {}
+    best: dict[int, UnitShape] = {}
     least, most = lines.least_total * 1e-3, float(lines.need.max())
     for cut in np.geomspace(max(least, most / 64), most, _CUTS).tolist():
         durations = _durations(lines, cut)
         count = len(durations)
-        if count not in best or durations.sum() < best[count].sum():
-            best[count] = durations
+        if count not in best or durations.sum() < best[count].durations.sum():
+            best[count] = UnitShape(durations, cut)
     return best
 
 
