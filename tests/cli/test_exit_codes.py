@@ -62,9 +62,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "jobs.csv").write_text(
         "name,arrival_us,devices,iterations,batch_size\na,0,1,1,2000\n"
     )
-    pairs = [(a, b) for a in range(100) for b in range(100) if a != b]
+    pairs = [(a, b) for a in range(20) for b in range(20) if a != b]
     (folder / "all.toml").write_text(
-        '[fabric]\nkind = "lightpath"\nrows = 10\ncols = 10\nlasers = 65\n[demand]\n'
+        '[fabric]\nkind = "lightpath"\nrows = 1\ncols = 20\nlasers = 65\n'
+        "waveguides = 1\n[demand]\n"
         f"src = {[a for a, _ in pairs]}\ndst = {[b for _, b in pairs]}\n"
         f"bytes = {[1] * len(pairs)}\n"
     )

@@ -118,7 +118,7 @@ class LightpathRealiser(Realiser[Lightpath]):
                 "no division among configurations found within the limits",
                 where="demand",
                 found=f"{len(demand.src)} pairs, {self.fabric.waveguides} waveguides",
-                allowed="up to 64 lasers, and waveguides for the routes of all",
+                allowed="waveguides for the routes of all, or up to 64 lasers",
                 fix="use --algorithm edge-colouring",
             )
 
