@@ -213,6 +213,35 @@ def test_few_lasers_of_lightpath_lead_everywhere_in_two() -> None:
     assert (len(made.schedule.segments), made.schedule.step_count) == (1, 2)
 
 
+def test_matchings_lead_everywhere_in_two() -> None:
+    """Eight nodes on four bidirectional switches: d, 2 alpha, and 10 blocks of 7.
+
+    Four peers are one circuit away and three are two: 4 + 2 * 3 blocks on four ports,
+    which a step after the other cannot divide into less than three blocks a port.
+    """
+    demand = everybody(8, 4096, relays=True)
+    made = synthesise(Instance(switches(8, 4, bidirectional=True), demand)).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    agree_on_circuits(made.schedule)
+    assert (len(made.schedule.segments), made.schedule.step_count) == (4, 2)
+    assert made.completion_time_ps <= 200 * US + 2 * 20 * US + 3 * 163_840
+
+
+def test_few_steps_round_a_ring_lead_everywhere_in_two() -> None:
+    """16 nodes, 8 wavelengths: steps of 1, 3 and 4 both ways, and not four turns."""
+    ring = Ring(nodes=16, wavelengths=8, directions=2)
+    found = synthesise(Instance(ring, everybody(16, 64, relays=True)), "relays")
+    assert found.incumbent is not None
+    assert found.objective is not None
+    schedule = found.incumbent.schedule
+    assert verify(schedule).valid
+    assert schedule.algorithm.parameters["steps"] == [1, 3, 4]
+    assert (len(schedule.segments), schedule.step_count) == (1, 2)
+    # The busiest circuits carry four blocks of 20,480 ps, and a little by rounding.
+    assert 0 <= found.objective - (25 * US + 2 * 700_000 + 4 * 20_480) < 2_000
+
+
 FABRICS: tuple[dict[str, object], ...] = (
     {"kind": "ring", "nodes": 6, "wavelengths": 2, "reach": 2, "directions": 2},
     {"kind": "ring-2d", "rows": 2, "cols": 3}

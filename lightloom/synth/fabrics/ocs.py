@@ -109,11 +109,11 @@ class OcsRealiser(Realiser[Ocs]):
     def relayed(
         self, demand: Demand, limit_ps: float
     ) -> Iterator[tuple[Realisation, dict[str, ParameterValue]]]:
-        """Yield what `Realiser` does; with one-way circuits each switch is a port."""
-        if self.fabric.bidirectional:
-            yield from super().relayed(demand, limit_ps)
-            return
-        search = StageSearch(self.fabric, self.fabric.switches, demand)
+        """Yield what `Realiser` does, each switch a port."""
+        fabric = self.fabric
+        search = StageSearch(
+            fabric, fabric.switches, demand, both_ways=fabric.bidirectional
+        )
         for answer in search.answers(limit_ps):
             made = relays_on_switches(answer.stages, search.moves(answer))
             yield made, {"steps": [*answer.stages.turns]}

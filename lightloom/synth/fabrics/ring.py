@@ -14,17 +14,21 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.gossip import GOSSIPS
+from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.pair_lines import ring_lines
+from lightloom.synth.relays.pair_lines import PairLines, ring_lines
+from lightloom.synth.relays.realised_moves import realised_moves
+from lightloom.synth.relays.two_rounds import TwoRounds
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.demand_divisions import ring_divisions
 from lightloom.synth.ring.demand_turns import ring_turns
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
+from lightloom.synth.ring.relay_steps import joined_by, relay_steps
 from lightloom.synth.ring.span_time import least_ring_ps
 from lightloom.synth.ring.training_circuits import CIRCUITS
 from lightloom.synth.ring.wavelengths import (
@@ -39,11 +43,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.task import Collective
+    from lightloom.core.schedule import ParameterValue
+    from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import Instance
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
-    from lightloom.synth.relays.pair_lines import PairLines
     from lightloom.synth.traffic import TrafficRound
 
 __all__ = ["PLUG", "RingRealiser"]
@@ -175,6 +179,31 @@ class RingRealiser(Realiser[Ring]):
         """Return a lower bound by what nodes send and spans carry in each round."""
         del cuts
         return least_ring_ps(self.fabric, rounds)
+
+    def relayed(
+        self, demand: Demand, limit_ps: float
+    ) -> Iterator[tuple[Realisation, dict[str, ParameterValue]]]:
+        """Yield a demand over circuits of few steps, alike from all nodes."""
+        del limit_ps
+        ring = self.fabric
+        src, dst, size_bytes = demand_columns(demand, ring.nodes)
+        apart = set(((dst - src) % ring.nodes).tolist())
+        for steps in relay_steps(ring, apart):
+            each = max(1, ring.wavelengths // sum(steps))
+            rate = each * ring.bits_per_second_per_wavelength
+
+            def lines(
+                src: IntArray, dst: IntArray, rate: int = rate
+            ) -> list[PairLines]:
+                alone = PairLines(src * ring.nodes + dst, np.ones_like(src), rate)
+                return [*self.lines(src, dst), alone]
+
+            joined = joined_by(ring, steps)
+            ways = TwoRounds((src, dst, size_bytes), joined, lines)
+            moves = ways.moves(every=True, piped=False, round_ps=ring.alpha_ps)
+            made = None if moves is None else realised_moves(self, moves)
+            if made is not None:
+                yield made, {"steps": [*steps]}
 
     def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return nodes, and all spans together."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["even_stages", "fitted_stages", "named_stages"]
+__all__ = ["even_stages", "fitted_stages", "named_stages", "paired_stages"]
 
 _MOST_GROUPS = 4
 _STARTS = 2
@@ -58,6 +58,33 @@ def even_stages(nodes: int, switches: int, turns: tuple[int, ...]) -> RelayStage
     node = np.arange(nodes, dtype=np.int64)
     heads = [group.product(node, np.full(nodes, step)) for step in steps]
     return RelayStages(np.reshape(heads, (len(turns), switches, nodes)), turns)
+
+
+def paired_stages(nodes: int, ports: int, turns: tuple[int, ...]) -> RelayStages:
+    """Return configurations of matchings, of which no two have a pair in common.
+
+    They are rounds of a tournament in which everybody meets everybody, in order; where
+    there are not enough they begin again. Who is idle leads to itself.
+
+    Parameters
+    ----------
+    nodes
+        Number of nodes, 2 or more.
+    ports
+        Matchings of a configuration, 1 or more.
+    turns
+        Steps of each configuration.
+    """
+    node, rounds = np.arange(nodes, dtype=np.int64), nodes - 1 + nodes % 2
+    heads = []
+    for number in range(ports * len(turns)):
+        head = (2 * (number % rounds) - node) % rounds
+        if nodes % 2 == 0:
+            alone = (head == node) & (node < rounds)
+            head = np.where(alone, rounds, head)
+            head[rounds] = np.flatnonzero(alone)[0]
+        heads.append(head)
+    return RelayStages(np.reshape(heads, (len(turns), ports, nodes)), turns)
 
 
 def _drawn(
@@ -131,7 +158,7 @@ def named_stages(stages: RelayStages, size: FloatArray, carried: float) -> Relay
 
 
 def fitted_stages(
-    stages: RelayStages, size: FloatArray, carried: FloatArray
+    stages: RelayStages, size: FloatArray, carried: FloatArray, *, paired: bool = False
 ) -> RelayStages:
     """Return configurations that lead large entries of a matrix straight.
 
@@ -146,6 +173,8 @@ def fitted_stages(
         What goes from each node to each other one, shape (nodes, nodes).
     carried
         How much a circuit of each configuration is taken to carry.
+    paired
+        Whether permutations are matchings.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -161,7 +190,11 @@ def fitted_stages(
                 gain = fit.gains(place)
                 gain[node, own] += _ALIKE * fit.far  # equals stay as they are
                 np.fill_diagonal(gain, -fit.far * nodes)
+                if paired:
+                    gain += gain.T
                 new = linear_sum_assignment(gain, maximize=True)[1]
+                if paired:
+                    new = _matched(new, gain)
                 if (new == own).all():
                     fit.lead(place, switch, own)
                     continue
@@ -174,6 +207,33 @@ def fitted_stages(
         if cost >= before * (1 - _LITTLE):
             break
     return RelayStages(fit.heads, stages.turns)
+
+
+def _matched(head: IntArray, gain: FloatArray) -> IntArray:
+    """Return the best matching of neighbours on the cycles of a permutation.
+
+    Where a cycle is odd somebody is left out; those are matched in their order.
+    """
+    partner = np.arange(len(head))
+    seen = np.zeros(len(head), dtype=np.bool_)
+    for start in range(len(head)):
+        cycle = []
+        node = start
+        while not seen[node]:
+            seen[node] = True
+            cycle.append(node)
+            node = int(head[node])
+        size = len(cycle)
+        if size < 2:
+            continue
+        ways = [np.roll(cycle, -turn) for turn in range(2 if size % 2 == 0 else size)]
+        pairs = [np.stack([way[: size - 1 : 2], way[1::2]]) for way in ways]
+        one, other = max(pairs, key=lambda pair: float(gain[pair[0], pair[1]].sum()))
+        partner[one], partner[other] = other, one
+    left = np.flatnonzero(partner == np.arange(len(head)))
+    one, other = left[: len(left) // 2 * 2 : 2], left[1::2]
+    partner[one], partner[other] = other, one
+    return partner
 
 
 class _Fit:

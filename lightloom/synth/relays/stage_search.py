@@ -21,6 +21,7 @@ from lightloom.synth.relays.stage_circuits import (
     even_stages,
     fitted_stages,
     named_stages,
+    paired_stages,
 )
 from lightloom.synth.relays.stage_program import (
     RelayFlows,
@@ -88,7 +89,7 @@ class StageSearch:
     demand
         Bytes of each pair, one pair or more.
     both_ways
-        Whether circuits come in pairs, one each way.
+        Whether a port joins two nodes both ways, so that permutations are matchings.
     """
 
     def __init__(
@@ -174,7 +175,8 @@ class StageSearch:
 
         What circuits are taken to carry is what those of the answer before carried.
         """
-        even = even_stages(len(self.nodes), self._ports, turns)
+        begin = paired_stages if self._both_ways else even_stages
+        even = begin(len(self.nodes), self._ports, turns)
         of = even.configuration
         for named, share in starts:
             least = self._promise(turns) - self._fixed(turns)
@@ -184,7 +186,9 @@ class StageSearch:
                 stages = named_stages(even, self.size, float(data[0]))
             for _ in range(fits):
                 carried = np.bincount(of, weights=data).astype(np.float64)
-                stages = fitted_stages(stages, self.size, carried)
+                stages = fitted_stages(
+                    stages, self.size, carried, paired=self._both_ways
+                )
                 answer = self._answer(stages)
                 if answer is None:
                     break
@@ -195,6 +199,8 @@ class StageSearch:
         """Return the best answer on some circuits, worked out once."""
         told = stages.turns, stages.heads.tobytes()
         if told not in self._known:
+            idle = stages.heads == np.arange(len(self.nodes))
+            stages = RelayStages(np.where(idle, -1, stages.heads), stages.turns)
             ways = relay_ways(stages, self.row_of)
             self.work += len(ways.pair)
             flows = best_flows(stages, ways, self.need / self.need.max())
