@@ -19,7 +19,7 @@ from lightloom.synth.ramp.file_size import MOST_ROWS
 from lightloom.synth.ramp.hub_exchange import hub_exchange
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.participants import team_of
-from lightloom.synth.ramp.rarest_pieces import piece_steps
+from lightloom.synth.ramp.rarest_pieces import PieceSteps, piece_steps
 from lightloom.synth.ramp.relay_routes import MOST_NODES, relay_routes
 from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.segment_stream import NO_LIMIT, TeamCollective, stream
@@ -353,9 +353,9 @@ def _counted(fabric: Ramp, task: Collective, strategy: str) -> Way:
         if made is None:
             what, where = f"invalid number of nodes for {strategy}", "collective.nodes"
             raise InputError(what, where=where, found=len(box), fix="use steps")
-        parts = made.parts
-        hubs = len(box) // parts
-        told = {"hubs": hubs} if strategy == HUBS else {"pieces": parts}
+        parts, told = made.parts, {"hubs": len(box) // made.parts}
+        if isinstance(made, PieceSteps):
+            told = {"pieces": made.pieces}
     return Way(fabric, choose_chunks(task, parts), {"strategy": strategy, **told})
 
 

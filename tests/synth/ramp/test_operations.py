@@ -213,14 +213,17 @@ def test_auto_takes_the_fastest_way() -> None:
 
 
 def test_auto_compares_the_catalogue_too() -> None:
-    """A large reduce goes along pipelined trees, in 1,351 us by RAMP's own steps."""
+    """A large reduce in pieces takes 775 us, 784 along the catalogue's trees.
+
+    RAMP's own steps take 1,351.
+    """
     instance = load_instance("ramp-16/reduce-64MiB")
     found = synthesise(instance)
     assert found.incumbent is not None
-    assert found.incumbent.schedule.algorithm.name == "disjoint-trees"
     assert verify(found.incumbent.schedule).violations == ()
+    assert "disjoint-trees" in {one.algorithm for one in found.incumbent.compared}
     assert found.objective is not None
-    assert found.objective <= 784_000_000
+    assert found.objective <= 775_000_000
 
 
 @pytest.mark.parametrize("subnet", SUBNETS)
@@ -241,14 +244,35 @@ def test_hubs_exchange_sums(subnet: str) -> None:
 
 
 def test_a_large_reduce_goes_in_pieces() -> None:
-    """Of 32 pieces the root hears 8 on each transceiver, and all are in after 12."""
+    """Of 32 pieces the root hears 8 on each transceiver; all are in after 11 and a bit.
+
+    The twelfth step is a quarter as long, but for what it costs to begin.
+    """
     instance = load_instance("ramp-128/reduce-4MiB")
     found = synthesise(instance, "ramp", {"strategy": "rarest-first"}).incumbent
     assert found is not None
     assert verify(found.schedule).violations == ()
-    piece_ps = 2**17 * 8 * 10**12 // instance.fabric.node_bits_per_s * 4
+    share_ps = 2**15 * 8 * 10**12 // instance.fabric.node_bits_per_s * 4
     assert found.schedule.algorithm.parameters["pieces"] == 32
-    assert found.completion_time_ps == 12 * 1_451_000 + 13 * piece_ps
+    assert found.completion_time_ps == 12 * 1_451_000 + 45 * share_ps
+
+
+@pytest.mark.parametrize(
+    ("kib", "pieces", "steps"), [(1, 4, 4), (64, 4, 4), (256, 8, 5), (1024, 12, 6)]
+)
+def test_a_reduce_takes_three_steps_more_than_its_root_needs(
+    kib: int, pieces: int, steps: int
+) -> None:
+    """Up to 1 MiB on 128 nodes, as 125 are heard of in three."""
+    size = f"{kib}KiB" if kib < 1024 else "1MiB"
+    instance = load_instance(f"ramp-128/reduce-{size}")
+    found = synthesise(instance, "ramp", {"strategy": "rarest-first"}).incumbent
+    assert found is not None
+    schedule = found.schedule
+    assert verify(schedule).violations == ()
+    assert schedule.algorithm is not None
+    assert schedule.algorithm.parameters["pieces"] == pieces
+    assert len(schedule.segments) == steps == pieces // 4 + 3
 
 
 @pytest.mark.parametrize(
