@@ -8,12 +8,18 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from lightloom.core.task import Collective
+from lightloom.instances.catalogue import load_instance
+from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.synth.bounds import find_bound
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.certificates.completion_time.few_holders import Prices
+from lightloom.validate.certificates.completion_time.parallel_planes import (
+    changing_ps,
+)
 from lightloom.validate.certificates.witness import rows
 from tests.examples.ramp_networks import network
 
@@ -32,6 +38,30 @@ def test_known_bounds_of_128_nodes() -> None:
             assert found is not None
             data = (found.bound - 1000 - portions * 1_450_000) / size_ps
             assert data == pytest.approx(times, abs=0.001)
+
+
+def test_known_bounds_of_64_nodes_on_four_switches() -> None:
+    """Four steps of 2.35 times the buffer; or switches that change, by `planes`.
+
+    Without prices the switches that change nothing are left to `stream` or less.
+    """
+    for op in ("broadcast", "reduce"):
+        instance = load_instance(f"ocs-64/{op}-4MiB")
+        fabric, task = instance.fabric, instance.communication
+        assert isinstance(fabric, Ocs)
+        assert isinstance(task, Collective)
+        found = find_bound("few-holders", fabric, task)
+        assert found is not None
+        size_ps = Fraction(2**22 * 8 * 10**12, fabric.node_bits_per_s)
+        data = (found.bound - 200_000_000 - 4 * 20_000_000) / size_ps
+        assert data == pytest.approx(2.351, abs=0.001)
+        assert changing_ps(fabric, task) > found.bound
+        none = [0] * len(rows(found.witness, "weights", 0))
+        least = KIND.prove(fabric, task, {**found.witness, "weights": none})
+        assert least < BOUND_KINDS["planes"].prove(fabric, task, {}) < found.bound
+        kept = replace(fabric, dark_while_reconfiguring="changed-circuits")
+        with pytest.raises(WitnessError, match="few-holders is about"):
+            KIND.prove(kept, task, found.witness)
 
 
 @given(

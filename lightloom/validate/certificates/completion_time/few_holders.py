@@ -47,6 +47,13 @@ This holds of P portions or fewer, the last ones being empty. So
 
 for more portions than all P what `stream` says counts, in an all-reduce `volume`; and
 `volume` counts everywhere.
+
+*Switches that change each by itself*, for broadcast and reduce where all of a switch is
+dark meanwhile. Let M be the segments of all k switches in which anything moves. With M
+<= k a rank has at most k circuits in and k out, all segments together; steps are
+portions, the data of a step take its duration less alpha, so all of this holds with the
+first configuration and P alpha as what P' steps cost. For M > k counts what `planes`
+says of those M, and the less of both is the bound.
 """
 
 from __future__ import annotations
@@ -60,7 +67,11 @@ import numpy as np
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.completion_time.parallel_planes import (
+    changing_ps,
+)
 from lightloom.validate.certificates.completion_time.pipelining import (
     least_from,
     stream_of,
@@ -145,9 +156,15 @@ def asked(fabric: AnyFabric, task: Task) -> tuple[CircuitFabric, Collective] | N
     fabric, task
         Of the question.
     """
-    if not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
+    if not isinstance(fabric, CircuitFabric) or not isinstance(task, Collective):
         return None
-    if not isinstance(task, Collective) or task.op not in _OPS or task.rank_count < 2:
+    if task.op not in _OPS or task.rank_count < 2:
+        return None
+    if fabric.plane_count > 1 and not (
+        isinstance(fabric, Ocs)
+        and fabric.dark_while_reconfiguring == "plane"
+        and task.op != "all-reduce"
+    ):
         return None
     if task.op == "broadcast" and "multicast" in fabric.circuit_columns:
         return None
@@ -160,13 +177,14 @@ def portions_ps(fabric: CircuitFabric, ranks: int, portions: int) -> int | None:
     Parameters
     ----------
     fabric
-        With one plane.
+        With one plane, or with switches that hold what they hold.
     ranks
         That must be reached.
     portions
         1 or more.
     """
-    for segments in range(1, portions + 1):
+    most = portions if fabric.plane_count == 1 else 1
+    for segments in range(1, most + 1):
         if least_portions(fabric.ports_per_node, segments, ranks) <= portions:
             return fixed_ps(fabric, portions, segments)
     return None
@@ -208,7 +226,11 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     question = asked(fabric, task)
     if question is None:
         message = "the kind few-holders is about broadcast, reduce and all-reduce on"
-        message += " one plane, broadcast only without circuits of several destinations"
+        message += (
+            " one plane, broadcast only without circuits of several destinations,"
+        )
+        message += " and about the first two on optical switches that are dark while"
+        message += " they change"
         raise WitnessError(message)
     keys(witness, "portions", *_KEYS)
     circuits, collective = question
@@ -222,6 +244,8 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
             if cost_ps is not None:
                 times.append(cost_ps + data_ps)
         before = portions
+    if isinstance(circuits, Ocs) and circuits.plane_count > 1:
+        times.append(changing_ps(circuits, collective))
     return min([*times, far_ps(circuits, collective, before + 1)])
 
 

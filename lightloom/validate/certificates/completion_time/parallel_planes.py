@@ -173,14 +173,35 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     )
 
 
-def _least_ps(planes: Planes, needs: CollectiveNeeds) -> int:
-    """Return the least over all ranges of M, each with its least over all P."""
+def changing_ps(fabric: Ocs, task: Collective) -> int:
+    """Return the least time with more segments in use than there are switches.
+
+    Parameters
+    ----------
+    fabric
+        Whose whole switches are dark while they change.
+    task
+        Of two ranks or more.
+    """
+    needs = requirements_of(task, fabric.nodes)
+    assert isinstance(needs, CollectiveNeeds)
+    reach = max(max(side, default=0) for side in needs.spread())
+    planes = Planes(fabric, reach, None, task)
+    return _least_ps(planes, needs, fabric.switches + 1)
+
+
+def _least_ps(planes: Planes, needs: CollectiveNeeds, first: int | None = None) -> int:
+    """Return the least over all ranges of M, each with its least over all P.
+
+    M is from `first` on, by default from the number of switches.
+    """
     fabric, ranks = planes.fabric, planes.collective.rank_count
     most = max(*needs.sent_bytes(), *needs.received_bytes())
     mean = max(Fraction(needs.volume_bytes(), ranks), Fraction(most))
     plain = planes.byte_ps * mean
     best: int | None = None
-    for low, high in _ranges(fabric.switches, max(fabric.switches, ranks - 1)):
+    first = first or fabric.switches
+    for low, high in _ranges(first, max(first, ranks - 1)):
         fewest = planes.least_steps(high)
         if best is not None and planes.time_ps(low, fewest, plain) >= best:
             if fewest == 1:
@@ -228,9 +249,14 @@ def _times(
     elif op.rooted and not op.uses_blocks:
         stream = Stream.of(ranks, high, buffer / switches)
         for steps in range(fewest, _MOST_PIPELINED + 1):
-            data_ps = max(stream.data_ps(steps), _rows_ps(planes, high, steps, buffer))
+            rows_ps = _rows_ps(planes, high, steps, buffer)
+            data_ps = max(stream.data_ps(steps), rows_ps)
             fixed_ps = planes.first_ps + steps * planes.fabric.alpha_ps
-            yield max(time_ps(steps, plain), fixed_ps - int(-data_ps // 1))
+            lost = plain
+            if planes.least_bytes is None:
+                # Rows count what each switch moves, which is less where it changes.
+                lost = max(plain, switches * rows_ps)
+            yield max(time_ps(steps, lost), fixed_ps - int(-data_ps // 1))
         yield time_ps(max(fewest, _MOST_PIPELINED + 1), buffer)
     else:
         yield time_ps(fewest, plain)
