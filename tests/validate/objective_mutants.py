@@ -198,6 +198,7 @@ MUTANTS: tuple[Mutant, ...] = (
         _BOUND,
         lambda: rounds(kind="direct", bound=2, witness={"nodes": [1]}),
     ),
+    ("no middle round", _WITNESS, lambda: rounds(kind="middle", witness={})),
     ("rounds in parts", _BOUND, lambda: rounds(bound=Fraction(1, 2))),
     ("congestion not proven", _BOUND, lambda: congestion(bound=2)),
     ("cut not proven", _BOUND, lambda: congestion(CUT, bound=2)),

@@ -3,14 +3,17 @@
 A reduce-scatter turned around is an all-gather. Where the first round of the all-gather
 sends each chunk to one tile only, the last round of the reduce-scatter brings a sum
 from there, and both have the chunk complete two rounds later. If they exchange their
-sums instead, they have it after one.
+sums instead, they have it after one. More than two roots of a chunk can do so too, and
+the rounds before and after have fewer tiles left to serve.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from lightloom.core.schedule import Op
 from lightloom.problems.fewest_rounds.chunk_moves import (
@@ -19,6 +22,15 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
     together,
     turned_around,
 )
+from lightloom.problems.fewest_rounds.planned_rounds import planned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.instances.fabrics.lightpath import Lightpath
+
+Mask = npt.NDArray[np.bool_]
+_PAIR = 2
 
 
 def exchanging(gather: ChunkMoves, lasers: int) -> ChunkMoves | None:
@@ -60,3 +72,64 @@ def lightest_first(gather: ChunkMoves) -> ChunkMoves:
     order = np.arange(len(load))
     order[: lightest + 1] = [*range(1, lightest + 1), 0]
     return replace(gather, round=order[gather.round])
+
+
+def root_blocks(fabric: Lightpath) -> Iterator[Mask]:
+    """Yield the tiles that share a block with each tile, shape (tiles, tiles).
+
+    Blocks are equal rectangles of three tiles at least, the smallest first.
+
+    Parameters
+    ----------
+    fabric
+        The grid.
+    """
+    row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
+    shapes = [
+        (height, width)
+        for height in range(1, fabric.rows + 1)
+        for width in range(1, fabric.cols + 1)
+        if fabric.rows % height == fabric.cols % width == 0
+    ]
+    for height, width in sorted(shapes, key=lambda shape: (shape[0] * shape[1], shape)):
+        if height * width > _PAIR:
+            block = row // height * fabric.cols + col // width
+            yield np.asarray(block[:, None] == block)
+
+
+def among_roots(
+    fabric: Lightpath, roots: Mask, *, rounds: int, seed: int
+) -> ChunkMoves | None:
+    """Return an all-reduce in which the roots of each chunk exchange their sums.
+
+    Parameters
+    ----------
+    fabric
+        The grid, all of whose tiles take part.
+    roots
+        Which tiles are roots of each chunk, shape (tiles, chunks).
+    rounds
+        Before the exchange, and after it.
+    seed
+        Of the draws; same input and seed, same rounds.
+
+    Returns
+    -------
+    ``None`` where no such rounds were found.
+    """
+    everyone = np.ones_like(roots)
+    after = planned(fabric, roots, everyone, rounds=rounds, seed=seed)
+    if after is None:
+        return None
+    # What a root has of a chunk goes to all others from itself.
+    chunk, root = np.nonzero(roots.T)
+    mine = np.arange(len(roots))[:, None] == root
+    exchange = planned(fabric, mine, roots[:, chunk], rounds=1, seed=seed)
+    if exchange is None:
+        return None
+    exchange = replace(
+        exchange,
+        chunk=chunk[exchange.chunk],
+        op=np.full_like(exchange.op, int(Op.REDUCE)),
+    )
+    return then(then(turned_around(after, Op.REDUCE), exchange), after)

@@ -14,8 +14,10 @@ from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems.fewest_rounds.all_reduce_exchange import (
+    among_roots,
     exchanging,
     lightest_first,
+    root_blocks,
 )
 from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
 from lightloom.problems.fewest_rounds.chunk_moves import (
@@ -245,7 +247,27 @@ class _Making:
                 shorter = exchanging(gather, self.fabric.lasers)
                 if shorter is not None and shorter.round_count < both.round_count:
                     return shorter, f"{made}, its halves exchanged"
+            among = self._among_roots(bound, both.round_count)
+            if among is not None:
+                return among, "planned rounds, with sums exchanged among roots"
         return both, f"{how}, turned around and then forward"
+
+    def _among_roots(self, bound: int, most: int) -> ChunkMoves | None:
+        """Return an all-reduce of fewer than `most` rounds by several roots a chunk."""
+        fabric, nodes = self.fabric, np.array(self.collective.nodes)
+        tiles, lasers = fabric.node_count, fabric.lasers
+        if len(nodes) < tiles or tiles > _MOST_PLANNED:
+            return None
+        for block in root_blocks(fabric):
+            count = int(block[0].sum())
+            rounds = -(-(tiles - count) // lasers)
+            if count * (count - 1) <= lasers and bound <= 2 * rounds + 1 < most:
+                found = among_roots(
+                    fabric, block[:, nodes], rounds=rounds, seed=self.seed
+                )
+                if found is not None:
+                    return found
+        return None
 
     def _light_starts(
         self, moves: ChunkMoves, how: str

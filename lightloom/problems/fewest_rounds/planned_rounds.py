@@ -76,7 +76,8 @@ def planned(
         orbits = _Orbits.of(Turns.of(fabric, wide, order), holds, wants)
         if orbits is None:
             continue
-        for cost in _HOP_COSTS:
+        # The last round has no choice of chunks.
+        for cost in _HOP_COSTS[: None if rounds > 1 else 1]:
             found = _Plan(orbits, holds, wants, cost, seed).moves(rounds)
             if found is not None:
                 return found

@@ -15,7 +15,7 @@ from lightloom.validate.certificates.completion_time.collective_needs import (
 from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
-from lightloom.validate.certificates.proofs.round_counts import KINDS, prove_rounds
+from lightloom.validate.certificates.proofs.round_counts import prove_rounds
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
@@ -35,11 +35,12 @@ class RoundBound:
     Attributes
     ----------
     kind
-        ``receive``, ``send``, ``growth``, ``volume``, ``cut`` or ``direct``.
+        ``receive``, ``send``, ``growth``, ``volume``, ``cut``, ``direct`` or
+        ``middle``.
     rounds
         The bound.
     nodes
-        The node, or the node set, that it is about; all for ``volume``.
+        The node, or the node set, that it is about; all for ``volume`` and ``middle``.
     reason
         The argument in words, with its numbers.
     witness
@@ -88,28 +89,22 @@ def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
     """
     needs = requirements_of(collective, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
-    found = {
-        kind: (nodes, witness)
-        for kind, nodes, witness in _witnesses(fabric, collective, needs)
-    }
     bounds = []
-    for kind in KINDS:
-        if kind not in found:
-            continue
-        nodes, witness = found[kind]
+    for kind, nodes, witness in _witnesses(fabric, collective, needs):
         try:
             proof = prove_rounds(fabric, collective, kind, witness)
         except WitnessError:
-            # A set that nothing enters: an algorithm will say so better.
+            # A set that nothing enters: an algorithm will say so better. Or nothing
+            # is proven.
             continue
         bounds.append(RoundBound(kind, proof.rounds, nodes, proof.reason, witness))
-    return [*bounds, *_direct(fabric, collective)]
+    return bounds
 
 
-def _direct(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
-    """Return the best bound by a round that forwards nothing, of all bands of tiles.
+def _best_band(fabric: Lightpath, collective: Collective) -> list[int]:
+    """Return the tiles whose bound by a round that forwards nothing is best.
 
-    Bands are some first or last rows, or columns, or the whole grid.
+    They are some first or last rows, or columns, or the whole grid.
     """
     tile = np.arange(fabric.node_count)
     row, col = np.divmod(tile, fabric.cols)
@@ -117,15 +112,13 @@ def _direct(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
     bands += [row >= rows for rows in range(1, fabric.rows)]
     bands += [col < cols for cols in range(1, fabric.cols)]
     bands += [col >= cols for cols in range(1, fabric.cols)]
-    best: RoundBound | None = None
-    for band in bands:
-        nodes = np.flatnonzero(band).tolist()
-        witness: Witness = {"nodes": [*nodes]}
-        proof = prove_rounds(fabric, collective, "direct", witness)
-        if best is None or proof.rounds > best.rounds:
-            why = proof.reason
-            best = RoundBound("direct", proof.rounds, tuple(nodes), why, witness)
-    return [] if best is None else [best]
+    sets = [np.flatnonzero(band).tolist() for band in bands]
+    return max(
+        sets,
+        key=lambda nodes: (
+            prove_rounds(fabric, collective, "direct", {"nodes": [*nodes]}).rounds
+        ),
+    )
 
 
 def _witnesses(
@@ -148,3 +141,6 @@ def _witnesses(
     if inside is not None:
         nodes = tuple(np.flatnonzero(inside).tolist())
         yield "cut", nodes, {"nodes": [*nodes]}
+    band = _best_band(fabric, collective)
+    yield "direct", tuple(band), {"nodes": [*band]}
+    yield "middle", tuple(sorted(collective.nodes)), {}

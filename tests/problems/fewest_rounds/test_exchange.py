@@ -8,6 +8,7 @@ import pytest
 from lightloom.problems.fewest_rounds.all_reduce_exchange import (
     exchanging,
     lightest_first,
+    root_blocks,
 )
 from lightloom.problems.fewest_rounds.chunk_moves import copies
 from tests.problems.fewest_rounds.test_few_rounds import OPS, Lightpath, solved
@@ -33,6 +34,24 @@ def test_halves_share_a_round(rows: int, cols: int, lasers: int, rounds: int) ->
     found = solved(fabric, "all-reduce", tries=None)
     assert found.rounds == found.bound.rounds == rounds
     assert found.method.endswith("its halves exchanged")
+
+
+@pytest.mark.parametrize("waveguides", [1, 2])
+def test_three_roots_share_a_round(waveguides: int) -> None:
+    """Each tile is a root of three chunks: six lasers busy in all of three rounds."""
+    fabric = Lightpath(rows=3, cols=3, lasers=6, waveguides=waveguides)
+    found = solved(fabric, "all-reduce", tries=None)
+    assert found.rounds == found.bound.rounds == 3
+    assert len(found.moves) == 3 * 6 * 9
+    assert found.method.endswith("exchanged among roots")
+
+
+def test_blocks_of_roots() -> None:
+    """Of three tiles or more, each tile in its own."""
+    fabric = Lightpath(rows=2, cols=3, lasers=1, waveguides=1)
+    blocks = [block.astype(int).tolist() for block in root_blocks(fabric)]
+    assert [sum(block[0]) for block in blocks] == [3, 6]
+    assert blocks[0][1] == [1, 1, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize(("lasers", "rounds"), [(3, 2), (11, 2)])

@@ -19,6 +19,7 @@ from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
 from lightloom.validate.certificates.proofs.direct_sends import direct_sends
+from lightloom.validate.certificates.proofs.middle_round import crowded_middle
 from lightloom.validate.certificates.witness import (
     WitnessError,
     keys,
@@ -67,7 +68,8 @@ def prove_rounds(
         One of `KINDS`.
     witness
         ``receive``, ``send``: a ``node``. ``growth``: a ``node`` and a ``direction``,
-        0 for what it must reach, 1 for what it must hear of. ``volume``: nothing.
+        0 for what it must reach, 1 for what it must hear of. ``volume``, ``middle``:
+        nothing.
         ``cut``, ``direct``: a set ``nodes``.
 
     Raises
@@ -212,6 +214,21 @@ def _direct(question: _Question, witness: Witness) -> RoundProof:
     return RoundProof(rounds, reason)
 
 
+def _middle(question: _Question, witness: Witness) -> RoundProof:
+    """Return how long an all-reduce takes whose middle round has too little room."""
+    keys(witness)
+    ranks, lasers = question.collective.rank_count, question.fabric.lasers
+    chunks = question.collective.chunk_count
+    rounds = 0
+    if question.collective.op == "all-reduce":
+        rounds = crowded_middle(ranks, lasers, chunks)
+    if not rounds:
+        message = "what passes through the middle round proves nothing here"
+        raise WitnessError(message)
+    reason = f"{chunks} chunks of {ranks} tiles do not fit through a middle round"
+    return RoundProof(rounds, reason)
+
+
 _PROOFS: dict[str, Callable[[_Question, Witness], RoundProof]] = {
     "receive": _receive,
     "send": _send,
@@ -219,6 +236,7 @@ _PROOFS: dict[str, Callable[[_Question, Witness], RoundProof]] = {
     "volume": _volume,
     "cut": _cut,
     "direct": _direct,
+    "middle": _middle,
 }
 KINDS = tuple(_PROOFS)
 """Every kind of argument."""
