@@ -149,8 +149,8 @@ class RankNetwork:
         rank = np.arange(self.ranks, dtype=np.int64)
         return np.array(np.unravel_index(rank, self.shape))
 
-    def images(self, root: int) -> IntArray:
-        """Return permutations that leave the root as it is and map routes to routes.
+    def images(self, root: int, message_ps: csr_array) -> IntArray:
+        """Return permutations that leave the root as it is and map loads to loads.
 
         Mirrored digits and digits in another order, as seen from the root: all for up
         to three digits, and some where there are more.
@@ -159,6 +159,8 @@ class RankNetwork:
         ----------
         root
             A rank.
+        message_ps
+            What messages load, as of `message_ps`, or of many ranks together.
 
         Returns
         -------
@@ -170,7 +172,6 @@ class RankNetwork:
         size, digits = np.array(self.shape)[:, None], self.digits()
         away, cost = (digits - digits[:, [root]]) % size, self.costs()
         found = {rank.tobytes(): rank}
-        message_ps = self.message_ps()
         src, dst = np.divmod(np.arange(self.ranks**2), self.ranks)
         links = sorted(link_marks(message_ps))
         for order, signs in itertools.product(

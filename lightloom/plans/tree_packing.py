@@ -18,6 +18,7 @@ import numpy as np
 
 from lightloom.plans.cheapest_tree import StepTree, cheapest_tree
 from lightloom.plans.rank_network import link_marks
+from lightloom.plans.tree_shares import FEW_LOADS, divided, whole_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,9 +39,17 @@ _TREES = 8
 """Trees that are looked for at the prices of a round."""
 _FEW_LOADS = 200
 """Links times steps up to which linear programs are small."""
-_LAST_ROUNDS = 24
+_VERY_FEW_LOADS = 50
+_LONG, _SHORT = (100, 150), (24, 0)
+"""Last rounds, and trees that are kept from one to the next, of those with a share all:
+for very few loads, and for more."""
+_PATIENCE = 24
 _LAST_TREES = 12
-_IDLE_ROUNDS = 4
+_LITTLE = 1e-7
+_HEAT = 4
+_SHAKEN, _MORE = 0.1, 0.03
+"""Parts of a price, and of the highest, by which prices are changed at random, and up
+to how many times as much."""
 _FIRST_MOVES = 6
 _MOST_MOVES = 200
 _FIRST_POWER, _LAST_POWER = 4.0, 40.0
@@ -69,19 +78,45 @@ class TreePacking:
         From whom, shape (trees, n); the root's own is any.
     share
         Part of the buffer, shape (trees,); they add up to 1.
-    ps_per_byte
-        How long all steps together are busy.
+    load
+        Time of a byte on links, shape (trees, steps, links).
     """
 
     heard: IntArray
     teller: IntArray
     share: FloatArray
-    ps_per_byte: float
+    load: FloatArray
+
+    @property
+    def ps_per_byte(self) -> float:
+        """How long all steps together are busy."""
+        total = np.tensordot(self.share, self.load, 1)
+        return float(total.max(axis=1).sum())
+
+    def ends(self, units: int) -> IntArray:
+        """Return where the part of each tree ends, in whole units, shape (trees,).
+
+        Parameters
+        ----------
+        units
+            Of the buffer, 1 or more.
+        """
+        return _ends(self, units)
+
+
+@functools.lru_cache(maxsize=32)
+def _ends(packing: TreePacking, units: int) -> IntArray:
+    return np.cumsum(whole_shares(packing.load, packing.share, units))
 
 
 @functools.lru_cache(maxsize=32)
 def packed_trees(
-    network: RankNetwork, root: int, steps: int, *, translated: bool = False
+    network: RankNetwork,
+    root: int,
+    steps: int,
+    *,
+    translated: bool = False,
+    imaged: bool = True,
 ) -> TreePacking:
     """Return trees from a root whose links are evenly loaded.
 
@@ -96,12 +131,15 @@ def packed_trees(
     translated
         Whether all other ranks have trees too, translations of those of the root; the
         network has a shape.
+    imaged
+        Whether all images of a tree take the same share, so buffers are cut fine.
     """
     message_ps = _translated_ps(network) if translated else network.message_ps()
-    images = network.images(root)
+    images = network.images(root, message_ps)
     firsts = np.unique(images.min(axis=0))
     if translated:
-        # Few links are unlike, and few trees are cut into few bytes.
+        images = _unlike(_averaged(message_ps, images[:1]), images)
+    if not imaged:
         images = images[:1]
     search = _Search(_averaged(message_ps, images), steps, root)
     search.begin(firsts[firsts != root].tolist())
@@ -110,7 +148,7 @@ def packed_trees(
         search.round(number / (rounds - 1))
     if network.ranks <= _FEW_RANKS or search.load[0].size <= _FEW_LOADS:
         search.finish()
-    return _imaged(search, images)
+    return _imaged(search, images, _averaged(message_ps, images[:1]))
 
 
 def _translated_ps(network: RankNetwork) -> csr_array:
@@ -124,6 +162,15 @@ def _translated_ps(network: RankNetwork) -> csr_array:
     return each[far]
 
 
+def _unlike(message_ps: csr_array, images: IntArray) -> IntArray:
+    """Return the images by which some message loads other links, and the first."""
+    ranks = images.shape[1]
+    src, dst = np.divmod(np.arange(ranks**2), ranks)
+    moved = [message_ps[image[src] * ranks + image[dst]] for image in images[1:]]
+    unlike = [abs(one - message_ps).sum() > _LITTLE for one in moved]
+    return images[[True, *unlike]]
+
+
 def _averaged(message_ps: csr_array, images: IntArray) -> csr_array:
     """Return the mean over all images of a message, links that are alike once."""
     ranks = images.shape[1]
@@ -135,6 +182,19 @@ def _averaged(message_ps: csr_array, images: IntArray) -> csr_array:
     for link, found in enumerate(link_marks(total)):
         known.setdefault(found, link)
     return total.tocsc()[:, list(known.values())].tocsr() / len(images)
+
+
+def _loads(
+    message_ps: csr_array, heard: IntArray, teller: IntArray, steps: int
+) -> FloatArray:
+    """Return what trees load, shape (trees, steps, links)."""
+    links, ranks = message_ps.shape[1], heard.shape[1]
+    tree, dst = np.nonzero(heard)
+    arc = message_ps[teller[tree, dst] * ranks + dst].tocoo()
+    step = tree * steps + heard[tree, dst] - 1
+    place = step[arc.row] * links + arc.col
+    load = np.bincount(place, arc.data, len(heard) * steps * links).astype(np.float64)
+    return load.reshape((len(heard), steps, links))
 
 
 @dataclass(eq=False)
@@ -208,24 +268,43 @@ class _Search:
 
     def keep(self, share: FloatArray, least: float) -> None:
         """Keep the trees that have shares above the least, and give them all."""
-        kept = np.flatnonzero(share > least)
+        self._only(np.flatnonzero(share > least), share)
+
+    def _only(self, kept: IntArray, share: FloatArray) -> None:
+        """Keep some trees, and give them all."""
         self.trees = [self.trees[one] for one in kept.tolist()]
         self.load, self.share = self.load[kept], share[kept] / share[kept].sum()
 
     def finish(self) -> None:
-        """Add trees that are cheap at the prices of the linear program."""
-        price: FloatArray | None = None
-        idle = 0
-        for _ in range(_LAST_ROUNDS):
-            _, now, share = self.divided()
-            price = now if price is None else (price + now) / 2
-            self.keep(share, 0.0)
-            cost = self._cost(price)
-            starts = self._starts(_LAST_TREES, _TREES // 2)
-            new = self._add(cheapest_tree(cost, one, _MOST_MOVES) for one in starts)
-            idle = 0 if new else idle + 1
-            if idle == _IDLE_ROUNDS:
+        """Add trees that are cheap at the prices of the linear program.
+
+        The mean of the prices so far, and where nothing is gained by that, others
+        near the mean, and near the last.
+        """
+        few = self.load[0].size <= _VERY_FEW_LOADS
+        rounds, pool = _LONG if few else _SHORT
+        mean: FloatArray | None = None
+        idle, least = 0, np.inf
+        shaken = np.random.default_rng(self.steps)
+        for _ in range(rounds):
+            value, now, share = divided(self.load)
+            idle = 0 if value < least * (1 - _LITTLE) else idle + 1
+            if idle == _PATIENCE:
                 return
+            least = min(least, value)
+            mean = now if mean is None else (mean + now) / 2
+            price = (mean, now)[idle // _HEAT % 2] if few else mean
+            heat = idle % _HEAT if few else 0
+            part = _SHAKEN * heat
+            price = price * shaken.uniform(1 - part, 1 + part, now.shape)
+            price += shaken.uniform(0, _MORE * heat, now.shape) * now.max()
+            dear = np.tensordot(self.load, now, 2)
+            dear[share > 0] = -1.0
+            most = max(pool, np.count_nonzero(share > 0))
+            self._only(np.argsort(dear, kind="stable")[:most], share)
+            starts = self._starts(_LAST_TREES, _TREES // 2)
+            cost = self._cost(price)
+            self._add(cheapest_tree(cost, one, _MOST_MOVES) for one in starts)
 
     def _starts(self, known: int, fresh: int) -> list[IntArray]:
         """Return the steps of so many trees of the largest shares, and of new ones."""
@@ -237,27 +316,6 @@ class _Search:
             starts.append(self._over(self._firsts[first], begin))
         self._turn += fresh
         return starts
-
-    def divided(self) -> tuple[float, FloatArray, FloatArray]:
-        """Return the time of a byte, prices of links in steps, and the best shares."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, eye_array, hstack, kron
-
-        trees, steps, links = self.load.shape
-        loads = csr_array(self.load.reshape(trees, -1).T)
-        longest = kron(eye_array(steps), -np.ones((links, 1)))
-        whole = np.repeat([1.0, 0.0], [trees, steps])
-        found = linprog(
-            1.0 - whole,
-            A_ub=csr_array(hstack([loads, longest])),
-            b_ub=np.zeros(steps * links),
-            A_eq=whole[None, :],
-            b_eq=[1.0],
-            method="highs-ds",
-        )
-        assert found.success
-        price = -found.ineqlin.marginals.reshape(steps, links)
-        return float(found.fun), price, found.x[:trees]
 
     def _cost(self, price: FloatArray) -> FloatArray:
         """Return what messages cost, shape (steps, n, n).
@@ -286,19 +344,10 @@ class _Search:
             self.trees += new
             heard = np.stack([tree.heard for tree in new])
             teller = np.stack([tree.teller for tree in new])
-            self.load = np.concatenate([self.load, self._loads(heard, teller)])
+            self.load = np.concatenate(
+                [self.load, _loads(self.message_ps, heard, teller, self.steps)]
+            )
         return len(new)
-
-    def _loads(self, heard: IntArray, teller: IntArray) -> FloatArray:
-        """Return what trees load, shape (trees, steps, links)."""
-        links = self.load.shape[2]
-        tree, dst = np.nonzero(heard)
-        arc = self.message_ps[teller[tree, dst] * self.ranks + dst].tocoo()
-        step = tree * self.steps + heard[tree, dst] - 1
-        place = step[arc.row] * links + arc.col
-        size = len(heard) * self.steps * links
-        load = np.bincount(place, arc.data, size).astype(np.float64)
-        return load.reshape((len(heard), self.steps, links))
 
     def _level(self, share: FloatArray, power: float) -> tuple[float, FloatArray]:
         """Return the sum over steps of the power mean of loads, and its derivative."""
@@ -326,11 +375,14 @@ class _Search:
             rate /= _TRIES
 
 
-def _imaged(search: _Search, images: IntArray) -> TreePacking:
+def _imaged(search: _Search, images: IntArray, message_ps: csr_array) -> TreePacking:
     """Return all images of the trees, each with the same part of a tree's share."""
     for _ in range(2):  # those that are left make up for those that are left out
-        ps_per_byte, _, part = search.divided()
-        search.keep(part, _LEAST_SHARE)
+        share = divided(search.load)[2]
+        if search.load.size > FEW_LOADS:
+            search.keep(share, _LEAST_SHARE)
+        else:
+            search.share = share
     share = np.repeat(search.share, len(images)) / len(images)
     back = np.argsort(images, axis=1)
     heard = np.concatenate([tree.heard[back] for tree in search.trees])
@@ -342,4 +394,5 @@ def _imaged(search: _Search, images: IntArray) -> TreePacking:
     both, which = np.unique(np.hstack([teller, heard]), axis=0, return_inverse=True)
     teller, heard = np.hsplit(both, 2)
     total = np.bincount(which.reshape(-1), share).astype(np.float64)
-    return TreePacking(heard, teller, total, ps_per_byte)
+    load = _loads(message_ps, heard, teller, search.steps)
+    return TreePacking(heard, teller, total, load)

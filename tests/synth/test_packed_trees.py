@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.algorithms.packed_trees import PackedTrees
 from lightloom.plans.rank_network import RankNetwork
 from lightloom.plans.tree_packing import packed_trees
+from lightloom.plans.tree_shares import divided, whole_shares
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.oracle.rank_buffers import execute
@@ -59,17 +61,45 @@ def test_trees_are_trees() -> None:
 def test_images_keep_all_costs() -> None:
     """A ring of all ranks alike has one digit, which may be mirrored."""
     network = RankNetwork.full(5)
-    images = network.images(1)
+    images = network.images(1, network.message_ps())
     assert images.tolist() == [[0, 1, 2, 3, 4], [2, 1, 0, 4, 3]]
 
 
 def test_images_of_many_digits_are_few() -> None:
     """Six digits of two have 720 orders, of which some are taken, each one once."""
     network = replace(RankNetwork.full(64), shape=(2,) * 6)
-    images = network.images(5)
+    images = network.images(5, network.message_ps())
     assert len(images) == len(np.unique(images, axis=0)) == 48
     assert images[0].tolist() == list(range(64))
     assert (images[:, 5] == 5).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 300), st.integers(0, 2**32 - 1))
+def test_whole_shares_are_as_good_as_rounding(
+    trees: int, units: int, seed: int
+) -> None:
+    """They add up, and no step's busiest links last longer than those of rounding."""
+    random = np.random.default_rng(seed)
+    load = random.integers(0, 4, (trees, 2, 3)).astype(np.float64)
+    load[:, :, 0] += 1
+    _, _, share = divided(load)
+    rounded = np.diff(np.rint(np.cumsum(share) / share.sum() * units), prepend=0)
+    whole = whole_shares(load, share, units)
+    assert whole.min() >= 0
+    assert whole.sum() == units
+
+    def longest(count: npt.NDArray[np.number]) -> float:
+        return float(np.tensordot(count, load, 1).max(axis=1).sum())
+
+    assert longest(whole) <= longest(rounded) + 1e-6
+
+
+def test_translated_trees_that_are_images_divide_a_block_evenly() -> None:
+    """The best time to the ps on a torus: images of one tree take an eighth each."""
+    instance = load_instance("torus-64/all-gather-4MiB")
+    found = synthesise(instance, "packed-trees", {"steps": 5})
+    assert found.objective == 20_908_000
 
 
 @pytest.mark.parametrize(

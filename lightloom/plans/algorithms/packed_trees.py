@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PackedTrees"]
 
+_FINE_BLOCK = 2**14
+"""Chunks of a block that all images of trees divide; fewer are divided among few."""
 _MOST_STEPS = 32
 """The linear program grows with the steps; more gain nothing that was seen."""
 
@@ -55,12 +58,13 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         if collective.op not in ("broadcast", "reduce"):
-            return translated_rounds(collective, network, self._sends)
+            block = collective.chunk_count // collective.rank_count
+            sends = functools.partial(self._sends, block=block)
+            return translated_rounds(collective, network, sends)
         reduces = collective.op == "reduce"
         used = network.turned() if reduces else network
         packing = packed_trees(used, collective.root_rank, self.steps)
-        ends = np.rint(np.cumsum(packing.share) * collective.chunk_count)
-        hi = ends.astype(np.int64)
+        hi = packing.ends(collective.chunk_count)
         lo = np.concatenate([[0], hi[:-1]])
         rounds = []
         for step in range(1, self.steps + 1):
@@ -72,13 +76,15 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
                 rounds.append(Round(src, dst, lo[tree], hi[tree], code, port))
         return reversed_rounds(rounds, Op.REDUCE) if reduces else rounds
 
-    def _sends(self, network: RankNetwork) -> Sends:
-        """Return how the block of rank 0 goes along its trees."""
-        packing = packed_trees(network, 0, self.steps, translated=True)
-        end = np.cumsum(packing.share)
+    def _sends(self, network: RankNetwork, block: int) -> Sends:
+        """Return how the block of rank 0, so many chunks, goes along its trees."""
+        fine = block >= _FINE_BLOCK
+        packing = packed_trees(network, 0, self.steps, translated=True, imaged=fine)
+        hi = packing.ends(block)
+        lo = np.concatenate([[0], hi[:-1]])
         tree, dst = np.nonzero(packing.heard)
         src, step = packing.teller[tree, dst], packing.heard[tree, dst] - 1
-        return Sends(step, src, dst, (end - packing.share)[tree], end[tree])
+        return Sends(step, src, dst, lo[tree] / block, hi[tree] / block)
 
 
 ALGORITHM = AlgorithmEntry(
