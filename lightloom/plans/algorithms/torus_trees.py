@@ -9,6 +9,7 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
+from lightloom.plans.last_pieces import last_pieces
 from lightloom.plans.parameters import Pieces, TorusShape
 from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows
 from lightloom.plans.rank_box import Dimensions
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.task import Collective
+    from lightloom.plans.last_pieces import Table
     from lightloom.plans.plan import Round
 
 
@@ -28,7 +30,9 @@ class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     Every rank hears each tree, with its part of the buffer, from another neighbour, so
     once the pipeline is full all receive on all their links all the time. On n x n
     ranks with arcs both ways the trees are about n + 1 deep
-    (`lightloom.plans.torus_spanning_trees`): k pieces take k + n rounds.
+    (`lightloom.plans.torus_spanning_trees`). The last pieces also take arcs of other
+    trees that idle by then (`lightloom.plans.last_pieces`), which saves a round: k
+    pieces take about k + n - 1.
     """
 
     shape: TorusShape = None
@@ -55,6 +59,15 @@ class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         del ports
         rows, cols = self._sizes(collective.rank_count)
         found = torus_spanning_trees(rows, cols, both_ways=self.both_ways)
+        last = last_pieces(*found)
+        first, then = (self._rows(collective, one) for one in (found, last))
+        return first.rounds(collective, self.pieces, then)
+
+    def _rows(
+        self, collective: Collective, found: tuple[Table, Table, Table]
+    ) -> TreeRows:
+        """Return trees of node 0 as trees of the root."""
+        rows, cols = self._sizes(collective.rank_count)
         trees = len(found[0])
         feeder, kind, depth = (
             np.array(one, dtype=np.int64)[:, 1:].reshape(-1) for one in found
@@ -73,7 +86,7 @@ class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         axis = np.array(axes)[kind % len(axes)]
         short = np.array([cols, rows])[axis] == 2
         port = np.where(short, kind % len(axes), kind)
-        return TreeRows(src, dst, depth, port, trees).rounds(collective, self.pieces)
+        return TreeRows(src, dst, depth, port, trees)
 
     def _sizes(self, ranks: int) -> tuple[int, int]:
         """Return rows and columns."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from lightloom.core.errors import InputError
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.plans.last_pieces import last_pieces
 from lightloom.plans.torus_spanning_trees import torus_spanning_trees
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug
@@ -92,13 +93,14 @@ class Ring2dRealiser(Realiser[Ring2d]):
     def _trees(self, task: Collective, arrangement: Arrangement) -> Proposal:
         """Return trees between neighbours with the best number of pieces.
 
-        k pieces of trees that are h deep take k + h - 1 times alpha and a k-th of t,
-        what the whole takes over all links of a node: least at
+        k pieces of trees whose last ones are h deep take k + h - 1 times alpha and a
+        k-th of t, what the whole takes over all links of a node: least near
         k = sqrt((h - 1) t / alpha).
         """
         both_ways = self.fabric.directions == 2
         rows, cols = arrangement.shape
-        _, _, depths = torus_spanning_trees(rows, cols, both_ways=both_ways)
+        trees = torus_spanning_trees(rows, cols, both_ways=both_ways)
+        depths = last_pieces(*trees)[2]
         lit = [
             ring.ports_per_node
             for ring, size in zip(self.fabric.rings, (cols, rows), strict=True)
@@ -108,7 +110,11 @@ class Ring2dRealiser(Realiser[Ring2d]):
         whole_ps = transmission_ps(task.buffer_bytes, rate)
         hops = max(max(one) for one in depths) - 1
         ideal = isqrt(hops * whole_ps // max(self.fabric.alpha_ps, 1))
-        pieces = min(ideal, _MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
+        near = (max(ideal, 1), ideal + 1)
+        best = min(
+            near, key=lambda k: (k + hops) * (self.fabric.alpha_ps + whole_ps / k)
+        )
+        pieces = min(best, _MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
         return "torus-trees", {"pieces": max(pieces, 1), "both_ways": both_ways}
 
     def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
