@@ -54,8 +54,8 @@ _TURNED = {
 }
 _FIRST_TRIES = 8
 """Tries of forwarding before rounds are planned."""
-_MOST_PLANNED = 144
-"""Tiles for which rounds are planned: some seconds for the largest."""
+_MOST_PLANNED = 100
+"""Tiles for which rounds are planned: no more than twenty seconds, found or not."""
 _RING = 2
 """Lasers up to which a ring meets the receive bound of an all-gather."""
 
