@@ -13,6 +13,7 @@ from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
+from lightloom.synth.relays import two_rounds
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.oracle.circuit_agreement import agree_on_circuits
@@ -189,6 +190,19 @@ def test_a_demand_between_levels_takes_what_the_collective_takes() -> None:
         assert wanted is not None
         assert verify(made.schedule).valid
         assert made.completion_time_ps <= wanted.completion_time_ps * 1.0001
+
+
+def test_too_many_ways_are_shared_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the linear program would be too large, both corners of a 2D ring relay."""
+    monkeypatch.setattr(two_rounds, "_MOST_WAYS", 1)
+    table: dict[str, object] = {"kind": "ring-2d", "rows": 2, "cols": 2}
+    table |= {"row_wavelengths": 2, "column_wavelengths": 2, "alpha_ps": 10**9}
+    demand = Demand.from_rows([(0, 3, 10**6)], relays=True)
+    made = synthesise(Instance(load_fabric(table), demand)).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    # 25 us, 2 alpha, and half of the bytes twice on two wavelengths of 25 Gbit/s.
+    assert made.completion_time_ps == 25 * US + 2 * 10**9 + 2 * 80 * US
 
 
 def test_a_hot_pair_of_fixed_switches_spreads_over_relays() -> None:

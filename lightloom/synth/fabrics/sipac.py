@@ -130,14 +130,13 @@ class SipacRealiser(Realiser[Sipac]):
             )
 
     def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
-        """Return what nodes do on each level, and pairs where switches stay."""
+        """Return what nodes do on each level, and pairs as the shuffle joins them."""
         fabric, nodes = self.fabric, self.fabric.node_count
         first = fabric.level_of(src, dst) * nodes
         rate = fabric.bits_per_second_per_wavelength
         found = node_lines(first + src, first + dst, fabric.wavelengths * rate)
-        if fabric.switching == "fixed":
-            pair, once = src * nodes + dst, np.ones_like(src)
-            found.append(PairLines(pair, once, fabric.wavelengths_per_peer * rate))
+        pair, once = src * nodes + dst, np.ones_like(src)
+        found.append(PairLines(pair, once, fabric.wavelengths_per_peer * rate))
         return found
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
@@ -146,10 +145,10 @@ class SipacRealiser(Realiser[Sipac]):
         far = self._far(fluid)
         if far is not None:
             raise InfeasibleError(
-                "no switch has both nodes, and the bytes of a demand are not forwarded",
+                "no switch has both nodes, and the demand does not allow relays",
                 where="demand",
                 found=far,
-                fix="state the task as a collective, for example all-to-all",
+                fix="set `relays = true`, or state the task as a collective",
             )
         return realise_sipac(self.fabric, rounds)
 

@@ -67,21 +67,26 @@ def relayed_schedules(
     for made, told in realiser.relayed(demand, limit_ps):
         yield _schedule(realiser, demand, made, told)
     if realiser.fabric.node_count <= _MOST_NODES:
-        for made in _in_two_rounds(realiser, demand, serve):
+        for made in _in_two_rounds(realiser, demand, serve, limit_ps):
             yield _schedule(realiser, demand, made, {})
 
 
 def _in_two_rounds(
-    realiser: Realiser[Any], demand: Demand, serve: Callable[[Demand], Schedule]
+    realiser: Realiser[Any],
+    demand: Demand,
+    serve: Callable[[Demand], Schedule],
+    limit_ps: float,
 ) -> Iterator[Realisation]:
-    """Yield a demand in two rounds, as a linear program divides it."""
+    """Yield a demand in few rounds, as a linear program divides it."""
     ways = _two_rounds(realiser, demand)
-    if not ways.may_help:
-        return
+    fabric = realiser.fabric
+    if fabric.initial_configuration_charged:
+        limit_ps -= fabric.reconfiguration_ps
     for every in [True] if ways.straight.all() else [False, True]:
         for piped in (False, True):
-            alpha_ps = realiser.fabric.alpha_ps
-            moves = ways.moves(every=every, piped=piped, round_ps=alpha_ps)
+            moves = ways.moves(
+                every=every, piped=piped, round_ps=fabric.alpha_ps, limit_ps=limit_ps
+            )
             if moves is None:
                 continue
             made = [realised_moves(realiser, moves)]

@@ -12,7 +12,9 @@ makes the fullest line carry least in all.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -32,10 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["TwoRounds"]
 
 _MOST_WAYS = 2**15
+"""Of the linear program; where there are more, bytes are divided evenly among few."""
+_MOST_PAIRS = 2**17
 _MOST_PIECES = 16
 _LONGER = 1e-4
 """What lines count that are not the fullest, so that no byte goes a longer way."""
 
+_LESS = 0.999
+"""What relays have to save on the fullest line where all pairs may go straight."""
 _EVEN = 1e-2
 """What the fullest circuit of a round counts, so that bytes spread over ways."""
 
@@ -72,11 +78,14 @@ class TwoRounds:
         self._joined, self._lines = joined, lines
         self.straight: npt.NDArray[np.bool_] = joined[self._src, self._dst]
 
-    @property
-    def may_help(self) -> bool:
-        """Whether some pair needs a relay, or shares more than the rates of nodes."""
-        shares = self._lines(self._src[self.straight], self._dst[self.straight])
-        return len(shares) > len(("out", "in")) or not self.straight.all()
+    @cached_property
+    def _straight_ps(self) -> float:
+        """How long data move on the fullest line where all pairs go straight."""
+        return max(
+            float(np.bincount(one.line, weights=one.amount * self._bytes).max())
+            * (BITS_PER_BYTE * PS_PER_S / one.bits_per_s)
+            for one in self._lines(self._src, self._dst)
+        )
 
     def out_of_reach(self) -> IntArray:
         """Return the pairs between which no two circuits lead."""
@@ -84,7 +93,9 @@ class TwoRounds:
         over = (joined @ joined)[self._src, self._dst] > 0
         return np.flatnonzero(~self.straight & ~over)
 
-    def moves(self, *, every: bool, piped: bool, round_ps: int) -> RelayMoves | None:
+    def moves(
+        self, *, every: bool, piped: bool, round_ps: int, limit_ps: float = math.inf
+    ) -> RelayMoves | None:
         """Return what moves in the rounds.
 
         Parameters
@@ -95,22 +106,32 @@ class TwoRounds:
             Whether bytes are cut into pieces that follow one another.
         round_ps
             What a round costs beside data.
+        limit_ps
+            What rounds have to take less than.
 
         Returns
         -------
-        ``None`` where ways are too many, or nothing is relayed.
+        ``None`` where ways are too many, nothing is relayed, or lines alone take as
+        long as the limit; or where none is fuller if all goes straight.
         """
         ways = self._ways(every=every)
         if ways is None or not (ways.relay >= 0).any():
             return None
         amount, data_ps = self._amounts(ways, piped=piped)
+        if self.straight.all() and data_ps >= self._straight_ps * _LESS:
+            return None
+        pieces = 1
+        if piped:
+            pieces = min(max(isqrt(data_ps // max(round_ps, 1)), 2), _MOST_PIECES)
+            data_ps += data_ps // pieces
+        if (pieces + 1) * round_ps + data_ps >= limit_ps:
+            return None
         relayed = ways.relay >= 0
         moved = whole_bytes(self._bytes, ways.pair, amount, relayed)
         if not (moved * relayed).any():
             return None
         if not piped:
             return self._moves(ways, [(ways.late, moved)])
-        pieces = min(max(isqrt(data_ps // max(round_ps, 1)), 2), _MOST_PIECES)
         # What goes straight has as many pieces as there are rounds.
         count = np.where(relayed, pieces, pieces + 1)
         each, more = np.divmod(moved, count)
@@ -141,9 +162,9 @@ class TwoRounds:
         pairs, count = np.arange(len(self._src)), len(self._joined)
         straight = pairs[self.straight]
         relayed = pairs if every else pairs[~self.straight]
-        most = (_MOST_WAYS - 2 * len(straight)) // max(1, len(relayed))
-        if most < 1:
+        if len(pairs) > _MOST_PAIRS:
             return None
+        most = max(2, (_MOST_WAYS - 2 * len(straight)) // max(1, len(relayed)))
         cost = self._costs()
         found_pair, found_relay = [], []
         for pair in relayed.tolist():
@@ -174,10 +195,15 @@ class TwoRounds:
         return cost
 
     def _amounts(self, ways: _Ways, *, piped: bool) -> tuple[FloatArray, int]:
-        """Return what goes each way, in some unit, and how long data move in all."""
+        """Return what goes each way, in some unit, and how long data move in all.
+
+        Where ways are too many for the program, all are alike.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
 
+        if len(ways.pair) > _MOST_WAYS:
+            return np.ones(len(ways.pair)), 0
         src, dst = self._src[ways.pair], self._dst[ways.pair]
         way, over = np.arange(len(ways.pair)), np.flatnonzero(ways.relay >= 0)
         column = np.concatenate([way, over])

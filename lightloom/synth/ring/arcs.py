@@ -74,7 +74,7 @@ def ring_ways(fabric: Ring, demand: Demand) -> RingWays:
             where=f"demand row {row}",
             found=f"{hops[row].min()} spans",
             allowed=f"at most {fabric.reach}",
-            fix="place them nearer to each other",
+            fix="place them nearer to each other, or set `relays = true` in a demand",
         )
     pair, direction = np.nonzero(open_)
     count = open_.sum(axis=1)

@@ -56,7 +56,8 @@ def grid_circuits(
             found=f"({src[row] // fabric.cols}, {src[row] % fabric.cols}) to"
             f" ({dst[row] // fabric.cols}, {dst[row] % fabric.cols})",
             allowed="pairs of one ring; light does not change rings",
-            fix="send in two hops, along the row and along the column",
+            fix="send in two hops, along the row and along the column, as a demand does"
+            " with `relays = true`",
         )
     known: dict[tuple[int, Demand], Circuits] = {}
     found = [_nothing()]
