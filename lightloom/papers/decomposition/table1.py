@@ -127,7 +127,7 @@ _PLOT = Plot(
 
 FIGURE = Figure(
     name="decomposition-table1",
-    takes_s=30,
+    takes_s=50,
     title="demands on parallel switches with a delay",
     columns=(
         *("matrix", "switches", "delay", "makespan", "line_bound", "uses_bound"),

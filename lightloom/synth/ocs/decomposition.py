@@ -44,8 +44,13 @@ _KEPT = 3
 """Decompositions that are laid on the switches."""
 _STARTS = ((True, 1.025), (False, 1.04))
 """How slots for entries by rank are packed, and by how much longer than the least."""
-_WORK = 2**21
-"""Rows of two slots that are looked at, from each start and then from the best."""
+_WORK = 2**21, 2**23
+"""Rows of two slots that are looked at, from each start and then from the best.
+
+More only for what then is more than `_FAR` above the least.
+"""
+_FAR = 0.04
+_HALVINGS = 40
 _UNUSED = 1e-9
 
 
@@ -155,19 +160,40 @@ def _best_slots(need: _Need) -> SwitchSlots:
     packed = [
         slots for held, weight in found[:_KEPT] for slots in _packed(need, held, weight)
     ]
-    if worth_refining(len(packed[0].pairs), need.lines, _WORK):
-        for held, weight in found[:_KEPT]:
-            pieces = wrapped(weight, need.room, need.cost, waits=True)
-            packed.append(_timed(need, held, *pieces))
-        lightest = min(made, key=lambda each: float(each.weight.sum()))
-        packed += _by_rank(need, *_held(need, lightest))
-        last = min(packed, key=lambda slots: slots.total)
-        packed.append(_refined(need, last.pairs, last.switch, None))
-    return min(packed, key=lambda slots: slots.total)
+    best = min(packed, key=lambda slots: slots.total)
+    if not worth_refining(len(packed[0].pairs), need.lines, _WORK[0]):
+        return best
+    for held, weight in found[:_KEPT]:
+        pieces = wrapped(weight, need.room, need.cost, waits=True)
+        packed.append(_timed(need, held, *pieces))
+    lightest = min(made, key=lambda each: float(each.weight.sum()))
+    for work in _WORK:
+        tried = [*packed, *_by_rank(need, *_held(need, lightest), work)]
+        last = min(tried, key=lambda slots: slots.total)
+        tried.append(_refined(need, last.pairs, last.switch, None, work))
+        best = min(best, *tried, key=lambda slots: slots.total)
+        if best.total <= (1 + _FAR) * _least(need):
+            break
+    return best
+
+
+def _least(need: _Need) -> float:
+    """Return the least end by which the uses of every line have room, nearly."""
+    lines = np.concatenate([need.src, need.lines + need.dst])
+    free = float(need.room.max())
+    low, high = need.cost - free, 1 + need.cost * (1 + len(need.src))
+    for _ in range(_HALVINGS):
+        end = (low + high) / 2
+        uses = need.cost * np.ceil(need.size / (end + free - need.cost)) + need.size
+        busiest = np.bincount(lines, np.tile(uses, 2)).max()
+        low, high = (
+            (low, end) if busiest <= (end + free) * len(need.room) else (end, high)
+        )
+    return high
 
 
 def _by_rank(
-    need: _Need, held: list[IntArray], weight: FloatArray
+    need: _Need, held: list[IntArray], weight: FloatArray, work: int
 ) -> Iterator[SwitchSlots]:
     """Yield slots for the largest entries of lines, the second largest, and so on.
 
@@ -188,7 +214,7 @@ def _by_rank(
             aim, need.room, need.cost, tight=tight, waits=True
         )
         pairs = [held[one] for one in order[which].tolist()]
-        yield _refined(need, pairs, switch, lasts)
+        yield _refined(need, pairs, switch, lasts, work)
 
 
 def _refined(
@@ -196,10 +222,11 @@ def _refined(
     pairs: Sequence[IntArray],
     switch: IntArray,
     aim: FloatArray | None,
+    work: int,
 ) -> SwitchSlots:
     """Return slots with pairs moved among them, and without those that are not used."""
     slots = HeldPairs(need.src, need.dst, need.size, need.lines, pairs)
-    best = refined(slots, switch, need.fixed(switch), aim, _WORK)
+    best = refined(slots, switch, need.fixed(switch), aim, work)
     held = slots.held()
     return _timed(need, held, np.arange(len(held)), switch, best.slot)
 
