@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -11,13 +12,11 @@ from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Count
 from lightloom.plans.partition import Partition
-from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, TreeRows, timed_rounds
+from lightloom.plans.pipelined_trees import CHUNKS_OF_A_PIECE, timed_rounds
 from lightloom.plans.reversal import reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
@@ -36,17 +35,18 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     first, so that all blocks arrive in the last round and no arc ever idles; a gather
     is the reverse.
 
-    A piece of a broadcast goes on one side of the root, from rank to rank, as long as
-    rounds are left to go all the way to the last of the others. Later pieces go on both
-    sides, each in a round in which one still gets as far as the other does not: what
-    leaves on one side with r rounds left leaves on the other with D - r, where D rounds
-    lead all the way. So on both sides all arcs are in use once they are reached, and k
-    pieces take (k + D - 1) / 2 rounds.
+    With hubs, the root feeds the L-th rank, this the 2 L-th, and so on, and each of
+    them the ranks up to the next: by hubs that are less far apart, then by s chains.
+    So a place is crossed by an arc for each distance of hubs, and by s others, and the
+    rank x places on hears in round t(x): the sum of the digits of x in these distances.
 
-    With leaps of h, chains of a broadcast reach every h-th of their ranks first, and
-    each of these passes data on to the ranks before it. On n ranks that takes about
-    n / (2 h s) + h rounds instead of n / (2 s), on fibres that lead back and are idle
-    otherwise.
+    A piece of a broadcast goes on one side of the root, from rank to rank, as long as
+    rounds are left to go all the way round. Later pieces go on both sides: what leaves
+    on one side with r rounds left leaves on the other with D - r, and ranks pass on
+    what reaches them first. All hear it where t(x) + t(n - x) <= D + 1 for all x of n
+    ranks: if x hears too late on one side, t(x) > r, then t(n - x) <= D - r. So on both
+    sides all arcs are in use once they are reached, and k pieces take (k + D - 1) / 2
+    rounds. D is n - 1 for chains of every rank, and L + n / L - 2 with hubs L apart.
     """
 
     stride: Annotated[
@@ -64,20 +64,43 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
             " side has half of its block from each."
         ),
     ] = 1
-    leap: Annotated[
-        Count,
+    hubs: Annotated[
+        tuple[Count, ...],
         msgspec.Meta(
-            description="Broadcast and reduce, both ways: which ranks of a chain are"
-            " fed first, and feed those before them, h."
+            description="Broadcast and reduce: how many ranks hubs are apart, the"
+            " farthest first, each above the next and above the stride. Of half of the"
+            " ranks or more: none."
         ),
-    ] = 1
+    ] = ()
 
     @property
     def ops(self) -> tuple[str, ...]:
-        """Collectives it can do: with leaps, those that send the same to all."""
-        if self.leap > 1:
-            return ("broadcast", "reduce") if self.both_ways else ()
-        return _OPS
+        """Collectives it can do: with hubs, those that send the same to all."""
+        apart = (*self.hubs, self.stride)
+        if any(near >= far for far, near in pairwise(apart)):
+            return ()
+        return ("broadcast", "reduce") if self.hubs else _OPS
+
+    def broadcast_rounds(self, ranks: int, pieces: IntArray) -> IntArray:
+        """Return how many rounds a broadcast of so many pieces takes.
+
+        Parameters
+        ----------
+        ranks
+            Number of ranks, 2 or more.
+        pieces
+            Numbers of pieces, of any shape; those of the algorithm do not count.
+        """
+        depth, _, _ = self._wave(ranks)
+        if not self.both_ways:
+            return pieces + int(depth.max()) - 1
+        if not self._around(ranks):
+            return pieces + int(np.minimum(depth, depth[::-1]).max()) - 1
+        return (pieces + _all_way(depth)) // 2
+
+    def _around(self, ranks: int) -> bool:
+        """Tell whether pieces go round from both sides: no pair is joined twice."""
+        return self.both_ways and 2 * self.stride < ranks
 
     def _chunks(self, ranks: int, ports: int) -> int:
         """Return one chunk per block or half of one, or some for each piece."""
@@ -93,63 +116,70 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
             rounds = self._scatter(collective)
             back = collective.op == "gather"
             return reversed_rounds(rounds, Op.COPY) if back else rounds
-        # Unless two ranks are joined both ways.
-        if (
-            self.both_ways
-            and self.leap == 1
-            and 2 * self.stride < collective.rank_count
-        ):
-            return self._around(collective)
-        place, side = self._places(collective)
-        step, before, depth, hub = self._leaps(place, side)
-        first = place - (step - 1) * self.stride
-        feeder = np.where(before, first + (before - 1) * self.stride, 0)
-        src, dst = (self._rank(collective, at, side) for at in (feeder, place))
-        port = self._port(place, side) * 2 + ~hub
-        return TreeRows(src, dst, depth, port, 1).rounds(collective, self.pieces)
+        return self._broadcast(collective)
 
-    def _leaps(
-        self, place: IntArray, side: IntArray
-    ) -> tuple[IntArray, IntArray, IntArray, npt.NDArray[np.bool_]]:
-        """Return each rank's step in its chain, that of its feeder, its depth.
-
-        And whether it is fed by a leap, or behind the last one: away from the root.
-        """
-        step, leap = -(-place // self.stride), self.leap
-        hub = -(-step // leap) * leap
-        last = np.bincount(side)[side]
-        beyond = place + (hub - step) * self.stride > last
-        behind = step - leap * (step // leap)
-        depth = np.where(beyond, step // leap + behind, hub // leap + hub - step)
-        leaps = (hub == step) & ~beyond
-        before = np.where(leaps, step - leap, np.where(beyond, step - 1, step + 1))
-        return step, before, depth, leaps | beyond
-
-    def _around(self, collective: Collective) -> list[Round]:
+    def _broadcast(self, collective: Collective) -> list[Round]:
         """Return the rounds of pieces that go all the way, then of those that meet."""
-        others = collective.rank_count - 1
-        deep = -(-others // self.stride)
-        rounds = (self.pieces + deep) // 2
-        whole = max(0, rounds - deep + 1)
-        # Pieces, the sides they leave on, and in which round: as far as time is left.
-        alone = np.arange(min(self.pieces, 2 * whole))
-        left = (
-            deep - 1 - np.arange(self.pieces - len(alone)) - max(0, deep - 1 - rounds)
+        ranks = collective.rank_count
+        depth, feeder, port = self._wave(ranks)
+        start = self._starts(depth)
+        both = np.stack([depth, depth[::-1]])
+        turn = start[:, :, None] + both[:, None, :]
+        place = np.arange(1, ranks)
+        nearer = 2 * place > ranks
+        behind = (turn[1] < turn[0]) | (turn[1] == turn[0]) & nearer
+        piece = np.repeat(np.arange(self.pieces), ranks - 1)
+        side = behind.astype(np.int64).ravel()
+        place = np.where(behind, ranks - place, place).ravel()
+        # Reversed, what runs one way only has to have run the other way.
+        way = side ^ int(collective.op == "reduce" and not self.both_ways)
+        src, dst = (
+            self._rank(collective, at, way) for at in (feeder[place - 1], place)
         )
-        pair = len(alone) + np.arange(len(left))
-        piece = np.concatenate([alone, pair, pair])
-        side = np.concatenate([alone % 2, 0 * pair, 0 * pair + 1])
-        start = np.concatenate([alone // 2, rounds - left, rounds - deep + left])
-        most = np.minimum((rounds - start) * self.stride, others)
-        most[len(most) - len(pair) :] = (
-            others - most[len(alone) : len(alone) + len(pair)]
-        )
-        row = np.repeat(np.arange(len(piece)), most)
-        place = np.arange(len(row)) - np.repeat(np.cumsum(most) - most, most) + 1
-        feeder = np.maximum(place - self.stride, 0)
-        src, dst = (self._rank(collective, at, side[row]) for at in (feeder, place))
-        turn, port = start[row] - (-place // self.stride), self._port(place, side[row])
-        return timed_rounds(collective, src, dst, turn, piece[row], port, self.pieces)
+        turns, ports = turn.min(axis=0).ravel(), port[place - 1] * 2 + side
+        return timed_rounds(collective, src, dst, turns, piece, ports, self.pieces)
+
+    def _wave(self, ranks: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return in which round each place on a side hears, from 1, where from, a port.
+
+        Shape (ranks - 1,); the ports are of one side.
+        """
+        rest = np.arange(1, ranks)
+        depth, feeder, port = 0 * rest, 0 * rest, 0 * rest
+        base = 0 * rest
+        for level, apart in enumerate(self.hubs):
+            if apart * (1 + self.both_ways) >= ranks:
+                continue
+            hops, rest = np.divmod(rest, apart)
+            depth, base = depth + hops, base + hops * apart
+            told = hops > 0
+            feeder = np.where(told, base - apart, feeder)
+            port = np.where(told, self.stride + level, port)
+        told = rest > 0
+        last = base + np.maximum(rest - self.stride, 0)
+        depth = depth - (-rest // self.stride)
+        feeder = np.where(told, last, feeder)
+        return depth, feeder, np.where(told, (rest - 1) % self.stride, port)
+
+    def _starts(self, depth: IntArray) -> IntArray:
+        """Return the round before each piece leaves on either side; shape (2, pieces).
+
+        Those that do not, leave after all is over.
+        """
+        start = np.tile(np.arange(self.pieces), (2, 1))
+        never = 4 * (self.pieces + len(depth))
+        if not self.both_ways:
+            start[1] = never
+        elif self._around(1 + len(depth)):
+            deep = _all_way(depth)
+            rounds = (self.pieces + deep) // 2
+            alone = min(self.pieces, 2 * max(0, rounds - deep + 1))
+            start[:, :alone] = np.where(
+                start[:, :alone] % 2 == [[0], [1]], start[:, :alone] // 2, never
+            )
+            left = deep - 1 - np.arange(self.pieces - alone) - max(0, deep - 1 - rounds)
+            start[:, alone:] = rounds - left, rounds - deep + left
+        return start
 
     def _scatter(self, collective: Collective) -> list[Round]:
         """Return the rounds of a scatter, a block an arc in each."""
@@ -207,6 +237,11 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         """Return the port of the arc that leads to each place."""
         port: IntArray = (place - 1) % self.stride * 2 + side
         return port
+
+
+def _all_way(depth: IntArray) -> int:
+    """Return D: in r rounds one side tells all whom D - r leave out on the other."""
+    return int((depth + depth[::-1]).max()) - 1
 
 
 ALGORITHM = AlgorithmEntry(

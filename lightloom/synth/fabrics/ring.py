@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import transmission_ps
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.plans.algorithms.stride_trees import StrideTrees
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
@@ -59,7 +61,11 @@ _CROSS_THE_RING = ("disjoint-trees", "spanning-tree")
 """Pipelines over many far pairs, for which spans have no room."""
 _DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
 """Rounds of trees that are compared."""
-_LEAPS = (1, 2, 3, 4, 6, 8)
+_HUBS = (64, 48, 32, 24, 20, 16, 14, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2)
+"""Ranks that hubs may be apart."""
+_MOST_HUBS = 3
+_WAVES = 6
+"""Trees for broadcasts that are compared."""
 _MOST_ROWS = 2**17
 
 
@@ -111,50 +117,54 @@ class RingRealiser(Realiser[Ring]):
                 yield name, given
 
     def _stride_trees(self, task: Collective) -> Iterator[Proposal]:
-        """Yield trees of few wavelengths a span and those of few rounds, and between.
-
-        k pieces down trees D deep of s chains take k + D - 1 times alpha and s t / k:
-        least at k = sqrt((D - 1) s t / alpha). On both sides of the root, where D
-        rounds lead past all other ranks, it is (k + D - 1) / 2 and sqrt((D - 1) s t),
-        k + D being odd.
-        """
+        """Yield trees of few wavelengths a span, of few rounds, and between."""
         fabric, others = self.fabric, task.rank_count - 1
         both_ways = fabric.directions > 1
         side = -(-others // 2) if both_ways else others
         most = min(fabric.reach, fabric.wavelengths)
-        line = fabric.wavelengths * fabric.bits_per_second_per_wavelength
-        whole_ps = transmission_ps(task.buffer_bytes, line)
-        most_pieces = _MOST_ROWS // task.rank_count
-        for stride in sorted({-(-side // depth) for depth in _DEPTHS} | {1}):
-            if not 1 <= stride <= most:
-                continue
-            for leap in self._leaps(task, -(-side // stride), stride):
-                counts = {1}
-                if op_of(task).uses_blocks:
-                    if both_ways and others % 2 and (side - 1) % stride == 0:
-                        counts = {2}  # the farthest rank is alone in its round
-                else:
-                    around = both_ways and leap == 1 and 2 * stride <= others
-                    depth = -(-others // stride) if around else side // stride // leap
-                    data = (depth + leap - 2) * stride * whole_ps
-                    ideal = min(isqrt(data // max(fabric.alpha_ps, 1)), most_pieces)
-                    even = around and (ideal + depth) % 2 == 0
-                    counts.add(max(1, ideal - even))
-                    if not both_ways:
-                        # Rounding may favour a few more.
-                        data = (depth + 1) * stride * whole_ps
-                        more = isqrt(data // max(fabric.alpha_ps, 1))
-                        counts.add(max(1, min(more, most_pieces)))
-                for pieces in sorted(counts):
-                    given = {"stride": stride, "both_ways": both_ways}
-                    yield "stride-trees", {**given, "pieces": pieces, "leap": leap}
+        strides = sorted({-(-side // depth) for depth in _DEPTHS} | {1})
+        strides = [one for one in strides if 1 <= one <= most]
+        if not op_of(task).uses_blocks:
+            yield from self._waves(task, strides)
+            return
+        for stride in strides:
+            # Or the farthest rank is alone in its round.
+            alone = both_ways and others % 2 and (side - 1) % stride == 0
+            for pieces in (1, 2) if alone else (1,):
+                given = {"stride": stride, "both_ways": both_ways}
+                yield "stride-trees", {**given, "pieces": pieces}
 
-    def _leaps(self, task: Collective, rounds: int, stride: int) -> list[int]:
-        """Return the leaps of chains of so many rounds; 1: none."""
-        if op_of(task).uses_blocks or self.fabric.directions == 1:
-            return [1]
-        most = min(rounds // 2, self.fabric.reach // stride)
-        return [leap for leap in _LEAPS if leap <= max(1, most)]
+    def _waves(self, task: Collective, strides: list[int]) -> Iterator[Proposal]:
+        """Yield trees with hubs and without that promise to end soonest.
+
+        Each span has as many arcs as chains and distances of hubs together.
+        """
+        fabric, ranks = self.fabric, task.rank_count
+        both_ways = fabric.directions > 1
+        most = min(fabric.reach, (ranks - 1) // fabric.directions)
+        hubs = [one for one in _HUBS if one <= most]
+        ways: list[tuple[tuple[int, ...], int]] = [((), each) for each in strides]
+        for count in range(1, _MOST_HUBS + 1):
+            for some in combinations(hubs, count):
+                ways += [(some, stride) for stride in (1, 2, 3) if stride < some[-1]]
+        pieces = np.arange(1, max(1, _MOST_ROWS // ranks) + 1)
+        promised = []
+        for apart, stride in ways:
+            lit = fabric.wavelengths // (stride + len(apart))
+            if not lit:
+                continue
+            tree = StrideTrees(stride=stride, both_ways=both_ways, hubs=apart)
+            rate = lit * fabric.bits_per_second_per_wavelength
+            step_ps = (
+                fabric.alpha_ps + transmission_ps(task.buffer_bytes, rate) / pieces
+            )
+            whole_ps = tree.broadcast_rounds(ranks, pieces) * step_ps
+            best = int(whole_ps.argmin())
+            keys = {"stride": stride, "both_ways": both_ways, "hubs": [*apart]}
+            promised.append((float(whole_ps[best]), {**keys, "pieces": best + 1}))
+        promised.sort(key=lambda one: one[0])
+        for _, keys in promised[:_WAVES]:
+            yield "stride-trees", keys
 
     def _steps(self, task: Collective) -> Iterator[list[int]]:
         """Yield steps whose circuits fit the spans: near ranks, and some far ones.
