@@ -14,7 +14,7 @@ __all__ = ["FEW_LOADS", "divided", "whole_shares"]
 
 FEW_LOADS = 5_000
 """Trees times steps times links up to which many ways to divide are tried."""
-_WAYS = 10
+_WAYS = 24
 _LITTLE = 1e-6
 """Weight of a tree beside its load: it chooses one of the best ways to divide."""
 _CHANGES = 24
@@ -72,17 +72,25 @@ def whole_shares(load: FloatArray, share: FloatArray, units: int) -> IntArray:
     units
         The whole.
     """
-    found = [_near(load, share, units)]
-    if load.size <= FEW_LOADS:
-        random = np.random.default_rng(len(load))
-        heavy = _LITTLE * float(load.max())
-        total = np.zeros(len(load))
-        for _ in range(_WAYS):
-            other = divided(load, heavy * random.uniform(size=len(load)))[2]
-            total += other
-            found += [_near(load, one, units) for one in (other, total)]
-    longest = [_longest(np.tensordot(one, load, 1)) for one in found]
-    return found[int(np.argmin(longest))]
+    best = _near(load, share, units)
+    if load.size > FEW_LOADS:
+        return best
+    longest = _longest(np.tensordot(best, load, 1))
+    least = divided(load)[0] * units * (1 + _LITTLE / units)
+    random = np.random.default_rng(len(load))
+    heavy = _LITTLE * float(load.max())
+    total = np.zeros(len(load))
+    for _ in range(_WAYS):
+        if longest <= least:
+            break
+        other = divided(load, heavy * random.uniform(size=len(load)))[2]
+        total += other
+        for one in (other, total):
+            count = _near(load, one, units)
+            lasts = _longest(np.tensordot(count, load, 1))
+            if lasts < longest:
+                best, longest = count, lasts
+    return best
 
 
 def _near(load: FloatArray, share: FloatArray, units: int) -> IntArray:
