@@ -121,23 +121,24 @@ def _changed(load: FloatArray, count: IntArray, heat: float) -> IntArray | None:
     weight /= weight.sum(axis=1, keepdims=True)
     order = np.argsort(np.tensordot(load, weight, 2), kind="stable")
     givers = order[count[order] > 0][::-1][:_TRIED]
-    one, other = np.meshgrid(givers, order[:_TRIED])
-    change = np.zeros((one.size, len(count)), dtype=np.int64)
-    rows = np.arange(one.size)
-    np.add.at(change, (rows, one.reshape(-1)), -1)
-    np.add.at(change, (rows, other.reshape(-1)), 1)
+    one, other = (ends.reshape(-1) for ends in np.meshgrid(givers, order[:_TRIED]))
     now = _level(total[None], heat)[0] - 1e-9 * heat
-    for _ in range(2):
-        level = _level(total + np.tensordot(change, load, 1), heat)
-        chosen = int(level.argmin())
-        if level[chosen] < now:
-            better: IntArray = count + change[chosen]
-            return better
-        if len(change) ** 2 * total.size > _MOST_WORK:
+    more = load[other] - load[one]
+    moved = np.arange(len(one))[:, None]
+    if (level := _level(total + more, heat)).min() >= now:
+        if len(one) ** 2 * total.size > _MOST_WORK:
             return None
-        change = (change[:, None] + change).reshape(-1, len(count))
-        change = change[(count + change >= 0).all(axis=1)]
-    return None
+        level = _level((total + more[:, None] + more).reshape(-1, *total.shape), heat)
+        first, then = np.divmod(np.arange(len(level)), len(one))
+        level[(one[first] == one[then]) & (count[one[first]] < 2)] = np.inf
+        moved = np.stack([first, then], axis=1)
+    chosen = moved[level.argmin()]
+    if level.min() >= now:
+        return None
+    better = count.copy()
+    np.add.at(better, one[chosen], -1)
+    np.add.at(better, other[chosen], 1)
+    return better
 
 
 def _level(total: FloatArray, heat: float) -> FloatArray:
