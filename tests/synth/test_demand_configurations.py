@@ -273,6 +273,20 @@ def test_crowded_edges_limit_pairs() -> None:
     assert made.completion_time_ps < rounds.completion_time_ps
 
 
+def test_units_fill_one_configuration_after_the_other() -> None:
+    """All pairs of 12 tiles, one waveguide an edge: within a quarter of the cut."""
+    rng = seeded_random(4)
+    demand = Demand.from_rows(
+        [(a, b, rng.randint(1, 10**6)) for a in range(12) for b in range(12) if a != b]
+    )
+    fabric = rack(3, 4, lasers=4, waveguides=1)
+    made = synthesise(Instance(fabric, demand), "configurations").incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    assert made.certificate is not None
+    assert made.completion_time_ps <= made.certificate.bound * 1.25
+
+
 def test_all_to_all_whose_peers_do_not_divide_the_lasers() -> None:
     """4 peers on 7 lasers, 8 MB a pair: 1.8 % above the bound."""
     task = Collective("all-to-all", tuple(range(5)), 40_000_000)

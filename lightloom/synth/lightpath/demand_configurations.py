@@ -17,6 +17,8 @@ from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.demand_configurations.unit_flows import cut_pairs
+from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 from lightloom.synth.lightpath.few_waveguides import FewWaveguides
 from lightloom.synth.realisation import Realisation
 
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIGURATIONS", "realised_divisions"]
 
+_MOST_SHAPES = 2
+_FEW_UNITS = 1_400
+_MOST_LASERS = 64
+_MOST_PAIRS = 6_000
+
 CONFIGURATIONS = "configurations"
 """Name of the algorithm."""
 
@@ -41,7 +48,7 @@ def realised_divisions(
 
     Durations and wavelengths of each pair come from `divisions`, wavelengths by edge
     colouring, routes along rows first. Where waveguides are too few for that, edges
-    limit pairs too (`FewWaveguides`).
+    limit pairs too, and cuts across the grid (`FewWaveguides`).
 
     Parameters
     ----------
@@ -84,6 +91,35 @@ def realised_divisions(
             lit = few.lit(division)
             if lit is not None:
                 yield lit.realised(rate, src, dst, size_bytes)
+        for lit in _between_cuts(few, fixed_ps, seed):
+            yield lit.realised(rate, src, dst, size_bytes)
+
+
+def _between_cuts(
+    few: FewWaveguides, fixed_ps: float, seed: int
+) -> Iterator[LitDivision]:
+    """Yield divisions that straight cuts across the grid have waveguides for.
+
+    Units that fill one configuration after the other, at the lengths that promise
+    most; and of few pairs what is found with cuts as lines.
+    """
+    lines = few.cut_lines()
+    lasers = int(lines.capacity[0])
+    if lasers > _MOST_LASERS or len(lines.need) > _MOST_PAIRS:
+        return
+    promise = sorted(
+        (float(shape.durations.sum()) + count * fixed_ps, shape.cut)
+        for count, shape in unit_shapes(lines).items()
+    )
+    for _, cut in promise[:_MOST_SHAPES]:
+        lit = few.in_turn(cut_pairs(lines.need, cut))
+        if lit is not None:
+            yield lit
+    if len(lines.need) * lines.fewest() <= _FEW_UNITS:
+        for division in divisions(lines, fixed_ps, seed):
+            lit = few.lit(division)
+            if lit is not None:
+                yield lit
 
 
 def _lit(

@@ -12,7 +12,7 @@ from lightloom.core.columns import Ragged
 from lightloom.routing.bent_routes import bent_routes
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.synth.demand_configurations.least_durations import durations_of_counts
-from lightloom.synth.demand_configurations.lines import routed_lines
+from lightloom.synth.demand_configurations.lines import Lines, routed_lines
 from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.search import Division
 from lightloom.synth.lightpath.wavelength_ejection import LightPathPlacement
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.routing.bent_routes import Route
-    from lightloom.synth.demand_configurations.lines import Lines
+    from lightloom.synth.demand_configurations.unit_flows import PairUnits
 
 __all__ = ["FewWaveguides"]
+
+_FULL = 0.95
+"""Of the waveguides across a cut, what light paths that push aside may take."""
 
 
 class FewWaveguides:
@@ -77,6 +80,81 @@ class FewWaveguides:
         room = np.maximum(self._width, 1) * self._fabric.lasers
         return routed_lines(self._node_lines, options, room)[0]
 
+    def in_turn(self, units: PairUnits) -> LitDivision | None:
+        """Return a division that fills one configuration after the other.
+
+        Units that are left fill each configuration, the longest first, which push one
+        another aside as long as nodes and cuts across the grid have room to spare;
+        others come in where they fit. ``None`` where a pair has only routes of more
+        turns.
+
+        Parameters
+        ----------
+        units
+            Of all pairs.
+        """
+        if not all(self._routes):
+            return None
+        pair = np.repeat(units.pair, units.number)
+        left = pair[np.argsort(-np.repeat(units.length, units.number), kind="stable")]
+        counts: list[IntArray] = []
+        placed: list[Circuits] = []
+        while len(left):
+            placement = self._placement(left)
+            placement.place(self._first_that_fit(left))
+            lit = placement.wavelength >= 0
+            if not lit.any():
+                return None
+            counts.append(np.bincount(left[lit], minlength=len(self._ends)))
+            placed.append(self._circuits(left, placement))
+            left = left[~lit]
+        durations = durations_of_counts(self._node_lines, np.stack(counts, axis=1))
+        return LitDivision(Division(durations, np.stack(counts, axis=1)), tuple(placed))
+
+    def _first_that_fit(self, pair: IntArray) -> int:
+        """Return how many of such units leave nodes, and cuts some room to spare."""
+        lines = self.cut_lines(_FULL)
+        load = np.zeros((len(pair) + 1, len(lines.capacity) + 1), dtype=np.int32)
+        row = np.arange(1, len(pair) + 1)
+        for line in lines.of_pair[pair].T:
+            load[row, line] = 1
+        load = np.cumsum(load, axis=0)[:, :-1]
+        return int((load <= lines.capacity).all(axis=1).sum()) - 1
+
+    def cut_lines(self, full: float = 1.0) -> Lines:
+        """Return the lines of nodes, and of straight cuts across the grid.
+
+        Parameters
+        ----------
+        full
+            Of the waveguides across a cut, what pairs may take.
+        """
+        fabric, lines = self._fabric, self._node_lines
+        tail, head = fabric.edges()
+        edge = np.stack([tail, head])
+        sides = np.divmod(np.arange(fabric.node_count), fabric.cols)
+        width = fabric.edge_waveguides(tail, head)
+        columns, rooms = [], []
+        for side, most in zip(sides, (fabric.rows, fabric.cols), strict=True):
+            for place in range(1, most):
+                for inside in (side < place, side >= place):
+                    crosses = inside[edge[0]] & ~inside[edge[1]]
+                    room = int(width[crosses].sum()) * fabric.lasers * full
+                    rooms.append(max(1, int(room)))
+                    ends = self._ends.T
+                    columns.append(inside[ends[0]] & ~inside[ends[1]])
+        count = len(lines.capacity)
+        number = count + np.arange(len(columns))
+        of_pair = np.where(np.array(columns).T, number, count + len(columns))
+        of_pair = np.concatenate([lines.of_pair, of_pair], axis=1)
+        capacity = np.concatenate([lines.capacity, np.array(rooms, dtype=np.int64)])
+        return Lines(lines.need, of_pair, capacity, count)
+
+    def _placement(self, pair: IntArray) -> LightPathPlacement:
+        """Return light paths for units of such pairs, to be placed."""
+        routes = [[edges for _, edges in self._routes[each]] for each in pair.tolist()]
+        return LightPathPlacement(self._fabric, self._ends[pair], routes)
+
     def lit(self, division: Division) -> LitDivision | None:
         """Return light paths for a division, of fewer units where not all fit.
 
@@ -92,10 +170,7 @@ class FewWaveguides:
         placed, kept = [], []
         for counts in division.counts.T:
             pair = np.repeat(np.arange(len(counts)), counts)
-            routes = [
-                [edges for _, edges in self._routes[each]] for each in pair.tolist()
-            ]
-            placement = LightPathPlacement(self._fabric, self._ends[pair], routes)
+            placement = self._placement(pair)
             placement.place()
             lit = placement.wavelength >= 0
             kept.append(np.bincount(pair[lit], minlength=len(counts)))

@@ -56,19 +56,27 @@ class LightPathPlacement:
         self.route = np.full(len(ends), -1, dtype=np.int64)
         self.wavelength = np.full(len(ends), -1, dtype=np.int64)
 
-    def place(self) -> None:
+    def place(self, pushing: int | None = None) -> None:
         """Place all, or as many as are placed within the limit.
 
         Afterwards `route` and `wavelength` hold the choice of each light path, -1
         where it has none.
+
+        Parameters
+        ----------
+        pushing
+            How many may push others aside, the first of all; then the rest are placed
+            where they fit. All unless given.
         """
-        lengths = np.array([min(map(len, each)) for each in self._routes])
+        paths = len(self._ends) if pushing is None else pushing
+        lengths = np.array([min(map(len, each)) for each in self._routes[:paths]])
         queue = deque(np.argsort(-lengths, kind="stable").tolist())
         for _ in range(_TURNS * len(queue)):
             if not queue:
-                return
+                break
             queue.extend(self._placed(queue.popleft()))
-        for path in queue:  # those that fit without pushing
+        # Those that fit without pushing.
+        for path in [*queue, *range(paths, len(self._ends))]:
             self._placed(path, push=False)
 
     def _placed(self, path: int, *, push: bool = True) -> list[int]:
