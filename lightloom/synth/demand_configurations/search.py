@@ -60,7 +60,9 @@ class Division:
     counts: IntArray
 
 
-def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
+def divisions(
+    lines: Lines, fixed: float, seed: int = 0, known: float = np.inf
+) -> Iterator[Division]:
     """Yield divisions of a demand, each faster than those before.
 
     Parameters
@@ -71,6 +73,9 @@ def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
         What a configuration costs beside its duration, in the unit of needs.
     seed
         Of random choices, 0 or more.
+    known
+        What the demand takes otherwise, configurations included; numbers of
+        configurations that cannot be faster are left out.
 
     Notes
     -----
@@ -92,7 +97,7 @@ def divisions(lines: Lines, fixed: float, seed: int = 0) -> Iterator[Division]:
     makers += [(count, _divided) for count in _counts(promise, fewest) if searched]
     for count, maker in makers:
         most = best - count * fixed
-        if lines.least_total >= most:
+        if lines.least_total >= min(most, known - count * fixed):
             continue
         found = maker(lines, count, shapes.get(count), most, seed)
         if found is not None and found.durations.sum() < most:

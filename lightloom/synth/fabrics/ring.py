@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import isqrt
+from math import inf, isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.algorithms.stride_trees import StrideTrees
 from lightloom.plans.gossip import GOSSIPS
+from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
 from lightloom.synth.fabrics.demand_task import demand_of
@@ -270,17 +271,20 @@ def schedules(
             yield MadeSchedule(ring_schedule(fabric, plan), proven)
             if algorithm == ALGORITHM:
                 return
-    turns = list(ring_turns(fabric, demand, seed))
+    named = Algorithm(DECOMPOSITION, {}, seed)
+
+    def schedule(made: Realisation) -> Schedule:
+        return Schedule(fabric.table(), demand, named, made.segments, made.parts)
+
+    turns = [schedule(made) for made in ring_turns(fabric, demand, seed)]
     if len(demand.src) and fabric.transceivers == fabric.directions:
-        turns += ring_divisions(fabric, demand, seed)
+        known_ps = min(map(completion_time_ps, turns), default=inf)
+        turns += map(schedule, ring_divisions(fabric, demand, seed, known_ps))
     if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
         realiser = RingRealiser(fabric, seed, "")
         rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)
-        turns.append(realiser.realise(rounds))
-    named = Algorithm(DECOMPOSITION, {}, seed)
-    for made in turns:
-        table, segments, parts = fabric.table(), made.segments, made.parts
-        yield MadeSchedule(Schedule(table, demand, named, segments, parts))
+        turns.append(schedule(realiser.realise(rounds)))
+    yield from map(MadeSchedule, turns)
 
 
 def _alike(fabric: Ring, devices: int) -> Ring:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,9 @@ _EFFORT = 2000
 """Of each colouring, see `arc_colours`."""
 
 
-def ring_divisions(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisation]:
+def ring_divisions(
+    fabric: Ring, demand: Demand, seed: int, known_ps: float = math.inf
+) -> Iterator[Realisation]:
     """Yield a demand in one step of a part for each configuration, ever faster.
 
     Every pair goes one way round, chosen such that spans are evenly loaded. Durations
@@ -46,6 +49,8 @@ def ring_divisions(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisat
         Bytes between pairs of nodes, each within reach; a pair or more.
     seed
         Of random choices, 0 or more.
+    known_ps
+        What it takes otherwise: less is wanted.
     """
     ways = ring_ways(fabric, demand)
     rate = fabric.bits_per_second_per_wavelength
@@ -64,7 +69,9 @@ def ring_divisions(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisat
     lines = replace(lines, exact=len(lines.capacity))
     taken = ways.first + np.array(chosen)
     fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
-    for division in divisions(lines, fixed_ps, seed):
+    if not fabric.initial_configuration_charged:
+        known_ps += fabric.reconfiguration_ps
+    for division in divisions(lines, fixed_ps, seed, known_ps):
         lit = [_lit(fabric, ways, taken, counts, seed) for counts in division.counts.T]
         if all(circuits is not None for circuits in lit):
             whole = LitDivision(division, tuple(one for one in lit if one is not None))
