@@ -18,8 +18,10 @@ from lightloom.instances.instance import Instance
 from lightloom.replay import completion_time_ps
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
+from lightloom.synth.ocs.overlapped_walks import overlapped
 from lightloom.synth.ocs.plane_search import best_timing, every_step, one_shot
 from lightloom.synth.ocs.plane_timing import LaneJobs, exact_timing, level_timing
+from lightloom.synth.ocs.plane_walks import LaneLayer, PlaneWalks
 from lightloom.synth.synthesise import synthesise
 from lightloom.synth.traffic import LaneRound, TrafficRound
 from lightloom.validate import verify
@@ -215,3 +217,21 @@ def test_together_planes_change_less_often_the_longer_it_takes(
         assert len(found) <= before
         before = len(found)
     assert before == 1
+
+
+def test_layers_that_move_next_to_nothing_have_a_switch() -> None:
+    """A byte beside a gigabyte takes no time in doubles, and is served all the same."""
+    fabric = Ocs(nodes=6, switches=2, bits_per_second_per_node=2 * 10**11)
+    first, second = LaneLayer(0, 0), LaneLayer(1, 0)
+    sizes = [{first: 1}, {first: 10**12, second: 1}]
+    held = ((first,), (second,))
+    served = ({first: ((0, 0),)}, {first: ((0, 0),), second: ((1, 0),)})
+    found = overlapped(fabric, PlaneWalks(held, served), sizes)
+    assert found.shares is not None
+    for moved, places, shares in zip(sizes, found.served, found.shares, strict=True):
+        assert all(len(places[one]) == len(shares[one]) >= 1 for one in moved)
+        assert all(
+            found.held[plane][index] == one
+            for one in moved
+            for plane, index in places[one]
+        )

@@ -165,6 +165,9 @@ def _walks(
     shares: list[dict[LaneLayer, tuple[int, ...]]] = [{} for _ in range(rounds)]
     for job, (step, layer) in enumerate(keys):
         data = moved[:, job]
+        if not data.any():  # next to nothing: where it is held already, if anywhere
+            holds = [bool(some) and some[-1] == layer for some in held]
+            data = np.eye(planes)[int(np.argmax(holds))]
         weight = np.rint(data / data.sum() * _WHOLE).astype(np.int64)
         places = []
         for plane in np.flatnonzero(weight).tolist():
