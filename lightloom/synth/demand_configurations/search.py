@@ -93,8 +93,8 @@ def divisions(
     promise = _by_promise(shapes, fixed)
     units = int(lines.capacity[: lines.exact].max())
     searched = units <= _MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
-    makers = [(count, _placed) for count in promise if lines.of_ends]
-    makers += [(count, _divided) for count in _counts(promise, fewest) if searched]
+    makers = [(count, _divided) for count in _counts(promise, fewest) if searched]
+    makers += [(count, _placed) for count in promise if lines.of_ends]
     for count, maker in makers:
         most = best - count * fixed
         if lines.least_total >= min(most, known - count * fixed):
