@@ -22,6 +22,7 @@ from lightloom.synth.certify import signed
 from lightloom.synth.ocs.cycle_exchange import exchanged
 from lightloom.synth.ocs.decomposition import decomposition_schedules
 from lightloom.synth.ocs.held_pairs import HeldPairs
+from lightloom.synth.ocs.level_colouring import coloured_by_level
 from lightloom.synth.ocs.magnitude_split import split_by_magnitude
 from lightloom.synth.ocs.permutation_peeling import peel
 from lightloom.synth.ocs.slot_program import best_durations
@@ -224,3 +225,22 @@ def test_circuits_that_stay_are_counted_on() -> None:
     times = [completion_time_ps(one) for one in decomposition_schedules(fabric, demand)]
     assert len(times) == 2
     assert times[1] < times[0]
+
+
+def test_large_entries_are_coloured_apart() -> None:
+    """Four permutations of .175 hold all large entries, also where two of them meet."""
+    random = np.random.default_rng(0)
+    matrix = np.zeros((60, 60))
+    for weight in [0.175] * 4 + [0.025] * 12:
+        matrix[np.arange(60), random.permutation(60)] += weight
+    found = coloured_by_level(matrix)
+    assert found is not None
+    held = np.zeros_like(matrix)
+    for column, part in zip(found.column, found.part, strict=True):
+        assert sorted(column.tolist()) == list(range(60))
+        held[np.arange(60), column] += part
+    assert np.abs(held - matrix).max() < 1e-12
+    weight = np.sort(found.part.max(axis=1))[::-1]
+    assert (weight > 0.1).sum() == 4
+    assert weight.sum() < 1.35
+    assert coloured_by_level(np.sign(matrix)) is None

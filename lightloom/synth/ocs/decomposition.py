@@ -17,8 +17,10 @@ from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION
+from lightloom.synth.ocs.cycle_exchange import exchanged
 from lightloom.synth.ocs.held_pairs import HeldPairs
 from lightloom.synth.ocs.kept_circuits import kept_pairs, order_to_keep
+from lightloom.synth.ocs.level_colouring import coloured_by_level
 from lightloom.synth.ocs.matrix_permutations import decompositions
 from lightloom.synth.ocs.pair_matchings import matchings_by_size
 from lightloom.synth.ocs.slot_program import best_durations
@@ -50,6 +52,7 @@ _WORK = 2**21, 2**23
 More only for what then is more than `_FAR` above the least.
 """
 _FAR = 0.04
+_EXCHANGES = 512
 _HALVINGS = 40
 _UNUSED = 1e-9
 
@@ -173,8 +176,18 @@ def _best_slots(need: _Need) -> SwitchSlots:
         tried.append(_refined(need, last.pairs, last.switch, None, work))
         best = min(best, *tried, key=lambda slots: slots.total)
         if best.total <= (1 + _FAR) * _least(need):
-            break
-    return best
+            return best
+    return min(best, *_of_levels(need), key=lambda slots: slots.total)
+
+
+def _of_levels(need: _Need) -> Iterator[SwitchSlots]:
+    """Yield slots for large entries apart from small ones, if there are both."""
+    matrix = np.zeros((need.lines, need.lines))
+    matrix[need.src, need.dst] = need.size
+    apart = coloured_by_level(matrix)
+    if apart is not None:
+        held, weight = _held(need, exchanged(apart, _EXCHANGES))
+        yield from _by_rank(need, held, weight, _WORK[-1])
 
 
 def _least(need: _Need) -> float:
@@ -205,6 +218,8 @@ def _by_rank(
     lines = np.concatenate([matrix, matrix.T])
     entries = np.count_nonzero(lines, axis=1)
     fullest = lines[entries == len(held)]
+    if not len(fullest):
+        return
     least = np.sort(fullest, axis=1)[:, : -len(held) - 1 : -1].max(axis=0)
     least *= max(1.0, 1.0 / float(least.sum()))
     order = np.argsort(-weight, kind="stable")
