@@ -177,7 +177,7 @@ def _best_slots(need: _Need) -> SwitchSlots:
         best = min(best, *tried, key=lambda slots: slots.total)
         if best.total <= (1 + _FAR) * _least(need):
             return best
-    return min(best, *_of_levels(need), key=lambda slots: slots.total)
+    return min([best, *_of_levels(need)], key=lambda slots: slots.total)
 
 
 def _of_levels(need: _Need) -> Iterator[SwitchSlots]:

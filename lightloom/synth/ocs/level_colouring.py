@@ -47,7 +47,7 @@ def coloured_by_level(matrix: FloatArray) -> Permutations | None:
     if not len(falls):
         return None
     large, small = by_rank[falls.argmax() :][:2]
-    if small > _APART * large:
+    if not 0 < small <= _APART * large:
         return None
     src, dst = np.nonzero(matrix)
     size = matrix[src, dst]
