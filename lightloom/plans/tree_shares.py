@@ -70,7 +70,7 @@ def whole_shares(load: FloatArray, share: FloatArray, units: int) -> IntArray:
     share
         Parts of the whole, which add up to 1, shape (trees,).
     units
-        The whole.
+        The whole, 1 or more.
     """
     best = _near(load, share, units)
     if load.size > FEW_LOADS:

@@ -58,7 +58,7 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     def _fitted(self, collective: Collective, network: RankNetwork) -> Sequence[Round]:
         if collective.op not in ("broadcast", "reduce"):
-            block = collective.chunk_count // collective.rank_count
+            block = -(-collective.chunk_count // collective.rank_count)
             sends = functools.partial(self._sends, block=block)
             return translated_rounds(collective, network, sends)
         reduces = collective.op == "reduce"
