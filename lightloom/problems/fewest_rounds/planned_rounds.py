@@ -162,10 +162,15 @@ class _Plan:
         return copies(rows, [list(route) for route in routes])
 
     def _received(self, holds: Mask, due: IntArray) -> Mask | None:
-        """Return who holds what after a round in which each tile receives its due."""
+        """Return who holds what after a round in which each tile receives its due.
+
+        ``None`` where a linear program has no answer, or nothing is due.
+        """
         if (due == (self.wants & ~holds).sum(axis=1)).all():
             return self.wants | holds
         order, most = self.orbits.turns.order, int(due.max())
+        if not most:
+            return None
         step = -(-most // (_PARTS * order)) * order
         after, sent = holds, np.zeros(len(due), dtype=np.int64)
         near = np.full(holds.shape, _FAR)

@@ -90,6 +90,12 @@ def test_any_collective(
     solved(fabric, op, nodes, tries=2, root=root, chunks=chunks)
 
 
+def test_more_rounds_than_chunks_that_a_tile_lacks() -> None:
+    """A broadcast of 8 chunks along a row, one laser each: some rounds owe nothing."""
+    fabric = Lightpath(rows=1, cols=4, lasers=1, waveguides=1)
+    solved(fabric, "broadcast", (0, 1, 2, 3), tries=2, root=0, chunks=8)
+
+
 @pytest.mark.parametrize("op", ["broadcast", "scatter", "gather", "reduce"])
 @pytest.mark.parametrize("grid", [(1, 5), (3, 3), (4, 5), (8, 8)])
 @pytest.mark.parametrize("lasers", [1, 2, 3, 16])
