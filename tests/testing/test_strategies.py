@@ -36,7 +36,7 @@ from lightloom.testing.strategies.candidate_circuits import (
     light,
     overused,
 )
-from lightloom.testing.strategies.tasks import DEMAND, connected
+from lightloom.testing.strategies.tasks import DEMAND, RELAYED_DEMAND, connected
 from lightloom.validate import RULES, verify
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_random_schedules_follow_from_their_seed(instance: Instance, seed: int) 
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
-@given(broken_schedules())
+@given(broken_schedules() | broken_schedules(names=[RELAYED_DEMAND]))
 def test_one_change_breaks_one_rule(broken: BrokenSchedule) -> None:
     """A broken schedule trips the rule it says and no other; it was valid before."""
     assert verify(broken.valid).valid
@@ -144,8 +144,10 @@ def test_mutations_break_every_rule_they_can() -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(st.data())
-    def gather(kind: str, names: set[str], data: st.DataObject) -> None:
-        whole = data.draw(schedules([kind], multicast=False))
+    def gather(
+        kind: str, names: set[str], tasks: list[str] | None, data: st.DataObject
+    ) -> None:
+        whole = data.draw(schedules([kind], tasks, multicast=False))
         if left <= tripped:
             return
         for name in sorted(names):
@@ -154,11 +156,12 @@ def test_mutations_break_every_rule_they_can() -> None:
                 if made is not None:
                     tripped.add(made.rule)
 
-    gather("ideal-switch", set(mutations()))
-    gather("lightpath", set(mutations()) - on_circuits)
-    gather("lightpath", on_circuits)
+    gather("ideal-switch", set(mutations()), None)
+    gather("lightpath", set(mutations()) - on_circuits, None)
+    gather("lightpath", on_circuits, None)
+    gather("ocs", {"relays-forbidden"}, [RELAYED_DEMAND])
     for kind in ("ocs", "ramp", "ring", "ring-2d", "sipac"):
-        gather(kind, on_circuits)
+        gather(kind, on_circuits, None)
     assert left == tripped
 
 

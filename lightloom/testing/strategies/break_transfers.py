@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lightloom.core.columns import column
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.schedule import FluidTransfers, Op, SealedSchedule, Transfers
@@ -13,6 +15,7 @@ from lightloom.instances.collectives import op_of
 from lightloom.testing.strategies.mutation import (
     any_row,
     last_rows,
+    reckoned,
     with_part,
     with_row,
     with_value,
@@ -116,7 +119,10 @@ def other_kind(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> 
 
 
 def wrong_bytes(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) -> Broken:
-    """Move a byte more than was asked for, or leave a transfer out."""
+    """Move a byte more than was asked for, or leave a transfer out.
+
+    A relay is sent enough all the same, and sends no more than that.
+    """
     del fabric
     place = any_row(whole, rng)
     if place is None or isinstance(whole.task, Collective):
@@ -125,8 +131,30 @@ def wrong_bytes(whole: SealedSchedule, fabric: AnyFabric, rng: random.Random) ->
     moved = whole.parts[number].transfers
     assert isinstance(moved, FluidTransfers)
     more = with_value(moved, row, bytes=int(moved.bytes[row]) + 1)
-    rows = rng.choice([more, without_row(moved, row)])
+    first = moved.final is not None and moved.final[row] != moved.dst[row]
+    second = moved.origin is not None and moved.origin[row] != moved.src[row]
+    changed = [] if second else [more]
+    changed += [] if first else [without_row(moved, row)]
+    rows = rng.choice(changed)
     return "demand-bytes", with_part(whole, number, transfers=rows)
+
+
+def relays_forbidden(
+    whole: SealedSchedule, fabric: AnyFabric, rng: random.Random
+) -> Broken:
+    """Forbid the relays of a demand whose bytes take them."""
+    del fabric, rng
+    task = whole.task
+    if isinstance(task, Collective) or not any(
+        isinstance(moved, FluidTransfers)
+        and moved.origin is not None
+        and moved.final is not None
+        and ((moved.origin != moved.src) | (moved.final != moved.dst)).any()
+        for moved in (part.transfers for part in whole.parts)
+    ):
+        return None
+    forbidden = replace(whole, task=msgspec.structs.replace(task, relays=False))
+    return "demand-relays", reckoned(forbidden)
 
 
 def data_not_held(
@@ -296,6 +324,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     short_column,
     other_kind,
     wrong_bytes,
+    relays_forbidden,
     data_not_held,
     copied_twice,
     added_twice,
