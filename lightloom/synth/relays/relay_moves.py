@@ -72,9 +72,6 @@ class RelayMoves:
             return FluidTransfers(*columns)
         return FluidTransfers(*columns, self.origin, self.final)
 
-    def _unnamed(self) -> FluidTransfers:
-        return FluidTransfers(self.src, self.dst, self.bytes)
-
     @property
     def rounds(self) -> list[RelayMoves]:
         """The moves of each round in which anything moves, sorted by circuit."""
