@@ -201,12 +201,9 @@ def _measure(name: str, parameters: dict[str, Parameter], where: str) -> Entrant
 
 def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
     from lightloom.plans.algorithms import ALGORITHMS
-    from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS
-    from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
-    from lightloom.synth.ocs.demand_schedules import OCS_DEMAND_ALGORITHMS
+    from lightloom.synth.demand_algorithms import ON_DEMANDS
 
-    on_demands = [*DEMAND_ALGORITHMS, CONFIGURATIONS, *OCS_DEMAND_ALGORITHMS]
-    known = [AUTO, *ALGORITHMS, *on_demands]
+    known = [AUTO, *ALGORITHMS, *ON_DEMANDS]
     if name not in known and not is_callable(name):
         raise unknown_name("algorithm", name, [*known, "module:function"], where=where)
     return Entrant(

@@ -10,11 +10,8 @@ import msgspec.inspect
 
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
-from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, RELAYS
-from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
+from lightloom.synth.demand_algorithms import ON_DEMANDS
 from lightloom.synth.ocs.baseline_schedules import BASELINES
-from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
-from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,30 +108,12 @@ def algorithm_rows() -> list[AlgorithmRow]:
         for entry in ALGORITHMS.values()
     ]
     rows += [
-        AlgorithmRow(one.name, one.summary, (DEMANDS,))
-        for one in DEMAND_ALGORITHMS.values()
-    ]
-    rows += [
         AlgorithmRow(
-            CONFIGURATIONS,
-            "several configurations, each as long as the sizes of the pairs ask for",
-            (f"{DEMANDS} on lightpath",),
-        ),
-        AlgorithmRow(
-            SATURATED_PORT,
-            "circuits of parallel switches that are best for the slowest pair",
-            (f"{DEMANDS} on ocs",),
-        ),
-        AlgorithmRow(
-            RELAYS,
-            "bytes over one circuit or two, where the demand allows relays",
-            (f"{DEMANDS} on fabrics with circuits",),
-        ),
-        AlgorithmRow(
-            RING_LADDER,
-            "circuits of a ring that are best for the slowest pair",
-            (f"{DEMANDS} on ring",),
-        ),
+            name,
+            one.summary,
+            (f"{DEMANDS} on {one.fabrics}" if one.fabrics else DEMANDS,),
+        )
+        for name, one in ON_DEMANDS.items()
     ]
     rows += [
         AlgorithmRow(one.name, one.summary, ("collectives on ocs",), parameters_of(one))

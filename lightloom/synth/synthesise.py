@@ -22,7 +22,8 @@ from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, CandidateSearch
 from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed
-from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, RELAYS
+from lightloom.synth.demand_algorithms import ON_DEMANDS
+from lightloom.synth.demand_rounds import RELAYS
 from lightloom.synth.fabrics import plug_of, realiser_of
 from lightloom.synth.fabrics.plug import MadeSchedule
 from lightloom.synth.rank_mapping import GIVEN_ORDER
@@ -162,7 +163,7 @@ def _enter_candidates(
         _enter_all(pool, bounds.quick_ps, made)
         if alone or algorithm != AUTO or not plug.compared(instance):
             return
-    if algorithm in DEMAND_ALGORITHMS and isinstance(instance.task, Collective):
+    if algorithm in ON_DEMANDS and isinstance(instance.task, Collective):
         raise InputError(
             "this algorithm serves demands, not collectives",
             where="algorithm",

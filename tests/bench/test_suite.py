@@ -14,8 +14,12 @@ import tomli_w
 from lightloom.bench.families import FAMILIES as KNOWN_FAMILIES
 from lightloom.bench.families import member
 from lightloom.bench.job import instance_hash
+from lightloom.bench.participants import entrant
 from lightloom.bench.suite import built_in_suites, load_suite
 from lightloom.core.errors import FormatError, InputError
+from lightloom.front_door import load_instance
+from lightloom.synth.demand_algorithms import ON_DEMANDS
+from lightloom.synth.synthesise import synthesise
 from tests.bench.suites import TEXT, suite_of, write_suite
 
 FAMILIES = {
@@ -170,6 +174,14 @@ def test_files_that_are_no_suites_are_refused(
     with pytest.raises(InputError, match=words) as error:
         load_suite(str(path))
     assert isinstance(error.value, FormatError) == ("another version" in words)
+
+
+@pytest.mark.parametrize("name", [*ON_DEMANDS])
+def test_algorithms_for_demands_take_part(name: str) -> None:
+    """Each may be named in a suite; asked for a collective, it says what it is for."""
+    assert entrant("completion-time", name, "study[0].by[0]").solver == name
+    with pytest.raises(InputError, match="serves demands, not collectives"):
+        synthesise(load_instance("ocs-16/all-reduce-1KiB"), name)
 
 
 def test_an_unknown_suite_suggests_the_nearest() -> None:

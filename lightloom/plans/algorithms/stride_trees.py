@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import numpy as np
 
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Count
@@ -73,12 +74,18 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ()
 
+    def __post_init__(self) -> None:
+        if any(near >= far for far, near in pairwise((*self.hubs, self.stride))):
+            raise InputError(
+                "hubs are not in order",
+                where="algorithm.hubs",
+                found=list(self.hubs),
+                allowed=f"each less than the one before, and more than {self.stride}",
+            )
+
     @property
     def ops(self) -> tuple[str, ...]:
         """Collectives it can do: with hubs, those that send the same to all."""
-        apart = (*self.hubs, self.stride)
-        if any(near >= far for far, near in pairwise(apart)):
-            return ()
         return ("broadcast", "reduce") if self.hubs else _OPS
 
     def broadcast_rounds(self, ranks: int, pieces: IntArray) -> IntArray:
