@@ -37,11 +37,6 @@ def run_isolated(job: IsolatedJob) -> Row:
     From any thread. Fork servers are kept for the next jobs; runs have one thread
     each.
 
-    Parameters
-    ----------
-    job
-        What is to be run.
-
     Raises
     ------
     InputError

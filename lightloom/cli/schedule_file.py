@@ -19,13 +19,7 @@ _FOREIGN = {
 
 
 def plain_name(file: str) -> str:
-    """Return a name without the suffix of its compression.
-
-    Parameters
-    ----------
-    file
-        As it was given.
-    """
+    """Return a name without the suffix of its compression."""
     return file.removesuffix(".gz").removesuffix(".zst")
 
 

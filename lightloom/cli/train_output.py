@@ -187,13 +187,7 @@ def _text(name: str, plan: TrainingPlan) -> str:
 
 
 def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
-    """Return how circuits are set, in words.
-
-    Parameters
-    ----------
-    plan
-        What was replayed.
-    """
+    """Return how circuits are set, in words."""
     changes = counted(plan.reconfigurations, "reconfiguration")
     if plan.circuits == "per-call":
         names = sorted({call.schedule.algorithm.name for call in plan.calls})
@@ -214,13 +208,7 @@ def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
 
 
 def controller_record(plan: TrainingPlan | RecordedReplay) -> dict[str, object]:
-    """Return what a controller cost as a JSON object, empty without one.
-
-    Parameters
-    ----------
-    plan
-        What was replayed.
-    """
+    """Return what a controller cost as a JSON object, empty without one."""
     cost = plan.controller
     if cost is None:
         return {}

@@ -91,11 +91,6 @@ class Catalogue(Generic[EntryT]):
 
         What was registered under the same name before is replaced.
 
-        Parameters
-        ----------
-        entry
-            The entry.
-
         Raises
         ------
         InputError

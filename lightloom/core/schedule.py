@@ -152,13 +152,7 @@ class Footer:
         return self.certificate_of(COMPLETION_TIME)
 
     def certificate_of(self, objective: str) -> Certificate | None:
-        """Return the certificate of an objective, ``None`` where there is none.
-
-        Parameters
-        ----------
-        objective
-            Name of the objective.
-        """
+        """Return the certificate of an objective, ``None`` where there is none."""
         own = (one for one in self.certificates if one.objective == objective)
         return next(own, None)
 

@@ -31,11 +31,6 @@ def read_calls_csv(path: str | Path) -> tuple[Call, ...]:
     them, and no ends; its number of a call has no influence. Lines that begin with
     ``#`` are comments.
 
-    Parameters
-    ----------
-    path
-        The file.
-
     Raises
     ------
     InputError

@@ -122,11 +122,6 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
 def check_compression(path: str | Path) -> None:
     """Refuse a file whose suffix is that of a compression that is not read or written.
 
-    Parameters
-    ----------
-    path
-        Name of the file.
-
     Raises
     ------
     InputError

@@ -69,11 +69,6 @@ def read_job_trace(path: str | Path) -> tuple[TracedJob, ...]:
     ``departure_us``, ``model``, ``batch_size``, ``model_parallel`` and ``replicas``, in
     any order; a value may be left out of these. Times are whole microseconds.
 
-    Parameters
-    ----------
-    path
-        The file.
-
     Raises
     ------
     InputError

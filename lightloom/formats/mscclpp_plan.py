@@ -286,23 +286,12 @@ class ExecutionPlan(msgspec.Struct, frozen=True):
 
 
 def is_plan(file: JsonFile) -> bool:
-    """Return whether a decoded file is an execution plan, right or wrong.
-
-    Parameters
-    ----------
-    file
-        The file.
-    """
+    """Return whether a decoded file is an execution plan, right or wrong."""
     return isinstance(file.table, dict) and "gpus" in file.table
 
 
 def plan_of(file: JsonFile) -> ExecutionPlan:
     """Return the execution plan that a decoded file holds.
-
-    Parameters
-    ----------
-    file
-        The file.
 
     Raises
     ------

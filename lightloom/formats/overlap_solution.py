@@ -103,11 +103,6 @@ def has_solution(table: object) -> bool:
 def read_overlap_parameters(path: str | Path) -> OverlapParameters:
     """Return the parameters in the model's TOML file; keys of no use are skipped.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-
     Raises
     ------
     InputError

@@ -90,11 +90,6 @@ def stored_certificates(
 ) -> tuple[CertificateRecord | None, list[ObjectiveRecord]]:
     """Return that of the completion time, and the others, as files hold them.
 
-    Parameters
-    ----------
-    certificates
-        Of a footer.
-
     Raises
     ------
     InputError

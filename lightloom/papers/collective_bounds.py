@@ -40,22 +40,10 @@ def best_bound(fabric: AnyFabric, op: str, buffer_bytes: int) -> Certificate:
 
 
 def bound_text(certificate: Certificate) -> str:
-    """Return a bound on the completion time with its kind.
-
-    Parameters
-    ----------
-    certificate
-        What `best_bound` returns.
-    """
+    """Return a bound on the completion time with its kind."""
     return f"{format_ps(int(certificate.bound))} ({certificate.kind})"
 
 
 def bound_us(certificate: Certificate) -> float:
-    """Return a bound on the completion time in microseconds.
-
-    Parameters
-    ----------
-    certificate
-        What `best_bound` returns.
-    """
+    """Return a bound on the completion time in microseconds."""
     return float(certificate.bound) / PS_PER_US

@@ -90,13 +90,7 @@ def index_page(
 
 
 def verdict_counts(job: FigureJob) -> Counter[str]:
-    """Return how often each verdict stands in the saved claims of a figure.
-
-    Parameters
-    ----------
-    job
-        The figure, which was computed.
-    """
+    """Return how often each verdict stands in the saved claims of a figure."""
     _, *claims = _table(job, CLAIMS_FILE)
     return Counter(claim[_VERDICT] for claim in claims)
 

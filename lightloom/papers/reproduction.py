@@ -103,13 +103,7 @@ class Figure:
         return replace(self, changes={**self.changes, **changes})
 
     def run(self, tell: Tell) -> Reproduction:
-        """Compute the rows, judge the claims and lay out the plot.
-
-        Parameters
-        ----------
-        tell
-            Told what is being done.
-        """
+        """Compute the rows, judge the claims and lay out the plot."""
         given = self.settings
         data = Data(self.columns, tuple(self.compute(tell, **given)), given)
         tell("comparing with the paper")

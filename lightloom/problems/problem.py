@@ -278,13 +278,7 @@ class Problem:
 
 
 def asked_of(instance: Instance) -> str:
-    """Return what an instance asks, and where, for messages.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Return what an instance asks, and where, for messages."""
     (task,) = task_table(instance.task)
     return f"{task} on {instance.fabric.kind}"
 

@@ -46,11 +46,6 @@ _ALIGNMENT = 16
 def plan_json(program: ChunkProgram) -> str:
     """Return a program as the text of an execution plan, a line for each GPU.
 
-    Parameters
-    ----------
-    program
-        As for `mscclpp_plan`.
-
     Raises
     ------
     ProgramLimitError

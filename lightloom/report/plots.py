@@ -93,11 +93,6 @@ def save_plot(
 def check_picture(path: Path) -> None:
     """Raise where a file has no suffix of a picture that can be drawn.
 
-    Parameters
-    ----------
-    path
-        Where the picture is to go.
-
     Raises
     ------
     InputError

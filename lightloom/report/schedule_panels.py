@@ -49,13 +49,7 @@ def schedule_panels(schedule: Schedule) -> tuple[Panel, ...]:
 
 
 def summary_title(schedule: Schedule) -> str:
-    """Return what a schedule is, in a line: task, fabric, algorithm.
-
-    Parameters
-    ----------
-    schedule
-        Any.
-    """
+    """Return what a schedule is, in a line: task, fabric, algorithm."""
     task = schedule.task
     if isinstance(task, Collective):
         asked = f"{task.op} of {format_bytes(task.buffer_bytes)} over {task.rank_count}"

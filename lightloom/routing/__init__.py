@@ -14,11 +14,6 @@ random among shortest paths."""
 def require_router(router: str) -> None:
     """Raise unless a router is one of `ROUTERS`.
 
-    Parameters
-    ----------
-    router
-        Its name.
-
     Raises
     ------
     InputError

@@ -89,13 +89,7 @@ class TakesEveryModel:
     """An adapter that takes every model of its kinds."""
 
     def refuse(self, form: StandardForm) -> None:
-        """Take a model.
-
-        Parameters
-        ----------
-        form
-            The model.
-        """
+        """Take a model."""
 
 
 class Adapter(Protocol):

@@ -86,11 +86,6 @@ _OURS = (
 def claim_of(status: int) -> tuple[SolverClaim, Limit | None]:
     """Return what a Gurobi status code means.
 
-    Parameters
-    ----------
-    status
-        Gurobi's code.
-
     Raises
     ------
     UnknownStatusError

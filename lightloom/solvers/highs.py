@@ -94,11 +94,6 @@ _OURS = (
 def claim_of(status: str) -> tuple[SolverClaim, Limit | None]:
     """Return what a HiGHS model status, by its name, means.
 
-    Parameters
-    ----------
-    status
-        HiGHS's status of a model.
-
     Raises
     ------
     UnknownStatusError

@@ -195,13 +195,7 @@ def solve(
 
 
 def model_proto(form: StandardForm) -> Any:  # noqa: ANN401  (generated, no types)
-    """Return MathOpt's message for the arrays of a model.
-
-    Parameters
-    ----------
-    form
-        The model.
-    """
+    """Return MathOpt's message for the arrays of a model."""
     from ortools.math_opt import model_pb2
 
     proto = model_pb2.ModelProto(name="lightloom")

@@ -65,11 +65,6 @@ def write_model(model: Any, path: str | Path) -> StandardForm:  # noqa: ANN401
 def check_suffix(path: str | Path) -> str:
     """Return the suffix of a model file.
 
-    Parameters
-    ----------
-    path
-        The file that is to be written.
-
     Raises
     ------
     InputError

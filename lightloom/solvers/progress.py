@@ -106,13 +106,7 @@ class Reporter:
         call()
 
     def improves(self, objective: float) -> bool:
-        """Return whether a point of this objective is better than all before.
-
-        Parameters
-        ----------
-        objective
-            Of a point.
-        """
+        """Return whether a point of this objective is better than all before."""
         return self._best is None or self._sign * (objective - self._best) < 0
 
     def incumbent(self, values: FloatArray, objective: float) -> None:

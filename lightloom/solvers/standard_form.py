@@ -214,13 +214,7 @@ def compile_model(model: Any) -> CompiledModel:  # noqa: ANN401  (Pyomo has no t
 
 
 def has_integers(model: Any) -> bool:  # noqa: ANN401  (Pyomo has no types)
-    """Return whether a Pyomo model has integer variables; a relaxation has none.
-
-    Parameters
-    ----------
-    model
-        A Pyomo model.
-    """
+    """Return whether a Pyomo model has integer variables; a relaxation has none."""
     from pyomo.core.base import Var
 
     variables = model.component_data_objects(Var, descend_into=True)

@@ -104,11 +104,6 @@ def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
     circuits can stay. A lane whose pairs are all pairs of a larger lane becomes that
     one, so that rounds that fill and drain a pipeline share their circuits.
 
-    Parameters
-    ----------
-    rounds
-        Traffic in order, between nodes.
-
     Raises
     ------
     ValueError

@@ -55,13 +55,7 @@ class KeptQueue:
         self._open: OpenCallQueue | None = None
 
     def open(self, jobs: Jobs) -> OpenCallQueue:
-        """Return the queue at time 0, with nothing in it.
-
-        Parameters
-        ----------
-        jobs
-            What an iteration asks of it.
-        """
+        """Return the queue at time 0, with nothing in it."""
         self._open = self._kind.open(jobs)
         return self._open
 
@@ -153,13 +147,7 @@ def call_layout(
 
 
 def calls_demand(calls: Sequence[ServedCall]) -> Demand:
-    """Return the bytes that each pair of nodes exchanges in some calls.
-
-    Parameters
-    ----------
-    calls
-        Schedules that ran.
-    """
+    """Return the bytes that each pair of nodes exchanges in some calls."""
     none = np.empty(0, dtype=np.int64)
     src, dst, size = [none], [none], [none]
     for call in calls:

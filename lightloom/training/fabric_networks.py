@@ -83,11 +83,6 @@ def modes(
 def ports_of(fabric: AnyFabric) -> int | None:
     """Return how many partners a node may have at once, ``None`` for any number.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-
     Raises
     ------
     InputError
@@ -229,11 +224,6 @@ def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:
 
 def kept_circuits(fabric: CircuitFabric) -> TrainingCircuits[Any]:
     """Return how the circuits of a fabric are kept for a training.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
 
     Raises
     ------

@@ -99,13 +99,7 @@ class PlacedReplicas:
         return max(parts, default=0)
 
     def profile(self, replica: Replica) -> ReplicaProfile:
-        """Return what a replica that was placed here does on each level.
-
-        Parameters
-        ----------
-        replica
-            What `replica` returned.
-        """
+        """Return what a replica that was placed here does on each level."""
         key = id(replica)
         if key not in self._profiles:
             self._profiles[key] = replica_profile(replica)

@@ -104,13 +104,7 @@ class StrategyProspects:
         return found
 
     def estimated(self, tried: Tried) -> Tried:
-        """Return a strategy with its least estimate, or why it cannot be run.
-
-        Parameters
-        ----------
-        tried
-            The strategy.
-        """
+        """Return a strategy with its least estimate, or why it cannot be run."""
         estimates, why = [], ""
         for way in self.ways:
             try:

@@ -83,11 +83,6 @@ class Verdict(Summarised):
     def certificate_of(self, objective: str) -> CertificateReport:
         """Return what the certificate of an objective is worth.
 
-        Parameters
-        ----------
-        objective
-            Name of the objective.
-
         Returns
         -------
         A report of status *no bound* where the footer has no such certificate.

@@ -19,11 +19,6 @@ def pipeline_matrix(seed: int) -> FloatArray:
     """Return traffic of tensor, pipeline and data parallelism on 32 nodes.
 
     The largest line sum is 1. What is there has noise of standard deviation .003.
-
-    Parameters
-    ----------
-    seed
-        Of the noise.
     """
     i, j = np.indices((_NODES, _NODES))
     ahead = ((i % 8 < 6) & (j - i == 2)) | ((i % 8 >= 6) & (i - j == 6))

@@ -65,13 +65,7 @@ def log_rows(tell: Tell, folder: str) -> Iterator[Row]:
 
 
 def log_claims(data: Data) -> Iterator[Comparison]:
-    """Yield the gains of the paper beside those of the calls alone.
-
-    Parameters
-    ----------
-    data
-        The rows.
-    """
+    """Yield the gains of the paper beside those of the calls alone."""
     for title in data.names("model"):
         paper = next(
             (gain for name, gain in _PAPER.items() if name in title.lower()), None
@@ -92,13 +86,7 @@ def log_claims(data: Data) -> Iterator[Comparison]:
 
 
 def log_panels(data: Data) -> Iterator[Panel]:
-    """Yield a panel with a bar for each log and algorithm.
-
-    Parameters
-    ----------
-    data
-        The rows.
-    """
+    """Yield a panel with a bar for each log and algorithm."""
     titles, series = data.names("model"), []
     for name in _ALGORITHMS:
         gains = [

@@ -54,13 +54,7 @@ def published_logs(folder: str) -> dict[str, tuple[Call, ...]]:
 
 
 def device_count(calls: Sequence[Call]) -> int:
-    """Return how many devices the calls of a log are between.
-
-    Parameters
-    ----------
-    calls
-        Of one log.
-    """
+    """Return how many devices the calls of a log are between."""
     most = 0
     for call in calls:
         ends = (call.src, call.dst) if isinstance(call, LayerTransfer) else call.gpus
@@ -69,11 +63,5 @@ def device_count(calls: Sequence[Call]) -> int:
 
 
 def reduced_bytes(calls: Sequence[Call]) -> list[int]:
-    """Return the buffers of the all-reduces of a log, ascending.
-
-    Parameters
-    ----------
-    calls
-        Of one log.
-    """
+    """Return the buffers of the all-reduces of a log, ascending."""
     return sorted(call.bytes for call in calls if isinstance(call, AllReduceCall))

@@ -186,13 +186,7 @@ class AllReduce:
     router: str
 
     def schedule(self, fabric: AnyFabric) -> Schedule:
-        """Return a verified schedule.
-
-        Parameters
-        ----------
-        fabric
-            The network.
-        """
+        """Return a verified schedule."""
         return verified_schedule(
             fabric,
             "all-reduce",

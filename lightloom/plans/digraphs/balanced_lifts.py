@@ -80,11 +80,6 @@ def enough_pieces(lift: Lift) -> int:
 
     A power of two, or as many as ports: the least whose load in an all-gather, either
     way, is within 0.1 % of the lightest.
-
-    Parameters
-    ----------
-    lift
-        The digraph.
     """
     ports = len(lift.heads)
     tried: list[int] = [

@@ -49,13 +49,7 @@ class LiftWalks:
     piece: IntArray
 
     def load(self, lift: Lift) -> int:
-        """Return how many walks take the busiest arc, summed over rounds.
-
-        Parameters
-        ----------
-        lift
-            The digraph that the walks are on.
-        """
+        """Return how many walks take the busiest arc, summed over rounds."""
         orbit, ports = self.nodes[:-1] // lift.group.order, len(lift.heads)
         arc = np.where(self.ports < 0, -1, orbit * ports + self.ports)
         return sum(int(np.bincount(one[one >= 0]).max(initial=0)) for one in arc)

@@ -89,13 +89,7 @@ class OpenCallQueue:
         return self._serving[0][0] if self._serving else None
 
     def advance(self, now_ps: int) -> list[int]:
-        """Move on to now; return the jobs that ended.
-
-        Parameters
-        ----------
-        now_ps
-            Time in picoseconds.
-        """
+        """Move on to now; return the jobs that ended."""
         done = []
         while self._serving and self._serving[0][0] <= now_ps:
             done.append(heapq.heappop(self._serving)[1])

@@ -92,13 +92,7 @@ class Interned:
 
 
 def alone(task: Task) -> tuple[Task, ...]:
-    """Return a task as the only one that is served for it.
-
-    Parameters
-    ----------
-    task
-        Any.
-    """
+    """Return a task as the only one that is served for it."""
     return (task,)
 
 
@@ -133,13 +127,7 @@ class ScheduledCalls:
     same: Interned = field(default_factory=Interned)
 
     def transfers_ps(self, demand: Demand) -> int:
-        """Return the least completion time, from dark planes.
-
-        Parameters
-        ----------
-        demand
-            Bytes of each pair.
-        """
+        """Return the least completion time, from dark planes."""
         return self.alone_ps(self.every(demand)[0])
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
@@ -154,11 +142,6 @@ class ScheduledCalls:
 
         Collectives of as many nodes, of one operation and buffer, are taken to last as
         long as the first of them that was asked for.
-
-        Parameters
-        ----------
-        task
-            What is served.
         """
         key: object = task
         if isinstance(task, Collective):

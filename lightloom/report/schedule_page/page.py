@@ -39,11 +39,6 @@ class SchedulePage:
     def save(self, path: Path) -> Path:
         """Write the page, and return its path.
 
-        Parameters
-        ----------
-        path
-            The file.
-
         Raises
         ------
         InputError

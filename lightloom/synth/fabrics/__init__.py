@@ -34,11 +34,6 @@ PLUGS: Catalogue[FabricPlug[Any]] = Catalogue(
 def plug_of(fabric: AnyFabric) -> FabricPlug[Any]:
     """Return the plug of a fabric.
 
-    Parameters
-    ----------
-    fabric
-        A fabric of any kind.
-
     Raises
     ------
     InputError

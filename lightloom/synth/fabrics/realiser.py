@@ -13,7 +13,7 @@ from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
 from lightloom.synth.auto.search_space import proposals
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.pair_lines import node_lines
+from lightloom.synth.relays.pair_lines import end_lines
 from lightloom.synth.relays.realised_moves import realised_stages
 
 if TYPE_CHECKING:
@@ -145,13 +145,7 @@ class Realiser(ABC, Generic[AnyFabricT]):
         yield from proposals(task.op, task.rank_count, self.ports, in_rounds)
 
     def network(self, task: Collective) -> RankNetwork | None:
-        """Return the links between the ranks of a collective; by default none.
-
-        Parameters
-        ----------
-        task
-            On this fabric.
-        """
+        """Return the links between the ranks of a collective; by default none."""
         del task
         return None
 
@@ -229,11 +223,6 @@ class Realiser(ABC, Generic[AnyFabricT]):
 
         Several where circuits on several planes share what a pair moves. Chunks are
         then chosen finer.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
         """
         del rounds
         return 1
@@ -259,11 +248,6 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """Yield a collective, its chunks chosen, in segments and steps without rounds.
 
         Asked where the best of all rounds is well above the bound; by default nothing.
-
-        Parameters
-        ----------
-        task
-            The collective.
         """
         del task
         yield from ()
@@ -296,7 +280,7 @@ class Realiser(ABC, Generic[AnyFabricT]):
         src, dst
             Nodes that one circuit may join, shape (pairs,).
         """
-        return node_lines(src, dst, self.fabric.node_bits_per_s)
+        return end_lines(src, dst, self.fabric.node_bits_per_s)
 
     @abstractmethod
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
@@ -317,13 +301,7 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """
 
     def realise_quickly(self, rounds: Sequence[TrafficRound]) -> Realisation:
-        """Return the same without searches that take long, for many schedules.
-
-        Parameters
-        ----------
-        rounds
-            Traffic in order, between nodes.
-        """
+        """Return the same without searches that take long, for many schedules."""
         return self.realise(rounds)
 
     def _in_rounds(self, size_bytes: int) -> Fraction | None:

@@ -16,7 +16,7 @@ from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
-from lightloom.synth.relays.pair_lines import PairLines, node_lines
+from lightloom.synth.relays.pair_lines import PairLines, end_lines
 from lightloom.synth.sipac.node_box import box_of
 from lightloom.synth.sipac.realisation import realise_sipac
 from lightloom.synth.sipac.training_circuits import CIRCUITS
@@ -134,7 +134,7 @@ class SipacRealiser(Realiser[Sipac]):
         fabric, nodes = self.fabric, self.fabric.node_count
         first = fabric.level_of(src, dst) * nodes
         rate = fabric.bits_per_second_per_wavelength
-        found = node_lines(first + src, first + dst, fabric.wavelengths * rate)
+        found = end_lines(first + src, first + dst, fabric.wavelengths * rate)
         pair, once = src * nodes + dst, np.ones_like(src)
         found.append(PairLines(pair, once, fabric.wavelengths_per_peer * rate))
         return found

@@ -80,11 +80,6 @@ class HeldPairs:
     def lack(self, lasts: FloatArray) -> FloatArray:
         """Return how much longer pairs need service; negative if they have more.
 
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
-
         Returns
         -------
         Shape (pairs + 1,); the last is of no pair, and not positive.
@@ -98,23 +93,11 @@ class HeldPairs:
         return lack
 
     def weigh(self, lasts: FloatArray) -> None:
-        """Let pairs that lack something weigh more, so that others give way to them.
-
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
-        """
+        """Let pairs that lack something weigh more, so that others give way to them."""
         self.weight += self.lack(lasts) > _TINY
 
     def lacking(self, lasts: FloatArray) -> float:
-        """Return how much all pairs lack together.
-
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
-        """
+        """Return how much all pairs lack together."""
         return float(np.maximum(self.lack(lasts), 0.0).sum())
 
     def exchange(self, lasts: FloatArray, random: np.random.Generator) -> None:
@@ -179,13 +162,7 @@ class HeldPairs:
         return chain.reshape(mine.shape).astype(np.int64), left.astype(np.float64)
 
     def drop_needless(self, lasts: FloatArray) -> None:
-        """Drop pairs from slots without which they are served, shortest slots first.
-
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
-        """
+        """Drop pairs from slots without which they are served, shortest slots first."""
         lack = self.lack(lasts)
         for slot in np.argsort(lasts, kind="stable").tolist():
             pairs = self.at[slot]
@@ -198,11 +175,6 @@ class HeldPairs:
 
         Its row may be free in one slot and its column in another: then the chain
         between them is exchanged before.
-
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
         """
         lack = self.lack(lasts)
         for pair in np.argsort(-lack, kind="stable").tolist():
@@ -231,13 +203,7 @@ class HeldPairs:
             lack = self.lack(lasts)
 
     def rematch(self, lasts: FloatArray) -> None:
-        """Match each slot anew, the longest first, given what the others hold.
-
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
-        """
+        """Match each slot anew, the longest first, given what the others hold."""
         from scipy.optimize import linear_sum_assignment
 
         src, dst = self._src, self._dst[:-1]

@@ -178,13 +178,7 @@ def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
 
 
 def port_certificates(plan: SwitchPlan) -> tuple[Certificate, ...]:
-    """Return the proof of a plan's ratio, without value; none where there is no pair.
-
-    Parameters
-    ----------
-    plan
-        Circuits of all switches.
-    """
+    """Return the proof of a plan's ratio, without value; none without a pair."""
     port = plan.witness
     if port is None:
         return ()

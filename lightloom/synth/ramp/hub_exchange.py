@@ -64,26 +64,14 @@ class HubExchange:
         return len(self.tree.shift)
 
     def time_ps(self, size_bytes: int) -> int:
-        """Return how long it takes, up to rounding.
-
-        Parameters
-        ----------
-        size_bytes
-            Of the buffer.
-        """
+        """Return how long it takes, up to rounding."""
         meetings = sum(order > 1 for order in self.orders)
         steps = 2 * len(self.tree.shifts) + meetings
         rounds = 2 * self.tree.blocks + meetings
         return _time_ps(self.tree.box, steps, rounds, self.parts, size_bytes)
 
     def events(self, task: Collective) -> Iterator[Segment | StepPart]:
-        """Yield the segments, each with its step.
-
-        Parameters
-        ----------
-        task
-            The all-reduce, its chunk count chosen.
-        """
+        """Yield the segments, each with its step."""
         parts = [*self._sweep(back=True), *self._exchange(), *self._sweep(back=False)]
         for index, (shift, ends, part, op) in enumerate(parts):
             yield Segment(0, index, shift.circuits(self.tree.box))

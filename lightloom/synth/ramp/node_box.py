@@ -144,13 +144,7 @@ class Shift:
         return (offset * box.racks + rack) * box.numbers + self.numbers % box.numbers
 
     def reversed(self, box: NodeBox) -> Shift:
-        """Return the shift with every circuit turned round.
-
-        Parameters
-        ----------
-        box
-            Who takes part.
-        """
+        """Return the shift with every circuit turned round."""
         back = -np.arange(box.groups) % box.groups
         racks = -self.racks % box.racks
         numbers = -self.numbers[back] % box.numbers

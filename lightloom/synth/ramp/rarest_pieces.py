@@ -90,13 +90,7 @@ class PieceSteps:
         return self.parts // _SHARES
 
     def events(self, task: Collective) -> Iterator[Segment | StepPart]:
-        """Yield segments and steps of a reduce: all of it backwards.
-
-        Parameters
-        ----------
-        task
-            Its chunk count chosen.
-        """
+        """Yield segments and steps of a reduce: all of it backwards."""
         cut, box = Partition(self.parts, task.chunk_count), self.box
         for index, (here, there, first, end) in enumerate(reversed(self.moves)):
             pairs = np.unique(here * len(box) + there)

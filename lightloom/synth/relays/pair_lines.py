@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = ["PairLines", "node_lines", "ring_lines"]
+__all__ = ["PairLines", "end_lines", "ring_lines"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class PairLines:
     bits_per_s: int
 
 
-def node_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[PairLines]:
+def end_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[PairLines]:
     """Return what nodes send, and what they receive, as lines.
 
     Parameters
@@ -66,4 +66,4 @@ def ring_lines(
     crossed = PairLines(
         which, ring.least_spans(src, dst), spans * ring.bits_per_second_per_wavelength
     )
-    return [*node_lines(first + src, first + dst, ring.node_bits_per_s), crossed]
+    return [*end_lines(first + src, first + dst, ring.node_bits_per_s), crossed]

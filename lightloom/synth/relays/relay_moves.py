@@ -51,13 +51,7 @@ class RelayMoves:
     port: IntArray | None = None
 
     def take(self, rows: IntArray) -> RelayMoves:
-        """Return some moves.
-
-        Parameters
-        ----------
-        rows
-            Their row numbers, shape (rows,).
-        """
+        """Return some moves."""
         taken: dict[str, Any] = {
             name: None if column is None else column[rows]
             for name, column in vars(self).items()

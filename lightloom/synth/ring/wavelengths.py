@@ -192,25 +192,13 @@ def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:
 
 
 def bound_certificate(witness: RingWitness) -> Certificate:
-    """Return a proven bound on the ratio of the slowest pair, without value.
-
-    Parameters
-    ----------
-    witness
-        What proves it.
-    """
+    """Return a proven bound on the ratio of the slowest pair, without value."""
     kind, told = ring_witness(witness)
     return Certificate(OBJECTIVE.name, kind, witness.ratio, None, told)
 
 
 def ring_certificates(plan: RingPlan) -> tuple[Certificate, ...]:
-    """Return what bounds a plan's ratio, without value; none where nothing does.
-
-    Parameters
-    ----------
-    plan
-        Circuits of a ring.
-    """
+    """Return what bounds a plan's ratio, without value; none where nothing does."""
     if plan.ratio is None or plan.witness is None:
         return ()
     return (bound_certificate(plan.witness),)

@@ -22,11 +22,6 @@ def depth_first_placement(graph: WorkloadGraph) -> Listed:
     `distance` + 1 devices hold all of them, which always fits. Memory is left out of
     account.
 
-    Parameters
-    ----------
-    graph
-        What is placed.
-
     Notes
     -----
     O(operations + edges).

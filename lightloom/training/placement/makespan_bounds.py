@@ -101,13 +101,7 @@ def best_witness(
 
 
 def worth_cases(graph: WorkloadGraph) -> bool:
-    """Return whether a graph is so small that the usual work divides some case.
-
-    Parameters
-    ----------
-    graph
-        What is placed.
-    """
+    """Return whether a graph is so small that the usual work divides some case."""
     return _CASE_WORK // (len(graph.parents) + len(graph.workload.src)) > 2
 
 

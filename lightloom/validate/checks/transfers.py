@@ -96,13 +96,7 @@ def check_total(schedule: Schedule) -> Iterator[Violation]:
 
 
 def unreadable(part: StepPart) -> bool:
-    """Return whether the columns of a step differ in length.
-
-    Parameters
-    ----------
-    part
-        Any.
-    """
+    """Return whether the columns of a step differ in length."""
     columns = transfer_columns(part.transfers).values()
     return len({len(column) for column in columns}) != 1
 

@@ -111,13 +111,7 @@ class Flat:
     titles: dict[int, str] = field(default_factory=dict)
 
     def where(self, step: int) -> str:
-        """Return the place of a step in words.
-
-        Parameters
-        ----------
-        step
-            Its number among all.
-        """
+        """Return the place of a step in words."""
         if step in self.titles:
             return self.titles[step]
         block = self.block[step]

@@ -69,13 +69,7 @@ class BufferLayout:
         return self.chunks // self.ranks
 
     def sizes(self, rank: int) -> tuple[int, int]:
-        """Return how many chunks the input and the output of a rank have.
-
-        Parameters
-        ----------
-        rank
-            From 0.
-        """
+        """Return how many chunks the input and the output of a rank have."""
         whole = (self.chunks, self.chunks)
         at_root = rank == self.root
         return {
@@ -87,11 +81,6 @@ class BufferLayout:
 
     def results(self, rank: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield what the chunks of an output must be in the end, range by range.
-
-        Parameters
-        ----------
-        rank
-            From 0.
 
         Notes
         -----

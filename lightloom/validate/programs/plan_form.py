@@ -72,13 +72,7 @@ _MOST_BARRIERS = 16
 
 
 def unfollowed(plan: ExecutionPlan) -> str:
-    """Return which operation is not followed, and where; empty if all are.
-
-    Parameters
-    ----------
-    plan
-        As it was read.
-    """
+    """Return which operation is not followed, and where; empty if all are."""
     for gpu in plan.gpus:
         for block in gpu.threadblocks:
             for number, op in enumerate(block.ops):
@@ -89,13 +83,7 @@ def unfollowed(plan: ExecutionPlan) -> str:
 
 
 def check_plan_form(plan: ExecutionPlan) -> Iterator[Violation]:
-    """Yield what is wrong with the form of a plan, and limits that it exceeds.
-
-    Parameters
-    ----------
-    plan
-        As it was read.
-    """
+    """Yield what is wrong with the form of a plan, and limits that it exceeds."""
     if not plan.operation_count:
         yield Violation("program-vacuous", None, "plan", "there is no operation at all")
     least, most_bytes = plan.min_message_size, plan.max_message_size

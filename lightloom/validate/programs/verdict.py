@@ -73,11 +73,6 @@ class ProgramVerdict:
 def fitting_runtime(program: ChunkProgram) -> MscclRuntime:
     """Return the runtime that a file is most probably meant for.
 
-    Parameters
-    ----------
-    program
-        As it was read.
-
     Returns
     -------
     The first of msccl, azure, rccl that knows its operation and breaks the fewest

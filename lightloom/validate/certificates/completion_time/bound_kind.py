@@ -38,11 +38,5 @@ class BoundKind:
     straight: bool = False
 
     def concerns(self, task: Task) -> bool:
-        """Return whether the proof may be about a task, as far as relays matter.
-
-        Parameters
-        ----------
-        task
-            Any.
-        """
+        """Return whether the proof may be about a task, as far as relays matter."""
         return not (self.straight and isinstance(task, Demand) and task.relays)

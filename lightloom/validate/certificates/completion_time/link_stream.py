@@ -62,13 +62,7 @@ __all__ = ["BOUND", "stream_ps", "streams"]
 
 
 def streams(task: Task) -> bool:
-    """Return whether all of the buffer goes from, or to, one root of several ranks.
-
-    Parameters
-    ----------
-    task
-        Any.
-    """
+    """Return whether all of the buffer goes from, or to, one root of several ranks."""
     if not isinstance(task, Collective) or task.rank_count < 2:
         return False
     op = op_of(task)

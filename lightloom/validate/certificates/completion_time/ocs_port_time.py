@@ -105,11 +105,6 @@ def least_line_ps(fabric: Ocs, sizes: list[int]) -> int:
 def use_costs_ps(fabric: Ocs) -> tuple[int, int, int]:
     """Return what a use costs, what it cannot use of the time, and what is free.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-
     Returns
     -------
     All in picoseconds: delta + alpha; what a use of a schedule of length T is

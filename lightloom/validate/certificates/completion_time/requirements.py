@@ -61,13 +61,7 @@ class Requirements(Protocol):
         """
 
     def way(self, fabric: AnyFabric) -> int:
-        """Return how many circuits some data must take, one after another.
-
-        Parameters
-        ----------
-        fabric
-            Of the task.
-        """
+        """Return how many circuits some data must take, one after another."""
 
     @property
     def forwarded(self) -> bool:

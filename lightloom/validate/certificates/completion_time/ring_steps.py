@@ -88,13 +88,7 @@ def serves(fabric: AnyFabric, task: Task) -> bool:
 
 
 def fewest_steps(fabric: Ring) -> int:
-    """Return how many circuits lead to the farthest node, one after another.
-
-    Parameters
-    ----------
-    fabric
-        The ring.
-    """
+    """Return how many circuits lead to the farthest node, one after another."""
     both = fabric.directions > 1
     farthest = fabric.nodes // 2 if both else fabric.nodes - 1
     return -(-farthest // fabric.reach)

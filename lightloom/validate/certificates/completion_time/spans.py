@@ -64,13 +64,7 @@ _FAR = 1 << 60
 
 
 def axes_of(fabric: AnyFabric) -> tuple[Ring, ...]:
-    """Return a ring of each axis, empty on other fabrics.
-
-    Parameters
-    ----------
-    fabric
-        Any fabric.
-    """
+    """Return a ring of each axis, empty on other fabrics."""
     if isinstance(fabric, Ring2d):
         return fabric.rings
     return (fabric,) if isinstance(fabric, Ring) else ()

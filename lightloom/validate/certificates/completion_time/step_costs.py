@@ -33,26 +33,14 @@ __all__ = [
 
 
 def can_carry(fabric: CircuitFabric | PacketFabric) -> bool:
-    """Return whether the fabric can carry anything at all.
-
-    Parameters
-    ----------
-    fabric
-        Any fabric.
-    """
+    """Return whether the fabric can carry anything at all."""
     if fabric.node_bits_per_s < 1:
         return False
     return not isinstance(fabric, CircuitFabric) or fabric.ports_per_node >= 1
 
 
 def require_carrier(fabric: CircuitFabric | PacketFabric) -> None:
-    """Raise where no schedule of anything exists, so that no time is a bound.
-
-    Parameters
-    ----------
-    fabric
-        Any fabric.
-    """
+    """Raise where no schedule of anything exists, so that no time is a bound."""
     if not can_carry(fabric):
         message = "the fabric carries nothing"
         raise WitnessError(message)
@@ -63,11 +51,6 @@ def listeners(fabric: CircuitFabric | PacketFabric) -> int:
 
     One, but for circuits with several destinations; on RAMP these are on one
     wavelength, so they have one number in their racks.
-
-    Parameters
-    ----------
-    fabric
-        Any fabric.
     """
     if not isinstance(fabric, CircuitFabric):
         return 1
