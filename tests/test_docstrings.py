@@ -41,7 +41,9 @@ CONTRACTS = {
     f"{_CERTIFICATES}objective.": _CERTIFICATES,
 }
 """Where protocols are -> where their methods need not be described again."""
-RECORDS = ("Formulation", "Method", "Objective", "Problem")
+RECORDS = frozenset(
+    ["DemandAlgorithm", "FabricPlug", "Formulation", "Method", "Objective", "Problem"]
+)
 """Records that describe the parameters of the functions which they hold."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -124,10 +126,15 @@ def held() -> Iterator[str]:
             for alias in node.names
         }
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in RECORDS:
+            if isinstance(node, ast.Call) and _called(node) in RECORDS:
                 for value in [*node.args, *(each.value for each in node.keywords)]:
                     first, dot, rest = ast.unparse(value).partition(".")
                     yield imported.get(first, f"{module}.{first}") + dot + rest
+
+
+def _called(node: ast.Call) -> str:
+    """Return what is called, its type arguments left out."""
+    return ast.unparse(node.func).partition("[")[0]
 
 
 ALL = {name: (names, text) for name, names, text in functions()}

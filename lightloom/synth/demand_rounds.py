@@ -36,13 +36,6 @@ def edge_colouring(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound
 
     Realisation divides the ports among ``ceil(max degree / lasers)`` segments, the
     fewest there can be, with all lasers of a segment in use. Deterministic.
-
-    Parameters
-    ----------
-    demand
-        Bytes between pairs of nodes.
-    lasers, seed
-        Not used: this is the same for all.
     """
     del lasers, seed
     round_ = _round(demand, np.arange(len(demand.src)))
@@ -98,13 +91,6 @@ def decomposition(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound,
 
     Realisation divides the ports among segments, those that move most first: a
     segment is not held up by one large pair among small ones. Deterministic.
-
-    Parameters
-    ----------
-    demand
-        Bytes between pairs of nodes.
-    lasers, seed
-        Not used: this is the same for all.
     """
     del lasers, seed
     if not demand.src:

@@ -147,18 +147,6 @@ def schedules(
 ) -> Iterator[MadeSchedule]:
     """Yield schedules of a demand, or of a collective that is a baseline.
 
-    Parameters
-    ----------
-    instance
-        A demand on parallel optical switches; or a collective.
-    algorithm
-        ``auto`` or the name of an algorithm: see `ocs_demand_schedules`; for a
-        collective one of `BASELINES`.
-    parameters
-        Must be empty for a demand.
-    seed
-        Not used: nothing is random.
-
     Raises
     ------
     InputError

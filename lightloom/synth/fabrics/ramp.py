@@ -112,13 +112,6 @@ class RampRealiser(Realiser[Ramp]):
 def own(instance: Instance, algorithm: str) -> bool:
     """Tell whether RAMP's own algorithm makes the schedule.
 
-    Parameters
-    ----------
-    instance
-        A task on a RAMP network.
-    algorithm
-        ``auto`` or a name.
-
     Returns
     -------
     Not for algorithms of the catalogue, and for ``auto`` neither for demands nor for
@@ -157,17 +150,6 @@ def schedules(
     instance: Instance, algorithm: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[MadeSchedule]:
     """Yield a schedule for each way to do a collective: see `FabricPlug`.
-
-    Parameters
-    ----------
-    instance
-        A collective on a RAMP network.
-    algorithm
-        ``auto`` or the name of RAMP's own algorithm.
-    parameters
-        Those of `Parameters` by name; empty for ``auto``.
-    seed
-        Only written into the schedules: nothing is random.
 
     Raises
     ------

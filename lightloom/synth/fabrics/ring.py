@@ -235,17 +235,6 @@ def schedules(
 ) -> Iterator[MadeSchedule]:
     """Yield schedules of a demand, at once and in turns: see `FabricPlug`.
 
-    Parameters
-    ----------
-    instance
-        A demand on a ring.
-    algorithm
-        ``auto`` or the name of an algorithm.
-    parameters
-        Must be empty.
-    seed
-        Seed of the search for wavelengths, 0 or more.
-
     Raises
     ------
     InputError
