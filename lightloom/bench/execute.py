@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lightloom.bench.event_clock import Event
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.job import BenchJob
+    from lightloom.bench.question import Question
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
 
@@ -65,7 +65,7 @@ def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
         return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
-def ask(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+def ask(job: Question, tell: Callable[[Event], None]) -> Finding:
     """Return what is answered to a question.
 
     Parameters
@@ -79,14 +79,18 @@ def ask(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     if job.problem == MEASURE:
         value, clock = run_measure(job, tell)
         return _finding(job, ProblemAnswer(value, None), clock)
-    if job.solver == OWN or is_callable(job.solver):
-        ask = _callable(job.solver) if is_callable(job.solver) else problem.solve
+    if job.entrant.solver == OWN or is_callable(job.entrant.solver):
+        ask = (
+            _callable(job.entrant.solver)
+            if is_callable(job.entrant.solver)
+            else problem.solve
+        )
         assert ask is not None
         clock = EventClock(tell)
         answer = ask(job.instance, job.seed)
         clock.progress(float(answer.value), _float(answer.bound))
         clock.stop()
-        return _finding(job, answer, clock, trusted=job.solver == OWN)
+        return _finding(job, answer, clock, trusted=job.entrant.solver == OWN)
     if job.problem == COMPLETION_TIME:
         return _synthesised(job, tell)
     return _solved(problem, job, tell)
@@ -105,12 +109,14 @@ def _callable(solver: str) -> Callable[[Instance, int], ProblemAnswer]:
     return found
 
 
-def _synthesised(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+def _synthesised(job: Question, tell: Callable[[Event], None]) -> Finding:
     """Return what an algorithm for schedules finds."""
     from lightloom.synth.synthesise import synthesise
 
     clock = EventClock(tell)
-    outcome = synthesise(job.instance, job.solver, job.parameters, seed=job.seed)
+    outcome = synthesise(
+        job.instance, job.entrant.solver, job.entrant.parameters, seed=job.seed
+    )
     clock.progress(outcome.objective, outcome.bound)
     clock.stop()
     assert outcome.incumbent is not None
@@ -120,18 +126,20 @@ def _synthesised(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     return _finding(job, answer, clock)
 
 
-def _solved(problem: Problem, job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+def _solved(problem: Problem, job: Question, tell: Callable[[Event], None]) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.solvers import SolveOptions, usable
     from lightloom.solvers.child import solve_in_child
     from lightloom.solvers.warm_up import smallest_model
 
-    adapter = usable(job.solver)
+    adapter = usable(job.entrant.solver)
     solve_in_child(adapter, smallest_model(adapter), SolveOptions())
     clock = EventClock(tell)
-    if problem.search is not None and not job.parameters:
+    if problem.search is not None and not job.entrant.parameters:
         options = SolveOptions(time_limit_s=job.time_limit_s, seed=job.seed)
-        outcome = problem.search(job.instance, job.solver, options, lambda _: None)
+        outcome = problem.search(
+            job.instance, job.entrant.solver, options, lambda _: None
+        )
         clock.progress(outcome.objective, outcome.bound)
         clock.stop()
     else:
@@ -144,20 +152,20 @@ def _solved(problem: Problem, job: BenchJob, tell: Callable[[Event], None]) -> F
 
 
 def _by_model(
-    problem: Problem, job: BenchJob, clock: EventClock
+    problem: Problem, job: Question, clock: EventClock
 ) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that is given the model; decoding is not timed."""
     from lightloom.problems.solver_model import model_that_fits, solver_answer
     from lightloom.solvers import SolveOptions, run
 
-    asked, variant = job.instance, job.parameters
+    asked, variant = job.instance, job.entrant.parameters
     formulation = model_that_fits(problem, asked, variant, lambda _: None)
     model = formulation.build(asked, **variant)
     clock.built()
     left_s = max(0.0, job.time_limit_s - clock.elapsed_s())
     outcome: Outcome[Any] = run(
         model,
-        job.solver,
+        job.entrant.solver,
         SolveOptions(time_limit_s=left_s, seed=job.seed),
         lambda news: clock.progress(news.objective, news.bound),
     )
@@ -187,7 +195,7 @@ def _without_answer(outcome: Outcome[Any], clock: EventClock) -> Finding:
 
 
 def _finding(
-    job: BenchJob,
+    job: Question,
     answer: ProblemAnswer,
     clock: EventClock,
     ending: Ending | None = None,

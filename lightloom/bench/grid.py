@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.bench.job import instance_hash
+from lightloom.bench.job import BenchJob, instance_hash
 from lightloom.bench.participants import COMPLETION_TIME, entrant
 from lightloom.core.errors import InputError
 from lightloom.instances.changed_instance import load_changed
@@ -15,7 +15,6 @@ from lightloom.instances.changed_instance import load_changed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lightloom.bench.job import BenchJob
     from lightloom.core.schedule import ParameterValue
 
 ALGORITHM = "algorithm"
@@ -80,11 +79,12 @@ def grid_points(
         points += [
             GridPoint(
                 {**changes, ALGORITHM: one.solver},
-                one.job(
-                    asked,
-                    digest,
+                BenchJob(
                     suite="sweep",
                     problem=COMPLETION_TIME,
+                    entrant=one,
+                    instance=asked,
+                    instance_sha256=digest,
                     seed=seed,
                     time_limit_s=time_limit_s,
                     memory_limit_bytes=None,

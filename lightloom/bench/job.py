@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
+from lightloom.bench.question import Question
 from lightloom.bench.result_row import Row, label
 from lightloom.bench.versions import code_version
 from lightloom.core.task import Collective, Demand, Workload
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Finding, Measured, Parameter
+    from lightloom.bench.result_row import Finding, Measured
     from lightloom.instances.instance import Instance
 
 _KEY_LENGTH = 24
@@ -24,21 +26,12 @@ _GRACE_S = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchJob:
+class BenchJob(Question):
     """A run that is to be made; see `lightloom.bench.result_row.Row` for the fields."""
 
     suite: str
-    problem: str
-    sense: str
-    unit: str
-    instance: Instance
     instance_sha256: str
-    solver: str
-    parameters: dict[str, Parameter]
-    version: str | None
-    time_limit_s: float
     memory_limit_bytes: int | None
-    seed: int
 
     @property
     def key(self) -> str:
@@ -46,9 +39,9 @@ class BenchJob:
         decisive = [
             self.instance_sha256,
             self.problem,
-            self.solver,
-            self.parameters,
-            self.version,
+            self.entrant.solver,
+            self.entrant.parameters,
+            self.entrant.version,
             self.time_limit_s,
             self.memory_limit_bytes,
             self.seed,
@@ -59,15 +52,14 @@ class BenchJob:
     @property
     def title(self) -> str:
         """The job in a few words."""
-        solver = label(self.solver, self.parameters)
+        solver = label(self.entrant.solver, self.entrant.parameters)
         return f"{self.problem} {self.instance.name} by {solver}, seed {self.seed}"
 
     @property
     def search_limit_s(self) -> float:
         """Seconds after which the search is ended."""
-        from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
-
-        told = self.solver != OWN and not is_callable(self.solver)
+        solver = self.entrant.solver
+        told = solver != OWN and not is_callable(solver)
         told = told and self.problem != COMPLETION_TIME
         return self.time_limit_s + (_GRACE_S if told else 0.0)
 
@@ -83,14 +75,14 @@ class BenchJob:
             key=self.key,
             suite=self.suite,
             problem=self.problem,
-            sense=self.sense,
-            unit=self.unit,
+            sense=self.entrant.sense,
+            unit=self.entrant.unit,
             instance=self.instance.name,
             instance_sha256=self.instance_sha256,
             size=size_of(self.instance),
-            solver=self.solver,
-            parameters=self.parameters,
-            version=self.version,
+            solver=self.entrant.solver,
+            parameters=self.entrant.parameters,
+            version=self.entrant.version,
             time_limit_s=self.time_limit_s,
             memory_limit_bytes=self.memory_limit_bytes,
             seed=self.seed,

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.job import BenchJob
+    from lightloom.bench.question import Question
 
 
-def run_measure(job: BenchJob, tell: Callable[[Event], None]) -> tuple[int, EventClock]:
+def run_measure(job: Question, tell: Callable[[Event], None]) -> tuple[int, EventClock]:
     """Return the number that the timed stage comes to, and its clock.
 
     Parameters
@@ -24,8 +24,8 @@ def run_measure(job: BenchJob, tell: Callable[[Event], None]) -> tuple[int, Even
     tell
         Receives events.
     """
-    measure = MEASURES[job.solver]
-    parameters = dict(job.parameters)
+    measure = MEASURES[job.entrant.solver]
+    parameters = dict(job.entrant.parameters)
     stage = parameters.pop(STAGE, measure.stages[-1])
     stages = measure.run(job.instance, job.seed, **parameters)
     for name in measure.stages:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.job import BenchJob
 from lightloom.bench.versions import code_version
 from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.errors import InputError, unknown_name
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lightloom.bench.result_row import Parameter
-    from lightloom.instances.instance import Instance
 
 __all__ = [
     "COMPLETION_TIME",
@@ -65,45 +63,10 @@ class Entrant:
     """
 
     solver: str
-    parameters: Mapping[str, Parameter]
+    parameters: dict[str, Parameter]
     version: str | None
     sense: str
     unit: str
-
-    def job(
-        self,
-        instance: Instance,
-        digest: str,
-        *,
-        suite: str,
-        problem: str,
-        seed: int,
-        time_limit_s: float,
-        memory_limit_bytes: int | None,
-    ) -> BenchJob:
-        """Return the question of an instance to this participant.
-
-        Parameters
-        ----------
-        instance, digest
-            The instance, and the hash of its content.
-        suite, problem, seed, time_limit_s, memory_limit_bytes
-            As in `BenchJob`.
-        """
-        return BenchJob(
-            suite=suite,
-            problem=problem,
-            sense=self.sense,
-            unit=self.unit,
-            instance=instance,
-            instance_sha256=digest,
-            solver=self.solver,
-            parameters=dict(self.parameters),
-            version=self.version,
-            time_limit_s=time_limit_s,
-            memory_limit_bytes=memory_limit_bytes,
-            seed=seed,
-        )
 
 
 def is_callable(solver: str) -> bool:

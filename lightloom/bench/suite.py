@@ -143,11 +143,12 @@ def _jobs(
         for instance in _instances(table, f"{where}.instances[{place}]", folder):
             digest = instance_hash(instance)
             for one, seed in itertools.product(entrants, study.seeds or suite.seeds):
-                yield one.job(
-                    instance,
-                    digest,
+                yield BenchJob(
                     suite=name,
                     problem=study.problem,
+                    entrant=one,
+                    instance=instance,
+                    instance_sha256=digest,
                     seed=seed,
                     time_limit_s=study.time_limit_s or suite.time_limit_s,
                     memory_limit_bytes=memory and memory * MIB,

@@ -219,7 +219,7 @@ def test_the_suite_of_the_documentation_is_one(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).parent / "mine.toml", tmp_path)
     (tmp_path / "suite.toml").write_text("\n".join(blocks), encoding="utf-8")
     suite = load_suite(str(tmp_path / "suite.toml"))
-    assert {job.solver for job in suite.jobs} == {
+    assert {job.entrant.solver for job in suite.jobs} == {
         "lightloom",
         "highs",
         "mymodule:route",
