@@ -60,11 +60,9 @@ def test_bad_parameters(name: str, parameters: dict[str, object], message: str) 
 
 def test_algorithm_that_cannot_do_it() -> None:
     """The algorithms that can are named, whether asked early or late."""
-    with pytest.raises(
-        InputError,
-        match=r"ring does not do all-to-all.*bruck, cayley",
-    ):
+    able = "does not do all-to-all.*balanced-digraph, bruck"
+    with pytest.raises(InputError, match=f"ring {able}"):
         make_algorithm("ring", {}, op="all-to-all")
     task = Collective("all-to-all", (0, 1), 8, 2)
-    with pytest.raises(InputError, match=r"does not do all-to-all.*bruck, cayley"):
+    with pytest.raises(InputError, match=able):
         make_algorithm("ring", {}).plan(task, 1)

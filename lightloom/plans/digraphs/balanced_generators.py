@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.seed import seeded_random
-from lightloom.plans.digraphs.cayley import Cayley
+from lightloom.plans.digraphs.lift import Lift
+from lightloom.plans.digraphs.lift_walks import walks_in_turn
 from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _FAR = 1 << 32
 
 
 @functools.lru_cache(maxsize=16)
-def even_steps(ranks: int, degree: int) -> Cayley | None:
+def even_steps(ranks: int, degree: int) -> Lift | None:
     """Return steps that reach all ranks in the fewest rounds there can be, evenly.
 
     For some metacyclic groups, steps drawn at random are exchanged one by one for
@@ -47,8 +48,8 @@ def even_steps(ranks: int, degree: int) -> Cayley | None:
 
     Returns
     -------
-    The digraph, of two or three rounds; ``None`` if none was found, or the ranks are
-    too many for the steps. Deterministic.
+    The lift with one orbit, of two or three rounds; ``None`` if none was found, or the
+    ranks are too many for the steps. Deterministic.
     """
     rounds, reached = 1, 1 + degree
     while reached < ranks and degree > 1:
@@ -58,7 +59,7 @@ def even_steps(ranks: int, degree: int) -> Cayley | None:
     choose = seeded_random(ranks * 1000 + degree)
     climbs = _CLIMBS if ranks <= _CLIMBED_ONCE else 1
     climbed = [
-        Cayley(group, _climbed(group, degree, choose))
+        Lift.of_steps(group, _climbed(group, degree, choose))
         for _ in range(climbs)
         for group in metacyclic_groups(ranks)
     ]
@@ -68,31 +69,32 @@ def even_steps(ranks: int, degree: int) -> Cayley | None:
     return min(near, key=_cost, default=None)
 
 
-def _cost(cayley: Cayley) -> tuple[int, int]:
+def _cost(lift: Lift) -> tuple[int, int]:
     """Return what ports with most to send send in an all-to-all, and all of them."""
-    load = cayley.walk_loads()
-    return int(load.max(axis=1).sum()), int(load.sum())
+    distance = lift.distances()[0]
+    walks = walks_in_turn(lift, 1, (int(distance.max()),))
+    return walks.load(lift), int(distance.sum())
 
 
-def _total(cayley: Cayley, rounds: int) -> int:
+def _total(lift: Lift, rounds: int) -> int:
     """Return the sum of distances from a rank, each too long one counting far more."""
-    distance = cayley.distances()
+    distance = lift.distances()[0]
     far = (distance < 0) | (distance > rounds)
     return int(distance[~far].sum()) + _FAR * int(far.sum())
 
 
-def _closer(cayley: Cayley, rounds: int, choose: random.Random) -> Cayley:
+def _closer(lift: Lift, rounds: int, choose: random.Random) -> Lift:
     """Exchange steps at random while some ranks are too far away."""
-    total = _total(cayley, rounds)
+    total = _total(lift, rounds)
     for _ in range(_EXCHANGES):
         if total < _FAR:
             break
-        steps = list(cayley.steps)
-        steps[choose.randrange(len(steps))] = choose.randrange(1, cayley.group.order)
-        other = Cayley(cayley.group, tuple(sorted(set(steps))))
-        if len(other.steps) == len(steps) and _total(other, rounds) <= total:
-            cayley, total = other, _total(other, rounds)
-    return cayley
+        steps = [step for (step,) in lift.heads]
+        steps[choose.randrange(len(steps))] = choose.randrange(1, lift.group.order)
+        other = Lift.of_steps(lift.group, set(steps))
+        if len(other.heads) == len(steps) and _total(other, rounds) <= total:
+            lift, total = other, _total(other, rounds)
+    return lift
 
 
 def _climbed(group: Metacyclic, degree: int, choose: random.Random) -> tuple[int, ...]:

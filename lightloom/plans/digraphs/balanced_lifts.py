@@ -23,16 +23,14 @@ _MOST_RANKS = 1024
 _MOST_GROUPS = 4
 
 
-def _cayley(group: Metacyclic, *steps: int) -> Lift:
-    return Lift(group, tuple((step,) for step in steps))
-
-
 KNOWN: tuple[Lift, ...] = (
-    _cayley(Metacyclic(8, 2, 7), 1, 3, 10, 12),
-    _cayley(
+    Lift.of_steps(Metacyclic(8, 2, 7), (1, 3, 10, 12)),
+    Lift.of_steps(
         Metacyclic(64, 16, 3),
-        *(18, 83, 228, 238, 275, 310, 374, 380),
-        *(412, 425, 449, 464, 544, 585, 714, 890),
+        (
+            *(18, 83, 228, 238, 275, 310, 374, 380),
+            *(412, 425, 449, 464, 544, 585, 714, 890),
+        ),
     ),
 )
 """Lifts of fewer hops than the short search finds."""
@@ -57,7 +55,7 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
     -------
     One or two; where the search finds none, that of the next ranks. Deterministic.
     """
-    nearest = _cayley(Metacyclic(ranks), *range(1, degree + 1))
+    nearest = Lift.of_steps(Metacyclic(ranks), range(1, degree + 1))
     if ranks > _MOST_RANKS or degree in (1, ranks - 1):
         return (nearest,)
     hops, reached = 1, 1 + degree
@@ -114,15 +112,15 @@ def _drawn(ranks: int, degree: int, hops: int, choose: random.Random) -> Iterato
     for group in metacyclic_groups(ranks)[:_MOST_GROUPS]:
         for _ in range(_TRIALS):
             steps = choose.sample(range(1, ranks), degree)
-            total = _total(_cayley(group, *steps), hops)
+            total = _total(Lift.of_steps(group, steps), hops)
             for _ in range(_EXCHANGES):
                 if total < _FAR:
-                    yield _cayley(group, *sorted(steps))
+                    yield Lift.of_steps(group, steps)
                     break
                 other = list(steps)
                 other[choose.randrange(degree)] = choose.randrange(1, ranks)
                 if len(set(other)) == degree:
-                    others = _total(_cayley(group, *other), hops)
+                    others = _total(Lift.of_steps(group, other), hops)
                     if others <= total:
                         steps, total = other, others
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.plans.digraphs.balanced_choice import even_choice
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -18,8 +20,10 @@ __all__ = ["even_split"]
 def even_split(fits: npt.NDArray[np.bool_], pieces: int) -> IntArray:
     """Return how many pieces of each item every arc takes, the largest load the least.
 
-    A maximum flow from items to arcs for each load that is tried; then cycles of split
-    items are undone, so that fewer items than there are arcs remain split.
+    Whole items choose one after another, which evens out smaller loads too. Where that
+    is not enough: a maximum flow from items to arcs for each load that is tried; then
+    cycles of split items are undone, so that fewer items than there are arcs remain
+    split.
 
     Parameters
     ----------
@@ -36,6 +40,12 @@ def even_split(fits: npt.NDArray[np.bool_], pieces: int) -> IntArray:
     if not items:
         return np.zeros((0, arcs), dtype=np.int64)
     low = -(-items * pieces // arcs)
+    if pieces == 1:
+        options = [np.flatnonzero(able)[:, None] for able in fits]
+        chosen, load = even_choice(options, arcs)
+        if load.max() == low:
+            taken = [rows[one, 0] for rows, one in zip(options, chosen, strict=True)]
+            return np.eye(arcs, dtype=np.int64)[taken]
     high = items * pieces
     best = _flow(fits, pieces, low)
     if best is not None:

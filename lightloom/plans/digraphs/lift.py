@@ -15,6 +15,8 @@ import numpy as np
 from lightloom.plans.digraphs.even_split import even_split
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lightloom.core.columns import IntArray
     from lightloom.plans.digraphs.metacyclic import Metacyclic
 
@@ -63,6 +65,19 @@ class Lift:
 
     group: Metacyclic
     heads: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of_steps(cls, group: Metacyclic, steps: Iterable[int]) -> Lift:
+        """Return the Cayley digraph of some steps, in ascending order.
+
+        Parameters
+        ----------
+        group
+            Its elements are the nodes.
+        steps
+            Where ports lead from the neutral element.
+        """
+        return cls(group, tuple((step,) for step in sorted(steps)))
 
     @property
     def orbits(self) -> int:

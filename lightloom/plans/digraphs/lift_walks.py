@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lightloom.plans.digraphs.lift import Lift
     from lightloom.plans.digraphs.lift_flow import WalkMoves
 
-__all__ = ["LiftWalks", "even_walks_of"]
+__all__ = ["LiftWalks", "even_walks_of", "walks_in_turn"]
 
 _MOST_WAITING = 1 << 10
 """Ranks in all rounds of one configuration up to which walks may wait for a later one.
@@ -74,7 +74,7 @@ def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> Lift
         All nodes must be within reach.
     """
     rounds = rounds or (int(lift.distances().max()),)
-    chosen = _chosen_in_turn(lift, pieces, rounds)
+    chosen = walks_in_turn(lift, pieces, rounds)
     load, arcs = chosen.load(lift), lift.orbits * len(lift.heads)
     if load == -(-int((chosen.ports >= 0).sum()) // arcs):
         return chosen  # no arc is ever without a walk
@@ -114,8 +114,14 @@ def _walks_of_amounts(
     return LiftWalks(np.stack(nodes), np.stack(ports), piece)
 
 
-def _chosen_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWalks:
-    """Return walks chosen greedily; with one configuration, none waits."""
+def walks_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWalks:
+    """Return walks chosen one after the other; with one configuration, none waits.
+
+    Parameters
+    ----------
+    lift, pieces, rounds
+        As of `even_walks_of`, with rounds.
+    """
     nodes, ports = _every_walk(lift, rounds)
     key = (ports >= 0).sum(axis=1) * lift.ranks**2
     key += nodes[:, 0] * lift.ranks + nodes[:, -1]

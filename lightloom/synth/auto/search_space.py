@@ -129,7 +129,8 @@ def _even_digraph(ranks: int, ports: int) -> Iterator[Proposal]:
     found = even_steps(ranks, ports)
     if found is not None:
         group = [found.group.rotations, found.group.turns, found.group.twist]
-        yield "cayley-digraph", {"steps": list(found.steps), "group": group}
+        steps = [step for (step,) in found.heads]
+        yield "balanced-digraph", {"heads": steps, "group": group}
 
 
 def _fixed_digraphs(ranks: int, ports: int) -> Iterator[Proposal]:

@@ -65,7 +65,7 @@ _MOST_PIECES = 256
 # What these save, reconfigurations, costs nothing where there are no circuits; their
 # plans are the dearest of all.
 _ONE_CONFIGURATION = (
-    "cayley-digraph",
+    "balanced-digraph",
     "fixed-digraph",
     "hub-relays",
     "hub-sums",

@@ -74,7 +74,7 @@ class RingRealiser(Realiser[Ring]):
     """Lights rounds on wavelengths that are found for all their pairs together."""
 
     predicts = True
-    suited = ("balanced-digraph", "cayley-digraph", "stride-trees")
+    suited = ("balanced-digraph", "stride-trees")
 
     @property
     def ports(self) -> int:
@@ -104,7 +104,7 @@ class RingRealiser(Realiser[Ring]):
                 if self.fabric.directions > 1:
                     steps |= {task.rank_count - step for step in ahead}
                 heads = sorted(steps)
-                yield "cayley-digraph", {"steps": heads}
+                yield "balanced-digraph", {"heads": heads}
                 next_only, all_near = len(ahead) == 1, ahead[-1] == len(ahead)
                 if len(heads) > 1 and (
                     next_only or not all_near or task.op != "all-to-all"
