@@ -36,7 +36,7 @@ SHARED = [
 ]
 
 
-_ON_REQUEST = {"level-trees", "levels", "parallel-rings", "radices", "torus-rings"}
+_ON_REQUEST = {"level-trees", "levels", "radices", "torus-rings"}
 """Algorithms that need parameters."""
 
 

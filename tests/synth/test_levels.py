@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import prod
 
 import numpy as np
 import pytest
@@ -198,22 +198,6 @@ def test_torus_rings_do_their_collective(
         assert (hops == 1).all()
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(RINGS), st.integers(1, 16), st.data())
-def test_parallel_rings_do_their_collective(
-    op: str, ranks: int, data: st.DataObject
-) -> None:
-    """For any rings, every transfer is one stride of one of them."""
-    rings = [p for p in range(1, max(2, ranks)) if gcd(p, ranks) == 1]
-    strides = data.draw(st.lists(st.sampled_from(rings), min_size=1, unique=True))
-    made = make_algorithm("parallel-rings", {"strides": strides})
-    plan = made.plan(task_of(op, ranks, data.draw(st.integers(1, 5))), 3)
-    execute(plan)
-    for one in plan.rounds:
-        assert set(((one.dst - one.src) % ranks).tolist()) <= set(strides)
-    assert len(plan.rounds) <= (ranks - 1) * (2 if op == "all-reduce" else 1)
-
-
 @pytest.mark.parametrize("shape", [(4, 4), (3, 3, 3), (2, 2, 2, 2)])
 def test_levels_use_all_dimensions_in_every_round(shape: tuple[int, ...]) -> None:
     """All-reduce on r^L ranks: 2 L rounds, in each of which all ports move alike.
@@ -285,9 +269,6 @@ def test_torus_rings_use_all_four_links() -> None:
         ("levels", {"whole_blocks": True}, "does not do all-reduce"),
         ("torus-rings", {"shape": [16], "parts": 2}, "1 dimensions.*at most 1 parts"),
         ("torus-rings", {"shape": [2, 7]}, r"product.*14.*try \[4, 4\]"),
-        ("parallel-rings", {"strides": [1, 2]}, "not rings through all of 16"),
-        ("parallel-rings", {"strides": [1, 17]}, "not rings through all of 16"),
-        ("parallel-rings", {"strides": []}, "not rings through all of 16"),
     ],
 )
 def test_bad_parameters(name: str, parameters: dict[str, object], message: str) -> None:

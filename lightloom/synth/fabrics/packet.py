@@ -76,7 +76,7 @@ _ONE_CONFIGURATION = (
 class PacketRealiser(Realiser[PacketT]):
     """Makes every round a step; links are shared as replay shares them.
 
-    A kind of fabric whose links suggest algorithms says so in `shape` or `strides`.
+    A kind of fabric whose links suggest algorithms says so in `shape`.
     """
 
     predicts = True
@@ -93,11 +93,6 @@ class PacketRealiser(Realiser[PacketT]):
     @property
     def shape(self) -> tuple[int, ...]:
         """The box that the nodes form, the last digit fastest; empty for none."""
-        return ()
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Strides of the rings that links form; empty for none."""
         return ()
 
     @property
@@ -160,11 +155,6 @@ class PacketRealiser(Realiser[PacketT]):
         self, task: Collective, shape: tuple[int, ...]
     ) -> Iterator[Proposal]:
         """Yield the algorithms whose peers are a fabric's neighbours."""
-        whole = task.nodes == tuple(range(self.fabric.node_count))
-        if not whole or task.rank_count < 2:
-            return
-        if self.strides and task.op in _RINGS:
-            yield "parallel-rings", {"strides": list(self.strides)}
         if not shape:
             return
         blocks = task.op not in ("all-reduce", "broadcast", "reduce")
@@ -294,11 +284,6 @@ class _SuperPodRealiser(PacketRealiser[SuperPod]):
 
 
 class _TopoOptRealiser(PacketRealiser[TopoOpt]):
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Its rings."""
-        return self.fabric.strides
-
     @property
     def linked(self) -> bool:
         """Links lead from node to node."""
