@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
 
-__all__ = ["Workers", "connected", "default_workers", "local_workers"]
-
 _ANSWER_S = 10.0
 """A scheduler that has not answered by then is not there."""
 _SLACK_S = 2.0

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Row
 
-__all__ = ["Change", "Measure", "ResultsComparison", "Speed", "compare"]
-
 _NO_CHANGE = "no change shown"
 Measure: TypeAlias = Literal["cpu", "wall"]
 _Pair: TypeAlias = tuple[str, ...]

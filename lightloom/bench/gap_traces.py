@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Row
 
-__all__ = ["gap_against_time"]
-
 _WIDEST = 1.0
 """The gap of a run without an answer or a bound, and the most that any gap counts."""
 

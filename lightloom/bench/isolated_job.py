@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from lightloom.bench.event_clock import Event
     from lightloom.bench.result_row import Finding, Measured, Row
 
-__all__ = ["IsolatedJob"]
-
 
 class IsolatedJob(Protocol):
     """Work for a process of its own, which can be pickled; read only.

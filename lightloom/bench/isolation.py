@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.result_row import Row
 
-__all__ = ["end_runs", "run_isolated"]
-
 _SERVER = "lightloom.bench.fork_server:serve"
 _ONE_THREAD = {
     f"{library}_NUM_THREADS": "1"

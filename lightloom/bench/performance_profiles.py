@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Row
 
-__all__ = ["performance_profile"]
-
 
 def performance_profile(rows: Sequence[Row]) -> list[Curve]:
     """Return, for each solver, the share of questions proven within a factor.

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from lightloom.bench.participants import Entrant
     from lightloom.instances.instance import Instance
 
-__all__ = ["Question"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Question:

@@ -23,8 +23,6 @@ from lightloom.core.errors import FormatError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMAT", "VERSION", "ResultsFile", "read_results"]
-
 FORMAT = "lightloom-results"
 VERSION = 1
 _MOST_LINE_BYTES = 2**24

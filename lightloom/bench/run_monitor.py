@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lightloom.isolation.forked_process import ForkedProcess
     from lightloom.isolation.parent_channel import ParentChannel
 
-__all__ = ["Report", "Watch"]
-
 _SOON_S, _LATE_S = 0.002, 0.05
 """How often memory is looked at: often in young runs, less so later."""
 _START_UP_S = 60.0

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Row
 
-__all__ = ["scaling"]
-
-
 _NUMBER = re.compile(r"[-=#x]?\d\S*")
 
 

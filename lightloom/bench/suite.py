@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import Instance
 
-__all__ = ["Suite", "built_in_suites", "load_suite"]
-
 VERSION = 1
 _FOLDER = resources.files("lightloom.bench") / "suites"
 _Seconds = Annotated[float, Meta(gt=0, le=10**6)]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Row
 
-__all__ = ["Summary", "geometric_mean", "summaries"]
-
 _NumberT = TypeVar("_NumberT", int, float)
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.bench.result_row import Row
     from lightloom.bench.results import ResultsFile
 
-__all__ = ["pending", "sweep"]
-
 JobT = TypeVar("JobT", bound="IsolatedJob")
 
 _AHEAD = 4

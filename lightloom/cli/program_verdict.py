@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate.programs import ProgramVerdict
 
-__all__ = ["say_plan_verdict", "say_program_verdict"]
-
 
 def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> bool:
     """Check an MSCCL XML file, print the verdict, and return whether it is valid.

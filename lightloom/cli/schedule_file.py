@@ -9,8 +9,6 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from lightloom.core.schedule import SealedSchedule
 
-__all__ = ["plain_name", "read_schedule_file"]
-
 _FOREIGN = {
     ".xml": "a program of GPUs: `lightloom verify` checks it, `lightloom import`",
     ".csv": "a table: `lightloom import`",

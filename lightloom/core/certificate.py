@@ -9,16 +9,6 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
-__all__ = [
-    "COMPLETION_TIME",
-    "Certificate",
-    "CertificateStatus",
-    "Number",
-    "Witness",
-    "gap",
-    "stored",
-]
-
 COMPLETION_TIME = "completion-time"
 """The objective that every schedule has: its completion time in picoseconds."""
 

@@ -5,22 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = [
-    "BUFFERS",
-    "LOCAL",
-    "NOP",
-    "READS_SRC",
-    "RECEIVES",
-    "REDUCES",
-    "SENDS",
-    "WRITES_DST",
-    "ChunkProgram",
-    "Instruction",
-    "Place",
-    "RankProgram",
-    "ThreadBlock",
-]
-
 Place: TypeAlias = tuple[str, int]
 """A chunk of a buffer of one GPU: (buffer, offset); buffers are ``i``, ``o``, ``s``."""
 

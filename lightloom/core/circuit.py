@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
 
-__all__ = ["ALONE", "COLUMNS", "CircuitColumn", "Circuits", "join_circuits"]
-
 ALONE = -1
 """What `Circuits.multicast` says of a circuit with one destination."""
 

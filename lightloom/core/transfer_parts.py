@@ -12,8 +12,6 @@ from lightloom.core.schedule import StepPart, Transfers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["transfer_parts"]
-
 
 def transfer_parts(
     moves: Iterable[tuple[int, int, int, int, int]],

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from lightloom.formats.communication_log import Call
 
-__all__ = ["read_calls_csv"]
-
 _COLUMNS = ["call", "bytes", "src", "dst", "nodes"]
 _MOST = 2**31 - 1
 

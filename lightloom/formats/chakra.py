@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["CollectiveType", "NodeType", "TraceNode", "chakra_bytes", "read_chakra"]
-
 _VERSION = "0.0.4"
 _MOST_NODES = 2**24
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from lightloom.core.errors import FormatError, InputError
 
-__all__ = ["count_of", "read_commented_csv"]
-
 _MOST = 2**40
 
 

@@ -10,8 +10,6 @@ from lightloom.formats.commented_csv import count_of, read_commented_csv
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_iteration_curve"]
-
 _COLUMNS = ["batch_size", "iterations"]
 
 

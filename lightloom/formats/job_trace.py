@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["TracedJob", "read_job_trace"]
-
 _NEEDED = ("name", "arrival_us", "devices")
 _ALLOWED = (
     *(*_NEEDED, "iterations", "departure_us"),

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from lightloom.core.errors import InputError, nearest
 
-__all__ = ["MSCCLPP", "RUNTIMES", "MscclRuntime", "runtime_of"]
-
 _COMMON = {
     "all-reduce": "allreduce",
     "all-gather": "allgather",

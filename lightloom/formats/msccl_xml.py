@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import Place
 
-__all__ = ["MOST_XML_BYTES", "msccl_xml", "parse_msccl", "read_msccl"]
-
 MOST_XML_BYTES = 64 * MIB
 _MOST_DEPTH = 16
 _MOST_ELEMENTS = 2**21

@@ -14,16 +14,6 @@ from msgspec import Meta
 from lightloom.core.errors import FormatError
 from lightloom.formats.json_file import JsonFile
 
-__all__ = [
-    "ExecutionPlan",
-    "PlanBuffer",
-    "PlanGpu",
-    "PlanOperation",
-    "PlanThreadBlock",
-    "is_plan",
-    "plan_of",
-]
-
 _Number = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 _Bytes = Annotated[int, Meta(ge=0)]
 _Buffer = Literal["i", "o", "s"]

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import StepPart
     from lightloom.formats.json_file import JsonFile
 
-__all__ = ["FLOW_OPERATIONS", "ChunkFlows", "flows_of", "has_flows", "read_flows"]
-
 FLOW_OPERATIONS = ("all-gather", "all-to-all")
 """What the synthesiser makes schedules for."""
 

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 
     from lightloom.formats.json_file import JsonFile
 
-__all__ = [
-    "OverlapParameters",
-    "OverlapSolution",
-    "has_solution",
-    "read_overlap_parameters",
-    "solution_of",
-]
-
 _VARIABLE = re.compile(r"([dur])(?:_(\d{1,9})_(\d{1,9})|\[(\d{1,9}),(\d{1,9})\])")
 _COMPLETION = "CCT"
 _MOST_CELLS = 2**20

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
         TimeWitness,
     )
 
-__all__ = ["exact", "read_certificates", "stored_certificates"]
-
 
 def exact(value: StoredNumber, where: str) -> Number:
     """Return an exact value from what a file holds.

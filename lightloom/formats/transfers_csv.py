@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
-__all__ = ["TRANSFERS_HEADER", "read_transfers", "transfers_csv"]
-
 TRANSFERS_HEADER = ("step", "src", "dst", "chunk_lo", "chunk_hi", "op")
 _OPS = {"copy": Op.COPY, "reduce": Op.REDUCE}
 _LARGEST = 2**31 - 1

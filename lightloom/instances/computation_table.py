@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from lightloom.core.computation import ComputationGraph
     from lightloom.core.model_layer import LayerGraph
 
-__all__ = ["computation_graph", "read_computation"]
-
-
 _Count = Annotated[int, Meta(ge=1, le=2**40)]
 
 

@@ -11,8 +11,6 @@ from lightloom.core.units import PS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ELEMENT_BYTES", "GPUS", "Gpu", "gpu_named"]
-
 ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "tf32": 4}
 """Precisions, and the size of an element in memory; tf32 is fp32 there."""
 

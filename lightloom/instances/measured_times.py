@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.computation import ComputationGraph, Operation
     from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
 
-__all__ = ["with_measurements"]
-
-
 _MEASURED_BYTES = 8
 """Of a parameter and its gradient, as FlexFlow measures them: in single precision."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
     from lightloom.instances.gpus import Gpu
 
-__all__ = ["OPTIMISER_STATES", "RooflineGpu", "roofline"]
-
 OPTIMISER_STATES = {"sgd": 0, "momentum": 1, "adam": 2}
 """Optimisers, and the numbers of 4 bytes that each keeps for a parameter."""
 

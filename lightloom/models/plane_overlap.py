@@ -29,8 +29,6 @@ from lightloom.models.linear_expression import total, weighted
 if TYPE_CHECKING:
     from lightloom.models.linear_expression import Linear, Model
 
-__all__ = ["OverlapQuestion", "build_overlap", "used_planes"]
-
 
 @dataclass(frozen=True)
 class OverlapQuestion:

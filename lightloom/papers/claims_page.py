@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.papers.reproduction import Figure
     from lightloom.papers.text_claims import TextClaim
 
-__all__ = ["ON_PAGE", "PAGE", "claims_page", "figure_section", "text_section"]
-
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 ON_PAGE = ("lumorph", "sipml", "sipac", "ramp")
 """The papers that lightloom is about, by folder."""

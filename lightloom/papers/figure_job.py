@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lightloom.core.catalogue import Catalogue
     from lightloom.papers.reproduction import Figure
 
-__all__ = ["FigureJob", "figure_jobs", "rows_with_files"]
-
 _FIGURE = "figure"
 _TIME_LIMIT_S = 3600.0
 """A figure that is not there by then has come to a halt."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lightloom.papers.figure_job import FigureJob
     from lightloom.papers.reproduction import Figure
 
-__all__ = ["index_page", "verdict_counts"]
-
 _TITLE = "Figures and tables of papers, computed by lightloom"
 _VERDICT = CLAIM_COLUMNS.index("verdict")
 _CLASSES = {

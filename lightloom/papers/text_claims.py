@@ -11,8 +11,6 @@ from lightloom.papers.claims import not_reproducible
 if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
 
-__all__ = ["TextClaim", "text_claims", "unknown"]
-
 
 @dataclass(frozen=True)
 class TextClaim:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
 
-__all__ = ["StepTree", "cheapest_tree"]
-
 _SOME = 4
 """A part of all ranks that gain by it change their step at once, if that is better."""
 

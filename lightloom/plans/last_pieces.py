@@ -21,8 +21,6 @@ from lightloom.core.seed import seeded_random
 if TYPE_CHECKING:
     import random
 
-__all__ = ["Table", "last_pieces"]
-
 Table = tuple[tuple[int, ...], ...]
 """A number for each node of each tree, that of node 0 being 0."""
 _Way = tuple[int, int, int]

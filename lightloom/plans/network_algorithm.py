@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
 
-__all__ = ["Fitted", "NetworkAlgorithm"]
-
 _FINENESS = 2**14
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
 
-__all__ = ["prefix_parts"]
-
 _LITTLE = 1e-5
 """What an amount may fall short of the whole block by rounding."""
 

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
 
-__all__ = ["RankNetwork", "link_marks"]
-
-
 _MOST_IMAGES = 48
 """All of a box of three equal digits."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
 
 
-__all__ = ["StepProgram"]
-
 _GRID = 2**20
 """Answers are rounded to multiples of 1 / 2**20, whatever the solver's last digits."""
 

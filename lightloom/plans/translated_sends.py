@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.rank_network import RankNetwork
 
-__all__ = ["Sends", "translated_rounds"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sends:

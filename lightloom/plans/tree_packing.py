@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from lightloom.plans.rank_network import RankNetwork
 
 
-__all__ = ["TreePacking", "packed_trees"]
-
 _ROUNDS = 60
 _MORE_ROUNDS = 100
 _FEW_RANKS = 32

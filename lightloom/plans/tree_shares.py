@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
 
-__all__ = ["FEW_LOADS", "divided", "whole_shares"]
-
 FEW_LOADS = 5_000
 """Trees times steps times links up to which many ways to divide are tried."""
 _WAYS = 24

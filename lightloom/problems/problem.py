@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from lightloom.solvers import Model, SolveOptions
     from lightloom.validate.certificates import Question
 
-__all__ = [
-    "LIGHTLOOM",
-    "Formulation",
-    "Method",
-    "Problem",
-    "ProblemAnswer",
-    "WrongAnswerError",
-    "asked_of",
-    "refuse_relays",
-]
-
 LIGHTLOOM = "lightloom"
 """Name of our own algorithms among the solvers."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lightloom.models import ModelSize
     from lightloom.solvers import Progress
 
-__all__ = ["Solution", "solve"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Summarised):

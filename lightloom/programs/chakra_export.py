@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.replay import Timeline
 
-__all__ = ["COLLECTIVE_TYPES", "ChakraExport", "chakra_export"]
-
 COLLECTIVE_TYPES = {
     "all-reduce": CollectiveType.ALL_REDUCE,
     "all-gather": CollectiveType.ALL_GATHER,

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["SIDES", "TileSetting", "TileSwitch", "slots_of", "tile_settings", "tuning"]
-
 SIDES = ("up", "left", "right", "down")
 """Sides of a tile, in the order in which edges leave it."""
 _LASER, _PHOTODIODE = "laser", "photodiode"

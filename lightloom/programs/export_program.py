@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["UnverifiedProgramError", "export_plan", "export_program"]
-
 _MOST_RANKS_TRIED = 128
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.programs.lifting import Lifted
 
-__all__ = ["imported", "lifted_program", "table_collective", "whole_chunks"]
-
 IMPORTED = "imported"
 """Name of the algorithm in the header."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
 
-__all__ = ["Lifted", "lift"]
-
 _MOST_CHUNKS = 2**24
 
 

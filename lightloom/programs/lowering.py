@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from lightloom.programs.references import Cells
     from lightloom.validate.programs.layout import BufferLayout
 
-__all__ = ["PROTOCOLS", "ProgramLimitError", "lower", "over_limit"]
-
 PROTOCOLS = ("Simple", "LL", "LL128")
 
 

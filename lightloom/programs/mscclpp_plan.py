@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Instruction, Place
     from lightloom.validate.programs.execution import Flat, ProgramRun
 
-__all__ = ["mscclpp_plan", "plan_json"]
-
 _RESERVED = 6
 """Operations that begin and end a thread block which goes on in another one."""
 _MOST_OFFSET = 2**32 - 1

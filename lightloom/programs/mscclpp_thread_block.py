@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import Instruction, Place
 
 
-__all__ = ["PlanItem", "PlanPiece", "ThreadBlockWriter"]
-
 _Operation: TypeAlias = dict[str, object]
 
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
 
-__all__ = [
-    "BUFFER_USES",
-    "ChunkDivision",
-    "RankOperation",
-    "RankOperations",
-    "chunk_division",
-    "layout_of",
-    "one_memory",
-    "operations_of",
-]
-
 BUFFER_USES = ("scratch", "direct")
 """Where data are received whose place a send of the same step still reads: in scratch,
 or directly, when the receive waits for the send."""

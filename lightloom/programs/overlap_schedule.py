@@ -34,13 +34,6 @@ if TYPE_CHECKING:
     from lightloom.core.violation import Violation
     from lightloom.formats.overlap_solution import OverlapParameters, OverlapSolution
 
-__all__ = [
-    "OVERLAP_ALGORITHMS",
-    "judged_schedule",
-    "overlap_fabric",
-    "overlap_schedule",
-]
-
 OVERLAP_ALGORITHMS = {
     "ar_having-doubling": ("all-reduce", "lumorph-2"),
     "rs_having-doubling": ("reduce-scatter", "lumorph-2"),

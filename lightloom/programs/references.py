@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import Place
     from lightloom.programs.operations import RankOperation
 
-__all__ = ["Cells", "references"]
-
 Cells: TypeAlias = tuple[str, int, int]
 """Chunks of a rank: (buffer, first, end)."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.timeline import PairTimes
 
-__all__ = ["SWITCH_FORMATS", "SwitchChange", "switch_changes", "switch_text"]
-
 SWITCH_FORMATS = ("csv", "json", "sonic-ocs")
 """How programs of switches can be written."""
 

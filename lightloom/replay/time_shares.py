@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.replay.timeline import Timeline
 
-__all__ = ["TimeShares", "time_shares"]
-
 
 @dataclass(frozen=True, eq=False)
 class TimeShares:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.training.jobs.job_run import ClusterRun
 
-__all__ = ["JOB_COLUMNS", "MOMENT_COLUMNS", "job_rows", "job_table", "moment_rows"]
-
 JOB_COLUMNS = (
     *("name", "devices", "nodes", "strategy", "arrival_us", "waiting_us", "start_us"),
     *("finish_us", "iterations", "alone_us", "together_us", "slow_down"),

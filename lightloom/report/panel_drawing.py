@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.report.panel import Panel, Series
 
 
-__all__ = ["COLOURS", "draw_panel"]
-
 COLOURS = (
     "#0072B2",
     "#D55E00",

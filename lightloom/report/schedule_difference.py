@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
-__all__ = ["ScheduleDifference", "difference_table", "schedule_difference"]
-
 _TIMES = ("completion_time_ps", "waiting_ps", "fixed_ps", "data_ps")
 _NAMES = {
     "completion_time_ps": "completion time",

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
 
-__all__ = ["Route", "bent_routes"]
-
 Route: TypeAlias = tuple[int, ...]
 """Tiles, both ends included."""
 

@@ -9,8 +9,6 @@ from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
-__all__ = ["ON_DEMANDS", "DemandEntry"]
-
 
 class DemandEntry(NamedTuple):
     """What an algorithm does in a line, and the fabrics it is for, ``""`` for all."""

@@ -12,8 +12,6 @@ from lightloom.core.task import Demand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["largest_pairs", "light_most", "most_partners"]
-
 CircuitsT = TypeVar("CircuitsT")
 
 

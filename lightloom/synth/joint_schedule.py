@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from lightloom.synth.fabrics.realiser import Realiser
 
-__all__ = ["joint_schedule"]
-
 
 def joint_schedule(
     tasks: Sequence[tuple[Collective, Algorithm]], realiser: Realiser[Any]

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.synth.traffic import TrafficRound
 
 
-__all__ = ["links_step_ps", "nodes_step_ps"]
-
 _DENSE = 16
 """Numbers of links for each loaded one up to which a table of all is kept."""
 

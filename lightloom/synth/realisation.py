@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import FluidTransfers, Segment, StepPart, Transfers
 
 
-__all__ = ["Realisation", "take_rows"]
-
-
 @dataclass(frozen=True, eq=False)
 class Realisation:
     """Segments and steps that carry some rounds, as in a schedule.

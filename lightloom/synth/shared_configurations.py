@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["SharedConfiguration", "best_configurations"]
-
 
 class SharedConfiguration(Protocol):
     """Pieces that are served on circuits which stay throughout."""

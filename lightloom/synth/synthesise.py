@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from lightloom.core.errors import LightloomError
     from lightloom.core.schedule import Schedule, SealedSchedule
 
-__all__ = ["Synthesis", "synthesise"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Synthesis(Summarised):

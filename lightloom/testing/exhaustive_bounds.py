@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["best_bound", "every_bound"]
-
 _ALL_SETS = 255
 """Node sets, smallest first: with their complements all sets of up to 9 nodes."""
 _FEW_SETS = 32

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.training.replica import Replica
 
-__all__ = ["TwoForAll", "two_for_all"]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoForAll:

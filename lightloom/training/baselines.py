@@ -15,8 +15,6 @@ from lightloom.instances.fabrics.ring_2d import Ring2d
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["baselines", "compared_fabrics", "grid_baselines", "sip_ring"]
-
 _SWITCHES = 16
 _LASERS = 16
 _GBIT = 10**9

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingRequest
 
-__all__ = [
-    "AllReplicas",
-    "KeptQueue",
-    "call_layout",
-    "call_queue",
-    "calls_demand",
-    "few_replicas",
-    "with_control",
-]
-
 _FEW = 2
 """Replicas that stand for all where calls are served one by one."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.fabrics.realiser import Realiser
 
-__all__ = ["CallSchedules"]
-
 _FACTOR = 16
 """Sizes up to so many times apart lie between two sizes of the ladder."""
 _BASE = 5040

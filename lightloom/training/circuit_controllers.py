@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["MAX_MIN", "ControllerTime", "TrafficController"]
-
 MAX_MIN = "max-min"
 """Controllers that serve the slowest pair best: ours, of every kind of fabric."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.replay.workload.collective_flows import CollectiveModel
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["fastest_held", "slacks"]
-
 ROUNDS = 6
 """Replays after which no better circuits are looked for."""
 _STALE = 2

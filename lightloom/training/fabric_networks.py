@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from lightloom.synth.fabrics.training_plug import PlaneCircuits, TrainingCircuits
     from lightloom.training.circuit_controllers import ControllerTime
 
-__all__ = [
-    "CircuitMode",
-    "controller_time",
-    "estimated_circuits",
-    "held_network",
-    "kept_circuits",
-    "modes",
-    "network_for",
-    "ports_of",
-]
-
 CircuitMode: TypeAlias = Literal[
     "auto", "per-call", "one-shot", "critical-path", "controlled"
 ]

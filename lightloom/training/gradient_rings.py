@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
 
-__all__ = ["TwinSum", "twin_sums"]
-
 
 @dataclass(frozen=True)
 class TwinSum:

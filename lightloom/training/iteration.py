@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.training.replica import Replica
 
-__all__ = ["training_iteration"]
-
 
 def training_iteration(
     replica: Replica,

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
 
-__all__ = ["LinkLoads", "ReplicaProfile", "circuit_rates", "replica_profile"]
-
 _BITS_PER_BYTE = 8
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.training.recorded_replay import RecordedReplay
     from lightloom.training.training_plan import TrainingPlan
 
-__all__ = ["iteration_schedule"]
-
 
 def iteration_schedule(
     plan: TrainingPlan | RecordedReplay, seed: int = 0

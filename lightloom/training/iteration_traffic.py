@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.replay.workload.collective_flows import CollectiveModel
 
-__all__ = ["pair_demand", "traffic"]
-
 
 def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
     """Return what goes from each node to each other one in an iteration.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
 
-__all__ = ["KeptReplay", "kept_replay", "refining_rounds"]
-
 _MOST_AUTO_TASKS = 40_000
 """Tasks that ``auto`` replays to find other circuits than the first, in all rounds."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.strategy import Strategy
 
-__all__ = ["AlikeReplicas", "NodeLayout", "layout", "require_room", "require_rows"]
-
 
 @dataclass(frozen=True)
 class NodeLayout:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import Tried
 
-__all__ = ["nothing_fits"]
-
 _REASONS = 3
 """Reasons told, at most."""
 

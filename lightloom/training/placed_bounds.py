@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
 
-__all__ = ["PlacedBounds"]
-
 _LESS = 1 - 1e-12
 """Far more than what doubles lose when bytes are divided by a rate."""
 _TWIN = -1

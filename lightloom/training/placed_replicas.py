@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.training.replica import Replica
     from lightloom.training.strategy import Strategy
 
-__all__ = ["PlacedReplicas"]
-
 
 @dataclass(eq=False)
 class PlacedReplicas:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingPlan
 
-__all__ = ["Planner"]
-
 
 @dataclass(eq=False)
 class Planner:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.formats.chakra import TraceNode
     from lightloom.formats.communication_log import Call, LayerTransfer
 
-__all__ = ["chakra_iteration", "log_iteration"]
-
 _OPS = {
     CollectiveType.ALL_REDUCE: "all-reduce",
     CollectiveType.ALL_GATHER: "all-gather",

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
 
-__all__ = ["RecordedReplay", "replay_recorded"]
-
 
 @dataclass(frozen=True, eq=False)
 class RecordedReplay:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
 
-__all__ = ["RelayedRings", "relayed"]
-
 
 @dataclass(frozen=True, eq=False)
 class RelayedRings:

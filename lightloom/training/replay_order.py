@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lightloom.training.training_plan import TrainingRequest, Tried
 
-__all__ = ["ReplayOrder"]
-
 
 class ReplayOrder:
     """Strategies in the order in which they are to be replayed.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.training import Training
 
-__all__ = ["Replica", "cut_replica", "place_replica", "smallest_fit"]
-
 _MOST_DEVICES = 2**14
 
 

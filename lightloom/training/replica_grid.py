@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.synth.fabrics.training_plug import Rows
     from lightloom.training.strategy import Strategy
 
-__all__ = ["Nodes", "replica_grid", "there_and_back"]
-
 Nodes: TypeAlias = tuple[tuple[int, ...], ...]
 """The nodes of each replica, in the order of its devices."""
 

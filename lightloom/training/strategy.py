@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from lightloom.core.errors import InputError
 
-__all__ = ["Strategy", "strategies"]
-
 
 @dataclass(frozen=True, order=True)
 class Strategy:

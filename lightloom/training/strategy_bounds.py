@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.training.strategy import Strategy
 
-__all__ = ["StrategyBounds"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Model:

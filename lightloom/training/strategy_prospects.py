@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingRequest, Tried
 
-__all__ = ["StrategyProspects"]
-
 _CALL_ROUNDS = 4
 """Rounds of a sum that estimates reckon with where circuits are set for it."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy_prospects import StrategyProspects
     from lightloom.training.training_plan import Tried
 
-__all__ = ["StrategyReplays"]
-
 
 @dataclass(frozen=True, eq=False)
 class StrategyReplays:

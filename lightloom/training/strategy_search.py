@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy_replays import StrategyReplays
     from lightloom.training.training_plan import TrainingPlan
 
-__all__ = ["StrategySearch"]
-
 _MOST_WORK = 40_000
 """Parts of replicas that are placed, and estimated, for one fabric."""
 _TURNS = 4

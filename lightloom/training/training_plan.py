@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.training.replica import Replica
     from lightloom.training.strategy import Strategy
 
-__all__ = ["TrainingPlan", "TrainingRequest", "Tried"]
-
 _REPLAYED = 6
 
 

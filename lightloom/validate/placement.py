@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.placement import Placement
 
-__all__ = ["PLACEMENT_RULES", "Counting", "check_degree", "check_placement"]
-
 Counting: TypeAlias = Literal["each-way", "partners"]
 """What a degree counts: partners sent to and received from apart, or all together."""
 

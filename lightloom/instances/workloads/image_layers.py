@@ -9,8 +9,6 @@ from lightloom.core.model_layer import LayerCut
 if TYPE_CHECKING:
     from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
-__all__ = ["Window", "convolution", "normalised", "pool", "pool_all"]
-
 Window = tuple[int, int]
 """Height and width."""
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from lightloom.core.errors import InputError
 from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
 
-__all__ = ["LayerNetwork", "Tensor"]
-
 
 @dataclass(frozen=True)
 class Tensor:

@@ -11,8 +11,6 @@ from lightloom.instances.workloads.vector_layers import add, dense
 if TYPE_CHECKING:
     from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
-__all__ = ["attention", "block", "joint_attention", "layer_norm", "tied_head"]
-
 
 def _refuse_heads(name: str, heads: int, channels: int) -> None:
     """Raise if heads cannot share the channels equally."""

@@ -9,8 +9,6 @@ from lightloom.core.model_layer import LayerCut
 if TYPE_CHECKING:
     from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
-__all__ = ["add", "concatenate", "dense", "embedding", "multiply"]
-
 
 def dense(
     network: LayerNetwork, name: str, source: Tensor, width: int, *, bias: bool = True

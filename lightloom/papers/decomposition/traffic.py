@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
 
-__all__ = ["permutation_matrix", "pipeline_matrix"]
-
 _NODES = 32
 _NOISE = 0.003
 

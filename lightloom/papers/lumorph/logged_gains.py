@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.figure_data import Data, Row, Tell
 
-__all__ = ["log_claims", "log_panels", "log_rows"]
-
 _RACKS = (4, 8, 16, 32, 64, 128, 256)
 _ALGORITHMS = {
     "ring (switch)": "ring",

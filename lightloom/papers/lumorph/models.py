@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from lightloom.core.training import Training
 
-__all__ = ["MODELS", "STRATEGIES", "TrainedModel"]
-
 
 @dataclass(frozen=True)
 class TrainedModel:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from lightloom.formats.communication_log import Call
 
-__all__ = ["WITHOUT_LOGS", "device_count", "published_logs", "reduced_bytes"]
-
 WITHOUT_LOGS = (
     "The authors publish communication logs, which are not part of this program: with"
     " `--logs DIR` their calls are taken. Without, these stand in:"

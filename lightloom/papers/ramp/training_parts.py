@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from lightloom.papers.figure_data import Data, Row
     from lightloom.report.panel import Panel
 
-__all__ = [
-    "COLUMNS",
-    "GIVEN",
-    "ShareClaim",
-    "TimedCalls",
-    "panels",
-    "ratios",
-    "rows",
-    "share_claims",
-]
-
 FAT_TREE, _, TOPOOPT = as_published()
 RIVALS = (FAT_TREE.name, TOPOOPT.name)
 COLUMNS = (

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.rank_network import RankNetwork
 
-__all__ = ["OneRelay"]
-
 _FEW_STEPS = 3
 """Steps up to which every destination has relays of its own."""
 _MOST_RELAYS = 16

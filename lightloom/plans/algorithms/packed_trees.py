@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.rank_network import RankNetwork
 
-__all__ = ["PackedTrees"]
-
 _FINE_BLOCK = 2**14
 """Chunks of a block that all images of trees divide; fewer are divided among few."""
 _MOST_STEPS = 32

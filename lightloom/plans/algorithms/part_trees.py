@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     _Places: TypeAlias = dict[tuple[object, tuple[str, ...]], dict[int, object]]
 
-__all__ = ["PartTrees", "best_steps"]
-
 _DETOUR = 1.1
 _ALIKE = 1e-9
 _LEAST = 1e-4

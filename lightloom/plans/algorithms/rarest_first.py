@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["RarestFirst", "pieces_a_step"]
-
-
 _ALIKE = 1e-9
 _FINENESS = 1024
 _FEW_STEPS = 16

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from lightloom.plans.plan import Round
     from lightloom.plans.rank_network import RankNetwork
 
-__all__ = ["TranslatedTrees", "tree_depth"]
-
-"""Chunks of a block: pieces of it end at whole chunks."""
 _ALIKE = 1e-9
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
-__all__ = ["KNOWN", "balanced_lifts", "enough_pieces"]
-
 _FAR = 1 << 32
 _NEARLY = 1.001
 _TRIALS = 12

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
 
-__all__ = ["even_split"]
-
 
 def even_split(fits: npt.NDArray[np.bool_], pieces: int) -> IntArray:
     """Return how many pieces of each item every arc takes, the largest load the least.

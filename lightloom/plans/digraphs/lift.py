@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.plans.digraphs.metacyclic import Metacyclic
 
-__all__ = ["Level", "Lift"]
-
 
 @dataclass(frozen=True, eq=False)
 class Level:

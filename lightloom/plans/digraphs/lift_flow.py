@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from lightloom.plans.digraphs.lift import Lift
 
 
-__all__ = ["WalkMoves", "least_load", "shortest_moves", "whole_amounts"]
-
-
 @dataclass(frozen=True, eq=False)
 class WalkMoves:
     """What walks may do in a round; one row a state and port, or a state that stays.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.plans.digraphs.lift import Lift
     from lightloom.plans.digraphs.lift_flow import WalkMoves
 
-__all__ = ["LiftWalks", "even_walks_of", "walks_in_turn"]
-
 _MOST_WAITING = 1 << 10
 """Ranks in all rounds of one configuration up to which walks may wait for a later one.
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
 
-__all__ = ["nearest_lift"]
-
 _FAR = 1 << 32
 _MOST_GROUPS = 4
 _STARTS = 24

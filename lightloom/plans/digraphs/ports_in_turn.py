@@ -8,9 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["expected_hop_sum", "lit_ports"]
-
-
 def lit_ports(ports: int, rounds: Sequence[int]) -> list[slice]:
     """Return the ports that are lit in each round.
 

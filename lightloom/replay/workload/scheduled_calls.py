@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Demand, Task
 
-__all__ = [
-    "CallServer",
-    "CallSource",
-    "Interned",
-    "ScheduledCalls",
-    "ServedCall",
-    "alone",
-    "behind",
-    "settings",
-]
-
 Held: TypeAlias = "dict[int, Circuits]"
 """What each plane holds; equal circuits are the same object."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.synth.fabrics.plug import MadeSchedule
 
-__all__ = ["Candidate", "CandidatePool"]
-
 
 @dataclass(frozen=True)
 class Candidate:

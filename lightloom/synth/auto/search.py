@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["AUTO", "CandidateSearch", "planned_traffic"]
-
 AUTO = "auto"
 
 # Where waveguides are so few that bounds say little, the search ends after this many

@@ -17,8 +17,6 @@ from lightloom.validate.certificates.proofs.duration_boxes import (
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
-__all__ = ["CoverSearch"]
-
 _KEPT = 6
 _TURNS = 60
 _RISE = 0.7

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.validate.certificates.proofs.link_costs import PairRoutes
     from lightloom.validate.certificates.proofs.step_potentials import Ways
 
-__all__ = ["link_classes", "links_near_root"]
-
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 

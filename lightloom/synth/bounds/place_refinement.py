@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lightloom.core.fabric import PacketFabric
     from lightloom.validate.certificates.proofs.step_potentials import Lifts, Ways
 
-__all__ = ["refined_places", "related_places", "relations"]
-
 
 def relations(
     fabric: PacketFabric | Sipac, nodes: tuple[int, ...], ways: Ways

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["WitnessSearch"]
-
 
 @dataclass(frozen=True)
 class WitnessSearch:

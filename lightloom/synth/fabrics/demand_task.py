@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
 
-__all__ = ["demand_of"]
-
 
 def demand_of(
     instance: Instance,

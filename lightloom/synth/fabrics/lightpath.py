@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG", "LightpathRealiser"]
-
 
 class LightpathRealiser(Realiser[Lightpath]):
     """Puts rounds on a rack; all candidates share the routes of their lanes.

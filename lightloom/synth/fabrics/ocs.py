@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG", "OcsRealiser"]
-
 _MOST_IN_FOUR_PIECES = 256
 """Ranks up to which the blocks of an all-to-all go in four pieces, else in two."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG", "PacketRealiser"]
-
 PacketT = TypeVar("PacketT", bound=PacketFabric)
 
 _RINGS = ("all-gather", "all-reduce", "reduce-scatter")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import Instance
     from lightloom.synth.fabrics.realiser import Realiser
 
-__all__ = ["FabricPlug", "MadeSchedule"]
-
 FabricT = TypeVar("FabricT")
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lightloom.synth.traffic import TrafficRound
 
 
-__all__ = ["Arrangement", "Realiser"]
-
 AnyFabricT = TypeVar("AnyFabricT", bound="AnyFabric")
 
 

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG", "RingRealiser"]
-
 _MOST_NEAR = 8
 _MOST_PAIRS_AGAIN = 256
 """Most pairs of a demand whose largest, and so on, are also served by themselves."""

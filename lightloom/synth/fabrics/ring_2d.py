@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG", "Ring2dRealiser"]
-
 _MOST_PIECES = 256
 _MOST_ROWS = 2**20
 """Transfers of trees beyond which fewer pieces are preferred."""

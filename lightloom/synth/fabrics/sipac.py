@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["PLUG", "SipacRealiser"]
-
 _RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 _MOST_ROWS = 2**21
 """Transfers of a plan beyond which whole blocks are preferred to parts of them."""

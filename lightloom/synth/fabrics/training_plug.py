@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.instances.jobs import Blocks
 
 
-__all__ = ["PlaneCircuits", "Rows", "TrainingCircuits", "TrainingLayout"]
-
 FabricT = TypeVar("FabricT")
 
 PlaneCircuits: TypeAlias = "dict[int, Circuits]"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
-__all__ = ["MOST_RANKS", "divided_all_to_all"]
-
 MOST_RANKS = 32
 _PIECES = 480
 _MOST_PRODUCT = 2**60

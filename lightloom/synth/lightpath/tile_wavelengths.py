@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
 
-__all__ = ["LitTiles"]
-
 
 class LitTiles:
     """Lasers, photodiodes and waveguides of a rack, lit route by route.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["CIRCUITS"]
-
 
 def _ports(fabric: Lightpath) -> int:
     return max(1, fabric.lasers)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.synth.auto.search_space import Proposal
 
-__all__ = ["uneven_network", "uneven_proposals"]
-
 _TREES = ("broadcast", "reduce")
 _MOST_RANKS = 32
 _MOST_PACKED = 10

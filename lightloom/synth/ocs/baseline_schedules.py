@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["BASELINES", "baseline_schedule", "ideal_ps", "named_baseline"]
-
 _USUAL = ("lumorph-2", "bruck", "tree")
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ocs.plane_walks import PlaneWalks
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["SwitchRounds"]
-
 _MOST_PIECES = 64
 
 

@@ -11,8 +11,6 @@ from lightloom.plans.digraphs.ports_in_turn import expected_hop_sum
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["rounds_in_turn"]
-
 _FURTHER_ROUNDS = 8
 _MOST = 2
 

@@ -17,8 +17,6 @@ from lightloom.synth.ocs.permutation_peeling import Permutations
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
-__all__ = ["exchanged"]
-
 _SWEEPS = 3
 
 

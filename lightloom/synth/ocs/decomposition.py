@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
-__all__ = ["decomposition_schedules"]
-
 _PROGRAM_ENTRIES = 2**15
 """Most entries of a linear program."""
 _ADDED = 24

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["OCS_DEMAND_ALGORITHMS", "ocs_demand_schedules"]
-
 OCS_DEMAND_ALGORITHMS = (ALGORITHM, DECOMPOSITION)
 """Algorithms for demands on optical switches, by name."""
 

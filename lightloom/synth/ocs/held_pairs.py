@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["HeldPairs"]
-
 _TINY = 1e-12
 _LEAST = 1e-9
 """Pairs are served as long as this at least, so that each is in some slot."""

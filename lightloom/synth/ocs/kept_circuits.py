@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["kept_pairs", "order_to_keep"]
-
 
 def order_to_keep(
     pairs: Sequence[IntArray], switch: IntArray, lasts: FloatArray

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.synth.traffic import Lane, LaneTraffic
 
-__all__ = ["layers_of", "switch_traffic"]
-
 
 def switch_traffic(rounds: Sequence[TrafficRound], switches: int) -> LaneTraffic:
     """Return rounds as lanes, on circuits that never change where these suffice.

@@ -17,8 +17,6 @@ from lightloom.synth.ocs.permutation_peeling import Permutations, peel
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["coloured_by_level"]
-
 _APART = 0.5
 """Small entries are no more than so much of large ones."""
 

@@ -18,8 +18,6 @@ from lightloom.synth.ocs.permutation_peeling import Permutations
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["split_by_magnitude"]
-
 _COLOURED = 8
 """Halves with so many entries a line, or fewer, are coloured, then exchanged."""
 _NARROWEST = 0.08

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.ocs.permutation_peeling import Permutations
 
-__all__ = ["decompositions", "ports_by_size"]
-
 _POWERS = (0, 1, 2, 4)
 _PEELED = 2**22
 """Most lines squared, times permutations, that are peeled; more are split."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.plans.plan import RoundOutline
 
-__all__ = ["outlined_switch_ps"]
-
 
 def outlined_switch_ps(
     fabric: Ocs, rounds: Sequence[RoundOutline], buffer_bytes: int

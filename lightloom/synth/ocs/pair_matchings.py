@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["matchings_by_size"]
-
 
 def matchings_by_size(
     src: IntArray, dst: IntArray, size: FloatArray

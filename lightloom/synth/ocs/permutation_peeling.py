@@ -16,8 +16,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["Permutations", "peel"]
-
 _ROUNDING = 1e-9
 """What is left of an entry is dropped below this share of what was taken."""
 _REMATCHES = 3

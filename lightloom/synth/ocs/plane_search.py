@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from lightloom.synth.ocs.plane_timing import LaneJobs, PlaneTiming, UsedPlanes
 
-__all__ = ["best_timing", "every_step", "one_shot"]
-
 _PAIR_MOVES = 64
 """Most (plane, job) places for which two moves are tried at once."""
 _LEVEL_WORK = 2**19

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     UsedPlanes = npt.NDArray[np.bool_]
 
-__all__ = ["LaneJobs", "PlaneTiming", "exact_timing", "level_timing"]
-
 
 @dataclass(frozen=True, eq=False)
 class LaneJobs:

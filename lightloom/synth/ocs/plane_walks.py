@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.synth.lightpath.reconfiguration_dp import Configuration
 
-__all__ = ["LaneLayer", "PlaneWalks", "predicted_ps", "walks_of"]
-
 
 class LaneLayer(NamedTuple):
     """Pairs of a lane that one switch can hold: all, where circuits lead one way."""

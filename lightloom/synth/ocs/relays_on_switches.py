@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.synth.relays.relay_moves import RelayMoves
     from lightloom.synth.relays.stage_program import RelayStages
 
-__all__ = ["relays_on_switches"]
-
 
 def relays_on_switches(stages: RelayStages, moves: RelayMoves) -> Realisation:
     """Return segments and steps in which each switch is a port.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["Durations", "best_durations"]
-
 
 @dataclass(frozen=True, eq=False)
 class Durations:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ocs.held_pairs import HeldPairs
     from lightloom.synth.ocs.slot_program import Durations
 
-__all__ = ["refined", "worth_refining"]
-
 _TURNS, _TURNS_A_MATCHING = 12, 4
 """Most exchanges between two linear programs, and between two matchings."""
 _LEAST_TURNS = 32

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["SwitchSlots", "slot_schedule"]
-
 _ROUNDING = 1e-9
 """By which share slots last longer, so that rounding does not lose a byte."""
 

@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = [
-    "ALGORITHM",
-    "SwitchPlan",
-    "ocs_schedule",
-    "port_certificates",
-    "switch_circuits",
-]
-
 ALGORITHM = "saturated-port"
 """Name of the algorithm in schedules, and of its kind of certificate."""
 

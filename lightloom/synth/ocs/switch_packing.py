@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["levelled", "wrapped"]
-
 _HALVINGS = 40
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["CIRCUITS"]
-
 
 def _ports(fabric: Ocs) -> int:
     return fabric.switches

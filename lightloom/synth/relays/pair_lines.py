@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = ["PairLines", "end_lines", "ring_lines"]
-
 
 @dataclass(frozen=True, eq=False)
 class PairLines:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.synth.fabrics.realiser import Realiser
     from lightloom.synth.relays.relay_moves import RelayMoves
 
-__all__ = ["realised_moves", "realised_stages"]
-
 _MOST_REALISED = 4
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.schedule import StepPart
 
-__all__ = ["RelayMoves", "named_parts", "whole_bytes"]
-
 _ROUNDING = 1e-6
 """Of a byte; what is nearly whole counts as whole."""
 

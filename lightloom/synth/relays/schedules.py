@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.fabrics.realiser import Realiser
 
-__all__ = ["relayed_schedules", "require_two_circuits"]
-
 _MOST_BYTES = 2**62
 _MOST_NODES = 1024
 """Of a fabric, whose pairs are looked at one by one."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["even_stages", "fitted_stages", "named_stages", "paired_stages"]
-
 _MOST_GROUPS = 4
 _STARTS = 2
 _CLIMBS = 300

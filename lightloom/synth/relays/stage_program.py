@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["RelayFlows", "RelayStages", "RelayWays", "best_flows", "relay_ways"]
-
 
 @dataclass(frozen=True, eq=False)
 class RelayStages:

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.task import Demand
 
-__all__ = ["StageAnswer", "StageSearch"]
-
 _MOST_WAYS = 2**15
 """Most ways of all pairs; where there are more, nothing is relayed."""
 _WORK = 2**18

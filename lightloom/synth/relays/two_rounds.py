@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["TwoRounds"]
-
 _MOST_WAYS = 2**15
 """Of the linear program; where there are more, bytes are divided evenly among few."""
 _MOST_PAIRS = 2**17

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.ring.arcs import RingWays
 
-__all__ = ["ring_divisions"]
-
 _EFFORT = 2000
 """Of each colouring, see `arc_colours`."""
 

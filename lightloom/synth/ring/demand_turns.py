@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = ["ring_turns"]
-
 _TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _MOST_LIGHT = 2**17
 """Wavelengths of all turns times nodes, beyond which no more turns are tried."""

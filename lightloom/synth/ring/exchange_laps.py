@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = ["exchange_circuits", "lap_numbers"]
-
 _MOST_PLACES = 128
 _MOST_SEARCHED = 32
 _EFFORT = 2_000

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.arcs import RingWays
 
-__all__ = ["FLOW_HEURISTIC", "control_ring"]
-
 FLOW_HEURISTIC = "flow-heuristic"
 """Its name among methods and controllers."""
 

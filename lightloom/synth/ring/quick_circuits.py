@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ring.arcs import RingWays
     from lightloom.synth.ring.load_bounds import RingBound
 
-__all__ = ["bounded_ring_circuits", "faster_ring_circuits", "quick_ring_circuits"]
-
 _EFFORT = 300
 
 

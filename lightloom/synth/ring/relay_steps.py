@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = ["joined_by", "relay_steps"]
-
 
 def relay_steps(ring: Ring, apart: Collection[int]) -> Iterator[tuple[int, ...]]:
     """Yield sets of steps of which one, or two together, lead as far as is asked.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["NEVER_PS", "least_ring_ps"]
-
 NEVER_PS = 1 << 62
 """Stands for the time of what no circuit can carry."""
 

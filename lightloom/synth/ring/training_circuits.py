@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["CIRCUITS"]
-
 
 def _ports(fabric: Ring) -> int:
     """Return the nodes in reach at most (SiP-ML's degree of 16)."""

@@ -46,15 +46,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ring.load_bounds import RingBound
     from lightloom.validate.certificates.proofs.ring_lines import RingWitness
 
-__all__ = [
-    "ALGORITHM",
-    "RingPlan",
-    "bound_certificate",
-    "ring_certificates",
-    "ring_schedule",
-    "ring_wavelengths",
-]
-
 ALGORITHM = "ring-ladder"
 """Name of the algorithm in schedules."""
 

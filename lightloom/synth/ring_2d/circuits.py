@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.instances.fabrics.ring_2d import Ring2d
 
-__all__ = ["grid_circuits"]
-
 
 def grid_circuits(
     fabric: Ring2d, demand: Demand, light: Callable[[Ring, Demand], Circuits]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring_2d import Ring2d
     from lightloom.synth.traffic import TrafficRound
 
-__all__ = ["realise_ring_2d", "realise_rings"]
-
 _MOST_RUNS = 8
 """Pieces in a row with different pairs, beyond which fewer are told apart."""
 

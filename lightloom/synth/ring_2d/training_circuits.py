@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ring_2d import Ring2d
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["CIRCUITS"]
-
 
 def _ports(fabric: Ring2d) -> int:
     """Return the nodes in reach along a row at most: devices of a model are there."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.sipac import Sipac
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
 
-__all__ = ["CIRCUITS"]
-
 
 def _ports(fabric: Sipac) -> int:
     """Return the nodes of a switch: devices of one model share one."""

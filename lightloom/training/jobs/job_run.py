@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.instances.jobs import Fragmentation
     from lightloom.training.jobs.job_times import JobTimes
 
-__all__ = ["ClusterRun", "JobResult", "Moment", "Policy", "empty_map", "run_jobs"]
-
 Policy: TypeAlias = Literal["fifo", "backfill"]
 """Who begins when nodes are free: jobs in the order of their arrival, the first that
 does not fit keeps those behind it waiting; or also those behind it that fit."""

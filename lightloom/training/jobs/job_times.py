@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from lightloom.replay.workload.network import NetworkKind
     from lightloom.training.training_plan import TrainingPlan, TrainingRequest
 
-__all__ = ["JobTimes", "PlacedJob"]
-
 _WINDOWS = 2
 """Iterations of the longest that are replayed together."""
 _MOST_TASKS = 400_000

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.replay.workload import IterationTimeline
 
-__all__ = ["joint_iteration", "mean_iterations_ps"]
-
 
 def joint_iteration(
     iterations: Sequence[Iteration], repeats: Sequence[int]

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.formats.job_trace import TracedJob
     from lightloom.instances.instance import Instance
 
-__all__ = ["traced_training"]
-
 
 def traced_training(job: TracedJob, instance: Instance) -> Training:
     """Return what a job trains.

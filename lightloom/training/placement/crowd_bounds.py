@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from lightloom.validate.certificates.proofs.crowd_times import Job, RingGraph
 
-__all__ = ["CaseBound", "Lags", "bound_case", "crowd_windows", "lags_of"]
-
 Lags: TypeAlias = "list[dict[int, int]]"
 """For each operation, what `lags_ps` returns."""
 _Ranges: TypeAlias = "dict[int, tuple[int, int]]"

@@ -10,8 +10,6 @@ from lightloom.training.placement.list_placement import Listed
 if TYPE_CHECKING:
     from lightloom.training.placement.operation_graph import WorkloadGraph
 
-__all__ = ["depth_first_placement"]
-
 
 def depth_first_placement(graph: WorkloadGraph) -> Listed:
     """Return a placement that gives each device an equal part of a depth-first order.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.computation import ComputationGraph, Operation, Split
 
-__all__ = ["QUANTUM_PS", "OperationCut", "SplitGraph", "split_graph"]
-
 QUANTUM_PS = 10_000_000
 """10 us, as in SiP-ML, section 4."""
 

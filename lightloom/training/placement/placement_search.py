@@ -39,8 +39,6 @@ if TYPE_CHECKING:
         PlacementWitness,
     )
 
-__all__ = ["PlacementPlan", "place_operations"]
-
 _LIST_WORK = 2_500_000
 _LARGE_LIST_WORK = 3_200_000
 _FIRST_WORK = 12_000_000

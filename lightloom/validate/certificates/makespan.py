@@ -24,8 +24,6 @@ if TYPE_CHECKING:
         PlacementWitness,
     )
 
-__all__ = ["OBJECTIVE", "PlacementQuestion", "placement_witness"]
-
 _PATH, _CROWD = "critical-path", "crowded-operations"
 
 

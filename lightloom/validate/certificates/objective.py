@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["InapplicableError", "Objective", "Question"]
-
 
 class InapplicableError(ValueError):
     """A schedule that an objective does not measure."""

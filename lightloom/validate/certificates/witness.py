@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Number, Witness
     from lightloom.core.columns import IntArray
 
-__all__ = [
-    "NotProvenError",
-    "WitnessError",
-    "keys",
-    "node_mask",
-    "number",
-    "require",
-    "rows",
-    "word",
-]
-
 
 class WitnessError(InputError):
     """A witness that does not have the form of its kind, or fits nothing here."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import ChunkProgram, Instruction
 
-__all__ = ["Action", "Flat", "ProgramRun", "Spot", "Token", "flatten", "run"]
-
 Spot: TypeAlias = tuple[int, str, int]
 """(GPU, buffer, first chunk). Buffer ``p`` is scratch as packets, which say themselves
 when they are there."""

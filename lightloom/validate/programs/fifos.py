@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lightloom.formats.msccl_runtimes import MscclRuntime
     from lightloom.validate.programs.execution import Flat, Token
 
-__all__ = ["SLOTS", "FifoSlots", "check_fifos", "hangs_from_bytes"]
-
 
 @dataclass(frozen=True)
 class FifoSlots:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, RankProgram, ThreadBlock
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["check_form", "check_sizes", "place_of"]
-
 
 def place_of(rank: int, block: int | None = None, step: int | None = None) -> str:
     """Return a place of a program in words.

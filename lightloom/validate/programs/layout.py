@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.chunk_program import ChunkProgram, Place
 
-__all__ = ["OPERATIONS", "BufferLayout"]
-
 OPERATIONS = {
     "allreduce": "all-reduce",
     "allgather": "all-gather",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, RankProgram
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
-__all__ = ["check_limits", "exceeded"]
-
 
 def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
     """Yield every limit of a runtime that a program exceeds.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     )
     from lightloom.validate.programs.execution import Spot
 
-__all__ = ["check_plan_sizes", "flatten_plan", "plan_layout"]
-
 _SIGNALS = {"signal", "rlxsignal", "pws", "pwsf"}
 _WAITS = {"wait", "rlxwait"}
 _FLUSHES = {"flush", "pwsf"}

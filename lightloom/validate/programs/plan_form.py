@@ -20,15 +20,6 @@ if TYPE_CHECKING:
         PlanThreadBlock,
     )
 
-__all__ = [
-    "FOLLOWED",
-    "MOST_OPERATIONS",
-    "MOST_SEMAPHORES",
-    "PROXIED",
-    "check_plan_form",
-    "unfollowed",
-]
-
 FOLLOWED = {
     "nop": 0,
     "barrier": 0,

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lightloom.validate.programs.execution import Flat, ProgramRun
     from lightloom.validate.programs.layout import BufferLayout
 
-__all__ = ["check_races"]
-
 _Clock: TypeAlias = "NDArray[np.signedinteger]"
 _Use: TypeAlias = "tuple[int | None, tuple[int, ...]]"
 """The step that wrote a chunk last, and those that have read it since."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from typing import Generic, TypeVar
 
-__all__ = ["RangeMap"]
-
 ValueT = TypeVar("ValueT")
 
 

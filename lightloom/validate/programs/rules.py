@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PROGRAM_RULES"]
-
 PROGRAM_RULES: dict[str, tuple[str, str]] = {
     "program-ranks": ("Ranks and thread blocks are numbered 0, 1, 2, ...", "form"),
     "program-operation": ("The runtime knows the operation.", "form"),

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
     from lightloom.validate.programs.layout import BufferLayout
 
-__all__ = ["check_values"]
-
 _MOST_SHOWN = 3
 
 

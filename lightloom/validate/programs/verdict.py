@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate.programs.execution import Flat, ProgramRun
 
-__all__ = ["ProgramVerdict", "fitting_runtime", "verify_plan", "verify_program"]
-
 _BEFORE_RUNNING = {
     "program-ranks",
     "program-peer",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BoundKind"]
-
 
 @dataclass(frozen=True)
 class BoundKind:

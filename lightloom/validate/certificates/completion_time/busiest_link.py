@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "crossing_bytes"]
-
 
 def crossing_bytes(fabric: PacketFabric, demand: Demand) -> tuple[IntArray, list[int]]:
     """Return the links that a demand uses, ascending, and the bytes that cross each.

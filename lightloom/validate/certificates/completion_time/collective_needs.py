@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["CollectiveNeeds", "collective_needs"]
-
 
 @dataclass(frozen=True, eq=False)
 class CollectiveNeeds:

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "circuits_apart"]
-
 
 def circuits_apart(fabric: AnyFabric, task: Task) -> IntArray | None:
     """Return how many circuits at least are between the root and every node.

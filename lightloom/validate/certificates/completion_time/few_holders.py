@@ -90,8 +90,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "Prices", "asked", "far_ps", "portions_ps"]
-
 _OPS = ("all-reduce", "broadcast", "reduce")
 _KEYS = ("weights", "root_weights", "multipliers")
 _MOST = 2**40

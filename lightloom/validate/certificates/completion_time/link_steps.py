@@ -95,15 +95,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = [
-    "BOUND",
-    "StepTable",
-    "far_keys",
-    "far_ps",
-    "first_steps",
-    "steps_ps",
-]
-
 _OWN = ("links", "groups", "places", "shape", "times", "lengths", "potentials")
 _MOST_STEPS = 2**10
 _FAR = ("all_links", "all_lengths")

@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "stream_ps", "streams"]
-
 
 def streams(task: Task) -> bool:
     """Return whether all of the buffer goes from, or to, one root of several ranks."""

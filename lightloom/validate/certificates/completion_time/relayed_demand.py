@@ -71,8 +71,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "relayed_bytes"]
-
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     keys(witness)

@@ -50,18 +50,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = [
-    "BOUND",
-    "MOST_NODES",
-    "MOST_STEPS",
-    "WHOLE",
-    "data_ps",
-    "far_ps",
-    "fewest_steps",
-    "serves",
-    "table_ps",
-]
-
 WHOLE = 2**20
 """What all prices of a step are together, S."""
 MOST_NODES = 128

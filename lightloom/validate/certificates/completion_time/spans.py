@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND", "axes_of", "crossed_bytes"]
-
 _MOST_PRICE = 2**24
 _FAR = 1 << 60
 

@@ -19,18 +19,6 @@ from lightloom.core.fabric import CircuitFabric, PacketFabric
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.validate.certificates.witness import WitnessError
 
-__all__ = [
-    "can_carry",
-    "fan_ps",
-    "fixed_ps",
-    "heard_reach",
-    "least_portions",
-    "listeners",
-    "reach_ps",
-    "require_carrier",
-    "way_ps",
-]
-
 
 def can_carry(fabric: CircuitFabric | PacketFabric) -> bool:
     """Return whether the fabric can carry anything at all."""

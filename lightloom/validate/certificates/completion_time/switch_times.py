@@ -11,8 +11,6 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["SwitchTimes"]
-
 
 @dataclass(frozen=True)
 class SwitchTimes:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged
     from lightloom.instances.fabrics.lightpath import Lightpath
 
-__all__ = ["check_cut", "congestion_of"]
-
 
 def congestion_of(fabric: Lightpath, route: Ragged) -> tuple[int, tuple[int, int]]:
     """Return the most routes on a directed edge, and the first such edge.

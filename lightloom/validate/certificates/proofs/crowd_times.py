@@ -10,17 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from lightloom.core.task import Workload
 
-__all__ = [
-    "Job",
-    "NowhereError",
-    "RingGraph",
-    "crowd_ps",
-    "displacements",
-    "lags_ps",
-    "ring_graph",
-    "room",
-]
-
 Job: TypeAlias = tuple[int, int, int]
 """An operation's head, duration and tail."""
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["dearest_lap"]
-
 
 def dearest_lap(arcs: Sequence[tuple[int, int, int]], nodes: int) -> int:
     """Return the most that arcs of a ring can cost together without overlap.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
         Mask,
     )
 
-__all__ = ["DirectSends", "direct_sends"]
-
 
 class DirectSends(NamedTuple):
     """What a node set must send, or receive, and what that takes in one round.

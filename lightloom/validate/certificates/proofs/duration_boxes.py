@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
 
-__all__ = [
-    "MOST_NUMBER",
-    "Box",
-    "corner",
-    "first_box",
-    "halves",
-    "least_cost",
-    "longer_than",
-    "tightened",
-]
-
 MOST_NUMBER = 2**40
 """Longest time of a pair on one wavelength, in picoseconds, that boxes are cut for."""
 

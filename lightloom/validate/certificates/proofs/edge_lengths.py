@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
 
-__all__ = ["MOST_UNITS", "EdgeLengths", "check_edge_lengths"]
-
 MOST_UNITS = 2**52
 """Largest denominator. All lengths together are at most that, so every sum of
 lengths that a search for shortest paths forms is below 2**53, where doubles are

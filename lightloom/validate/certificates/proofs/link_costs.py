@@ -24,18 +24,6 @@ if TYPE_CHECKING:
         CollectiveNeeds,
     )
 
-__all__ = [
-    "MOST_LENGTH",
-    "MOST_RANKS",
-    "LinkLengths",
-    "PairRoutes",
-    "distances",
-    "free_groups",
-    "gossip_cost",
-    "one_step_ps",
-    "tree_costs",
-]
-
 MOST_RANKS = 512
 """Ranks whose pairs are looked at one by one."""
 MOST_LENGTH = 2**24

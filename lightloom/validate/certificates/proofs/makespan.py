@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         PlacementWitness,
     )
 
-__all__ = ["case_graph", "check_memory_witness", "check_placement_witness"]
-
 _CROWD, _CASE = "crowded operations", "case of a placement"
 
 

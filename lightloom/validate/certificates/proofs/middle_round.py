@@ -8,8 +8,6 @@ the b in the middle round directly, so m2 >= ab - min(a, b).
 
 from __future__ import annotations
 
-__all__ = ["crowded_middle", "fewest_around_middle"]
-
 
 def crowded_middle(ranks: int, lasers: int, chunks: int) -> int:
     """Return rounds that every all-reduce needs, or 0 where the middle one has room.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
 
-__all__ = ["SaturatedPort", "check_saturated_port"]
-
 
 @dataclass(frozen=True)
 class SaturatedPort:

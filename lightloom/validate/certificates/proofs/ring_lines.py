@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
 
-__all__ = [
-    "CrowdedNode",
-    "CrowdedSpans",
-    "LongCircuits",
-    "PricedPairs",
-    "RingWitness",
-    "check_ring_witness",
-]
-
 
 @dataclass(frozen=True)
 class CrowdedSpans:

@@ -34,8 +34,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
-__all__ = ["NEVER", "RingTrees", "rising_cost"]
-
 NEVER = 1 << 52
 """Stands for the cost of what cannot be done in the steps that there are."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
-__all__ = ["KINDS", "RoundProof", "prove_rounds"]
-
 
 @dataclass(frozen=True)
 class RoundProof:

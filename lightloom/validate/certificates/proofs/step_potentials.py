@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.core.fabric import PacketFabric
     from lightloom.core.task import Collective
 
-__all__ = ["FLOWS", "MOST_POTENTIAL", "Flow", "Lifts", "Ways"]
-
 MOST_POTENTIAL = 2**24
 """Largest potential: the sum of what all pairs of ranks gain stays below 2**63."""
 _MOST_UNLIKE = 32
