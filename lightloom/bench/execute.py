@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lightloom.bench.event_clock import Event
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.question import Question
+    from lightloom.bench.question import BenchQuestion
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
 
@@ -65,7 +65,7 @@ def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
         return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
-def ask(job: Question, tell: Callable[[Event], None]) -> Finding:
+def ask(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
     """Return what is answered to a question.
 
     Parameters
@@ -109,7 +109,7 @@ def _callable(solver: str) -> Callable[[Instance, int], ProblemAnswer]:
     return found
 
 
-def _synthesised(job: Question, tell: Callable[[Event], None]) -> Finding:
+def _synthesised(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
     """Return what an algorithm for schedules finds."""
     from lightloom.synth.synthesise import synthesise
 
@@ -126,7 +126,9 @@ def _synthesised(job: Question, tell: Callable[[Event], None]) -> Finding:
     return _finding(job, answer, clock)
 
 
-def _solved(problem: Problem, job: Question, tell: Callable[[Event], None]) -> Finding:
+def _solved(
+    problem: Problem, job: BenchQuestion, tell: Callable[[Event], None]
+) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.solvers import SolveOptions, usable
     from lightloom.solvers.child import solve_in_child
@@ -152,7 +154,7 @@ def _solved(problem: Problem, job: Question, tell: Callable[[Event], None]) -> F
 
 
 def _by_model(
-    problem: Problem, job: Question, clock: EventClock
+    problem: Problem, job: BenchQuestion, clock: EventClock
 ) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that is given the model; decoding is not timed."""
     from lightloom.problems.solver_model import model_that_fits, solver_answer
@@ -195,7 +197,7 @@ def _without_answer(outcome: Outcome[Any], clock: EventClock) -> Finding:
 
 
 def _finding(
-    job: Question,
+    job: BenchQuestion,
     answer: ProblemAnswer,
     clock: EventClock,
     ending: Ending | None = None,

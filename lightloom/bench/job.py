@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
-from lightloom.bench.question import Question
+from lightloom.bench.question import BenchQuestion
 from lightloom.bench.result_row import Row, label
 from lightloom.bench.versions import code_version
 from lightloom.core.task import Collective, Demand, Workload
@@ -26,7 +26,7 @@ _GRACE_S = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchJob(Question):
+class BenchJob(BenchQuestion):
     """A run that is to be made; see `lightloom.bench.result_row.Row` for the fields."""
 
     suite: str

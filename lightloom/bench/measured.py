@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.question import Question
+    from lightloom.bench.question import BenchQuestion
 
 
-def run_measure(job: Question, tell: Callable[[Event], None]) -> tuple[int, EventClock]:
+def run_measure(
+    job: BenchQuestion, tell: Callable[[Event], None]
+) -> tuple[int, EventClock]:
     """Return the number that the timed stage comes to, and its clock.
 
     Parameters

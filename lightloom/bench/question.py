@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class BenchQuestion:
     """A problem of an instance, put to a participant.
 
     Attributes
