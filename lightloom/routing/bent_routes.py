@@ -46,3 +46,31 @@ def bent_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
             tiles += [tiles[-1] + step * hop for hop in range(1, hops + 1)]
         routes.append(tuple(tiles))
     return list(dict.fromkeys(routes))
+
+
+def routes_beside(fabric: Lightpath, src: int, dst: int) -> list[Route]:
+    """Return routes that run beside the line between two tiles of a row or column.
+
+    Parameters
+    ----------
+    fabric
+        The rack.
+    src, dst
+        Two tiles.
+
+    Returns
+    -------
+    Tiles of each, two hops more than the line: up to two, none for other tiles.
+    """
+    (row, col), (to_row, to_col) = divmod(src, fabric.cols), divmod(dst, fabric.cols)
+    if (row == to_row) == (col == to_col):
+        return []
+    step, place, lines = (
+        (fabric.cols, row, fabric.rows) if row == to_row else (1, col, fabric.cols)
+    )
+    line = bent_routes(fabric, src, dst)[0]
+    return [
+        (src, *(tile + side * step for tile in line), dst)
+        for side in (-1, 1)
+        if 0 <= place + side < lines
+    ]

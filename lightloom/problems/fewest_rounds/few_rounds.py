@@ -34,6 +34,7 @@ from lightloom.problems.fewest_rounds.one_root import direct_scatter, ring_broad
 from lightloom.problems.fewest_rounds.planned_rounds import planned
 from lightloom.problems.fewest_rounds.ring_all_gather import ring_all_gather, ring_step
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
+from lightloom.problems.fewest_rounds.window_rounds import windowed
 from lightloom.routing.congestion import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ _MOST_PLANNED = 100
 """Tiles for which rounds are planned: no more than twenty seconds, found or not."""
 _RING = 2
 """Lasers up to which a ring meets the receive bound of an all-gather."""
+_WINDOWS = "windows of a ring"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +118,8 @@ def few_rounds(
 ) -> FewRounds:
     """Return a collective in few rounds, and a bound on their number.
 
-    All-to-all fills slots; all-gather runs along a light ring, or is forwarded from
-    near holders, or planned round by round where that leaves lasers idle; broadcast
+    All-to-all fills slots; all-gather runs along a light ring, or hears windows of a
+    ring, or is forwarded from near holders, or planned round by round; broadcast
     splits a light ring; scatter lights every laser of the root. Gather, reduce-scatter
     and reduce are these turned around. All-reduce is a reduce-scatter and an
     all-gather, which share a round of exchanges where they can.
@@ -353,7 +355,8 @@ class _Making:
         if fabric.lasers <= _RING:
             return ring_all_gather(fabric, self.collective), "ring"
         task = msgspec.structs.replace(self.collective, op="all-gather")
-        most = round_bound(fabric, task).rounds * fabric.lasers
+        rounds = round_bound(fabric, task).rounds
+        most = rounds * fabric.lasers
         if _slots_across(fabric, task.nodes) <= most:
             slots = all_to_all_slots(fabric, task.nodes, seed=self.seed, effort=0)
             if slots.slot_count <= most:
@@ -362,7 +365,15 @@ class _Making:
                 round_, wavelength = np.divmod(slots.slot, fabric.lasers)
                 chunk = rank[slots.src]
                 return copies_of(round_, wavelength, chunk, slots.route), "direct"
-        return self._forwarded("all-gather")
+        found = windowed(fabric, task.nodes, rounds=rounds, seed=self.seed)
+        if found is not None:
+            return found, _WINDOWS
+        moves, how = self._forwarded("all-gather")
+        for more in range(rounds + 1, moves.round_count):
+            found = windowed(fabric, task.nodes, rounds=more, seed=self.seed)
+            if found is not None:
+                return found, _WINDOWS
+        return moves, how
 
     def _all_to_all(self) -> tuple[ChunkMoves, str]:
         """Return all pairs in slots, as often as a pair has chunks."""

@@ -6,27 +6,23 @@ the packing into slots may then take each chunk from any tile that holds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies
-from lightloom.problems.fewest_rounds.first_fit import resource_widths
-from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
-from lightloom.routing.bent_routes import bent_routes
-from lightloom.routing.congestion import capacity_by_id
+from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, no_moves, then
+from lightloom.problems.fewest_rounds.packed_round import FAR, RoundPacking
 
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.bent_routes import Route
+    from lightloom.problems.fewest_rounds.turned_slots import Turns
 
 __all__ = ["planned"]
 
 Mask = npt.NDArray[np.bool_]
-_HOLDERS = 6
 _KEPT = 12
 """Chunks that a tile may choose from, for each that it receives."""
 _PARTS = 4
@@ -34,8 +30,7 @@ _PARTS = 4
 _HOP_COSTS = (0.5, 1.0, 0.25, 4.0)
 """What a hop costs, where a copy that brings all tiles a hop nearer gains 1."""
 _TIE = 1e-3
-_MOVES = 20_000
-_FAR = 2**14
+_MOVES = 60_000
 
 
 def planned(
@@ -70,96 +65,44 @@ def planned(
     missing = (wants & ~holds).sum(axis=1)
     if missing.max(initial=0) > rounds * fabric.lasers:
         return None
-    by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
-    wide = np.array(resource_widths(by_id), dtype=np.int64)
-    for order in (4, 2, 1):
-        orbits = _Orbits.of(Turns.of(fabric, wide, order), holds, wants)
-        if orbits is None:
-            continue
-        # The last round has no choice of chunks.
-        for cost in _HOP_COSTS[: None if rounds > 1 else 1]:
-            found = _Plan(orbits, holds, wants, cost, seed).moves(rounds)
-            if found is not None:
-                return found
-        return None
+    packing = RoundPacking.of(fabric, holds, wants)
+    # The last round has no choice of chunks.
+    for cost in _HOP_COSTS[: None if rounds > 1 else 1]:
+        found = _Plan(packing, holds, wants, cost, seed).moves(rounds)
+        if found is not None:
+            return found
     return None
-
-
-@dataclass(frozen=True, eq=False)
-class _Orbits:
-    """Turns of tiles and chunks that take holders to holders."""
-
-    turns: Turns
-    chunks: IntArray
-    """Where each turn takes each chunk, shape (turns, chunks)."""
-    first: Mask
-    """Whether a (tile, chunk) is the first of those that turns take it to."""
-
-    @classmethod
-    def of(cls, turns: Turns | None, holds: Mask, wants: Mask) -> _Orbits | None:
-        """Return them, ``None`` where the turns do not."""
-        if turns is None:
-            return None
-        both = np.concatenate([holds, wants])
-        tiles, chunk_count = holds.shape
-        chunks = np.tile(np.arange(chunk_count), (turns.order, 1))
-        if turns.order > 1:
-            known = {one.tobytes(): chunk for chunk, one in enumerate(both.T.copy())}
-            if len(known) < chunk_count:
-                return None
-            for turn, to in enumerate(turns.tiles):
-                turned = np.empty_like(both)
-                turned[np.concatenate([to, tiles + to])] = both
-                found = [known.get(one.tobytes(), -1) for one in turned.T.copy()]
-                if -1 in found:
-                    return None
-                chunks[turn] = found
-        numbers = turns.tiles[:, :, None] * chunk_count + chunks[:, None, :]
-        first = np.asarray(numbers[0] == numbers.min(axis=0))
-        repeated = (numbers[1:] == numbers[0]).any(axis=0)
-        if (repeated & wants & ~holds).any():
-            return None
-        return cls(turns, chunks, first)
-
-    def rows(self, mask: Mask) -> tuple[IntArray, IntArray]:
-        """Return tile and chunk of the first of each orbit in a mask."""
-        tile, chunk = np.nonzero(mask & self.first)
-        return tile.astype(np.int64), chunk.astype(np.int64)
 
 
 @dataclass(eq=False)
 class _Plan:
     """One run through the rounds."""
 
-    orbits: _Orbits
+    packing: RoundPacking
     holds: Mask
     wants: Mask
     hop_cost: float
     seed: int
-    hops: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        fabric = self.orbits.turns.fabric
-        row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
-        self.hops = np.abs(row[:, None] - row) + np.abs(col[:, None] - col)
+        self._turns, self._chunks = self.packing.turns, self.packing.chunks
         self._rng = np.random.default_rng(self.seed)
-        self._routes: dict[tuple[int, int], list[Route]] = {}
 
     def moves(self, rounds: int) -> ChunkMoves | None:
         """Return the moves, or ``None`` where a round has no plan or packing."""
-        rows: list[tuple[int, int, int]] = []
-        routes: list[Route] = []
-        holds = self.holds
+        moves, holds = no_moves(), self.holds
         for round_ in range(rounds):
             left = (self.wants & ~holds).sum(axis=1)
             after = self._received(holds, left // (rounds - round_))
-            packed = None if after is None else self._packed(holds, after & ~holds)
-            if after is None or packed is None:
+            if after is None:
                 return None
-            rows += [(round_, slot, chunk) for slot, chunk, _ in packed]
-            routes += [route for _, _, route in packed]
-            holds = after
-        return copies(rows, [list(route) for route in routes])
+            packed = self.packing.packed(
+                holds, after & ~holds, seed=self.seed, moves=_MOVES
+            )
+            if packed is None:
+                return None
+            moves, holds = then(moves, packed), after
+        return moves
 
     def _received(self, holds: Mask, due: IntArray) -> Mask | None:
         """Return who holds what after a round in which each tile receives its due.
@@ -168,17 +111,17 @@ class _Plan:
         """
         if (due == (self.wants & ~holds).sum(axis=1)).all():
             return self.wants | holds
-        order, most = self.orbits.turns.order, int(due.max())
+        order, most = self._turns.order, int(due.max())
         if not most:
             return None
         step = -(-most // (_PARTS * order)) * order
         after, sent = holds, np.zeros(len(due), dtype=np.int64)
-        near = np.full(holds.shape, _FAR)
+        near = np.full(holds.shape, FAR)
         for begin in range(0, most, step):
             for tile, chunk in zip(*np.nonzero(after), strict=True):
-                near[:, chunk] = np.minimum(near[:, chunk], self.hops[tile])
+                near[:, chunk] = np.minimum(near[:, chunk], self.packing.hops[tile])
             part = np.clip(due - begin, 0, step)
-            lasers = self.orbits.turns.fabric.lasers
+            lasers = self._turns.fabric.lasers
             room = -(-lasers * min(begin + step, most) // most) - sent
             found = self._part(holds, after, near, part, room)
             if found is None:
@@ -201,16 +144,16 @@ class _Plan:
             Chunks that each tile receives in this part, and can send.
         """
         tile, chunk, gain = self._candidates(after, near, due)
-        holder, hops = self._nearest(holds, tile, chunk)
-        row, place = np.nonzero(hops < _FAR)
+        holder, hops = self.packing.nearest(holds, tile, chunk)
+        row, place = np.nonzero(hops < FAR)
         src, cost = holder[row, place], self.hop_cost * hops[row, place] - gain[row]
         cost += _TIE * self._rng.random(len(row))
-        rows = _chosen(self.orbits.turns, row, src, tile, cost, due, room)
+        rows = _chosen(self._turns, row, src, tile, cost, due, room)
         if rows is None:
             return None
         then, sent = after.copy(), np.zeros(len(due), dtype=np.int64)
-        turns = self.orbits.turns.tiles
-        for to, chunk_to in zip(turns, self.orbits.chunks, strict=True):
+        turns = self._turns.tiles
+        for to, chunk_to in zip(turns, self._chunks, strict=True):
             then[to[tile[row[rows]]], chunk_to[chunk[row[rows]]]] = True
             np.add.at(sent, to[src[rows]], 1)
         received = then.sum(axis=1) - after.sum(axis=1)
@@ -220,60 +163,13 @@ class _Plan:
         self, after: Mask, near: IntArray, due: IntArray
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Return tiles, the chunks that they may receive, and what each gains."""
-        tile, chunk = self.orbits.rows(self.wants & ~after & (due > 0)[:, None])
-        nearer = np.maximum(near.T[chunk] - self.hops[tile], 0)
+        tile, chunk = self.packing.first_rows(self.wants & ~after & (due > 0)[:, None])
+        nearer = np.maximum(near.T[chunk] - self.packing.hops[tile], 0)
         gain = (nearer * self.wants.T[chunk]).mean(axis=1)
         order = np.lexsort((self.hop_cost * near[tile, chunk] - gain, tile))
         begins = np.searchsorted(tile[order], tile[order])
         kept = order[np.arange(len(order)) - begins < _KEPT * due[tile[order]]]
         return tile[kept], chunk[kept], gain[kept]
-
-    def _nearest(
-        self, holds: Mask, tile: IntArray, chunk: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """Return the nearest holders of each chunk, and hops; `_FAR` where too few."""
-        hops = np.where(holds.T[chunk], self.hops[tile], _FAR)
-        holder = np.argsort(hops, axis=1, kind="stable")[:, :_HOLDERS]
-        return holder, np.take_along_axis(hops, holder, axis=1)
-
-    def _packed(self, holds: Mask, new: Mask) -> list[tuple[int, int, Route]] | None:
-        """Return slot, chunk and route of all that is new, packed into one round."""
-        fabric, order = self.orbits.turns.fabric, self.orbits.turns.order
-        slots = TurnedSlots(self.orbits.turns, *divmod(fabric.lasers, order))
-        tile, chunk = self.orbits.rows(new)
-        ways = [
-            [
-                route
-                for one, far in zip(holders, hops, strict=True)
-                if far < _FAR
-                for route in self._between(one, to)
-            ]
-            for holders, hops, to in zip(
-                *(one.tolist() for one in self._nearest(holds, tile, chunk)),
-                tile.tolist(),
-                strict=True,
-            )
-        ]
-        tables = [slots.table(routes) for routes in ways]
-        if any(table.size == 0 for table in tables):
-            return None
-        chosen = settled(tables, slots.width, seed=self.seed, moves=_MOVES)
-        if chosen is None:
-            return None
-        return [
-            (slot, int(turned), route)
-            for routes, at, one in zip(ways, chosen, chunk.tolist(), strict=True)
-            for turned, (slot, route) in zip(
-                self.orbits.chunks[:, one], slots.places(routes, at), strict=True
-            )
-        ]
-
-    def _between(self, src: int, dst: int) -> list[Route]:
-        """Return the routes of a pair."""
-        if (src, dst) not in self._routes:
-            routes = bent_routes(self.orbits.turns.fabric, src, dst)
-            self._routes[src, dst] = routes
-        return self._routes[src, dst]
 
 
 def _chosen(

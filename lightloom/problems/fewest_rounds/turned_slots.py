@@ -21,8 +21,8 @@ __all__ = ["TurnedSlots", "Turns", "settled"]
 
 _QUARTERS = 4
 _DEARER = 0.3
-_TRY = 60_000
-"""Moves before a new beginning."""
+_TRY = 60_000, 60
+"""Moves before a new beginning: so many, or so many for each table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,9 +219,10 @@ def settled(
     A move costs O(options) for each of the rows in a conflict.
     """
     chosen, rng = None, seeded_random(seed)
+    most = max(_TRY[0], _TRY[1] * len(tables))
     while chosen is None and moves > 0:
-        chosen = _Search(tables, width, rng).settled(min(moves, _TRY))
-        moves -= _TRY
+        chosen = _Search(tables, width, rng).settled(min(moves, most))
+        moves -= most
     return chosen
 
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-_MOST_IN_FOUR_PIECES = 256
-"""Ranks up to which the blocks of an all-to-all go in four pieces, else in two."""
+_MOST_IN_SIXTEEN_PIECES = 256
+"""Ranks up to which blocks of an all-to-all go in sixteen pieces, else in two."""
 
 
 class OcsRealiser(Realiser[Ocs]):
@@ -71,7 +71,7 @@ class OcsRealiser(Realiser[Ocs]):
         ranks, ports = task.rank_count, self.ports
         if task.op not in GOSSIPS or not 1 < ports < ranks - 1:
             return
-        few = 4 if ranks <= _MOST_IN_FOUR_PIECES else 2
+        few = 16 if ranks <= _MOST_IN_SIXTEEN_PIECES else 2
         lifts = [*balanced_lifts(ranks, ports)]
         if task.op == "all-to-all":
             lifts.append(nearest_lift(ranks, ports))
