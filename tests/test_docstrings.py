@@ -32,6 +32,8 @@ CONTRACTS = {
     "lightloom.plans.plan.": "lightloom.plans.algorithms.",
     "lightloom.solvers.adapter.": "lightloom.solvers.",
     "lightloom.synth.fabrics.realiser.": "lightloom.synth.fabrics.",
+    "lightloom.synth.ramp.all_to_all_items.": "lightloom.synth.ramp.all_to_all_items.",
+    "lightloom.validate.data.stored_values.": "lightloom.validate.data.stored_values.",
     f"{_WORKLOAD}call_costs.": _WORKLOAD,
     f"{_WORKLOAD}collective_flows.": "lightloom.training.",
     f"{_WORKLOAD}flow_network.": _WORKLOAD,

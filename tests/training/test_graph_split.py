@@ -112,16 +112,6 @@ def test_in_place_the_backward_time_is_added() -> None:
     assert not found.backward.any()
 
 
-def test_copies_of_parameters_sum_their_gradients() -> None:
-    """The last pass of every part; none where each part has its own parameters."""
-    found = split_graph(TWO, devices=2, distance=1, quantum_ps=40 * US)
-    sums = [(rows.tolist(), size) for rows, size in found.gradient_sums()]
-    assert sums == [([4, 5], 32), ([6, 7], 32)]
-    own = _chain(_operation("a", _split("channel")))
-    found = split_graph(own, devices=2, distance=1, quantum_ps=40 * US)
-    assert not list(found.gradient_sums())
-
-
 @pytest.mark.parametrize(("src_parts", "dst_parts"), [*product(range(1, 8), repeat=2)])
 def test_slices_of_one_dimension(src_parts: int, dst_parts: int) -> None:
     """Each pair passes the overlap of its slices, rounded up, and no others."""

@@ -132,16 +132,7 @@ class FlowNetwork:
         self._unfinished: dict[int, int] = {}
 
     def release(self, now_ps: int, jobs: list[int]) -> None:
-        """Take in jobs whose data are there.
-
-        Parameters
-        ----------
-        now_ps
-            Time in picoseconds, not before any earlier call.
-        jobs
-            Numbers of jobs that begin now; their flows begin when their delay has
-            passed.
-        """
+        """Take in jobs whose data are there."""
         for job in jobs:
             self.start_ps[job] = now_ps
             heapq.heappush(self._waiting, (now_ps + self._delay[job], job))

@@ -71,15 +71,7 @@ class LightpathRealiser(Realiser[Lightpath]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield the algorithms of all fabrics, and those for uneven lasers.
-
-        Parameters
-        ----------
-        task
-            The collective; its chunk count need not be chosen.
-        arrangement
-            What `arrange` said of its nodes.
-        """
+        """Yield the algorithms of all fabrics, and those for uneven lasers."""
         yield from super().proposals(task, arrangement)
         yield from uneven_proposals(self.fabric, task)
 

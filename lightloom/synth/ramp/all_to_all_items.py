@@ -121,15 +121,7 @@ class SomeItems:
         )
 
     def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
-        """Yield what is sent in a phase.
-
-        Parameters
-        ----------
-        phase
-            Pairs of members that send in it.
-        most_rows
-            Not used: all rows are yielded at once, one for each item that moves.
-        """
+        """Yield what is sent in a phase."""
         del most_rows
         _, end = self.blocks.runs(1)
         there = self._next(phase)

@@ -13,8 +13,6 @@ from lightloom.core.task import Workload
 from lightloom.training.placement.cut_edges import moved_bytes, part_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lightloom.core.columns import IntArray
     from lightloom.core.computation import ComputationGraph, Operation, Split
 
@@ -65,21 +63,6 @@ class SplitGraph:
     op: IntArray
     part: IntArray
     backward: np.typing.NDArray[np.bool_]
-
-    def gradient_sums(self) -> Iterator[tuple[IntArray, int]]:
-        """Yield rows of the workload that have to sum gradients, and of how many bytes.
-
-        The parts of an operation that each have a copy of its parameters. The sum is a
-        collective of the devices they are on, and no edge of the workload.
-        """
-        last = self.backward if self.backward.any() else ~self.backward
-        for row, (operation, cut) in enumerate(
-            zip(self.graph.ops, self.cuts, strict=True)
-        ):
-            copied = not operation.split(cut.dimension).divides_parameters
-            if copied and cut.parts > 1 and operation.gradient_bytes:
-                rows = np.flatnonzero((self.op == row) & last)
-                yield rows, operation.gradient_bytes
 
 
 def split_graph(

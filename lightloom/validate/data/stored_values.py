@@ -106,27 +106,11 @@ class SparseCells:
         return self.ids[np.where(there, cell, absent)]
 
     def cell(self, rank: IntArray, atom: IntArray) -> IntArray:
-        """Return the cells of ranks and atoms, each of which has one.
-
-        Parameters
-        ----------
-        rank, atom
-            Of one length; atoms count from the first of the block.
-        """
+        """Return the cells of ranks and atoms, each of which has one."""
         return np.searchsorted(self._keys, rank * self._width + atom)
 
     def fill(self, rank: int, lo: int, hi: int, value: int) -> None:
-        """Let a rank hold a value of the atoms ``lo:hi``, each of which has a cell.
-
-        Parameters
-        ----------
-        rank
-            The rank.
-        lo, hi
-            Atoms, half-open, counted from the first of the block.
-        value
-            Id of the value.
-        """
+        """Let a rank hold a value of the atoms ``lo:hi``, each of which has a cell."""
         ends = [rank * self._width + lo, rank * self._width + hi]
         a, b = np.searchsorted(self._keys, ends)
         self.ids[a:b] = value
