@@ -15,15 +15,13 @@ MOST_SEED = 2**63 - 1
 """The largest seed; a schedule file holds it in 64 bits."""
 
 
-def checked_seed(seed: SupportsIndex, where: str = "seed") -> int:
+def checked_seed(seed: SupportsIndex) -> int:
     """Return a seed as a plain integer.
 
     Parameters
     ----------
     seed
         An integer, also one of NumPy's, 0 to `MOST_SEED`.
-    where
-        Where it stands, for messages.
 
     Raises
     ------
@@ -37,7 +35,7 @@ def checked_seed(seed: SupportsIndex, where: str = "seed") -> int:
     if isinstance(seed, bool) or not 0 <= number <= MOST_SEED:
         raise InputError(
             "value not allowed",
-            where=where,
+            where="seed",
             found=seed,
             allowed=f"integer from 0 to {MOST_SEED}",
         )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged
     from lightloom.instances.fabrics.lightpath import Lightpath
 
+_CANDIDATES = 4
+"""Shortest paths that random routes are drawn from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Layers:
@@ -62,7 +65,6 @@ def pack(
     seed: int = 0,
     effort: int = DEFAULT_EFFORT,
     router: str = ROUTERS[0],
-    candidates: int = 4,
 ) -> Layers:
     """Return routes and layers of a partial permutation, in few layers.
 
@@ -90,8 +92,6 @@ def pack(
     router
         ``minimum-congestion``, or ``random``: routes drawn by `random_shortest`,
         which stay as they are, and layers by first fit, longest route first.
-    candidates
-        Number of shortest paths that random routes are drawn from.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def pack(
     by_id = capacity_by_id(fabric, capacity)
     if router == "random":
         route = random_shortest(
-            fabric, src, dst, candidates=candidates, seed=seed, capacity=capacity
+            fabric, src, dst, candidates=_CANDIDATES, seed=seed, capacity=capacity
         )
         cut = rectangle_cut(fabric, src, dst, capacity=capacity)
         layer = first_fit(fabric, route, by_id)

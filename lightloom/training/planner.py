@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.call_schedules import CallSchedules
-    from lightloom.training.replica import Replica
-    from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingPlan
 
 
@@ -46,12 +44,15 @@ class Planner:
         Of placements; same arguments, same plan.
     tell
         Told in words what is being done.
+    replicas
+        Those that were placed.
     """
 
     training: Training
     quantum_ps: int = QUANTUM_PS
     seed: int = 0
     tell: Callable[[str], None] = field(default=lambda _: None)
+    replicas: PlacedReplicas = field(init=False)
     _bounds: dict[Launch, tuple[StrategyBounds, PlacedBounds]] = field(
         default_factory=dict
     )
@@ -60,7 +61,7 @@ class Planner:
     def __post_init__(self) -> None:
         """Refuse a seed that is none."""
         self.seed = checked_seed(self.seed)
-        self._replicas = PlacedReplicas(
+        self.replicas = PlacedReplicas(
             self.training, self.quantum_ps, self.seed, self.tell
         )
 
@@ -100,7 +101,7 @@ class Planner:
             bounds = StrategyBounds(self.training, launch), PlacedBounds(launch)
             self._bounds[launch] = bounds
         known, placed = self._bounds[launch]
-        prospects = StrategyProspects(fabric, request, ways, self._replicas, placed)
+        prospects = StrategyProspects(fabric, request, ways, self.replicas, placed)
         search = StrategySearch(
             prospects, StrategyReplays(prospects, self._schedules), self.tell
         )
@@ -110,20 +111,3 @@ class Planner:
             ports = None if ways == ("per-call",) else ports_of(fabric)
             raise nothing_fits(self.training, ports, tried)
         return replace(best, tried=tried)
-
-    def replica(self, strategy: Strategy, ports: int | None) -> Replica:
-        """Return the placed replica of a strategy.
-
-        Parameters
-        ----------
-        strategy
-            Devices of a replica and samples on each.
-        ports
-            How many others a device can reach at once, ``None`` for all.
-
-        Raises
-        ------
-        InfeasibleError
-            It does not fit the memory, or the ports.
-        """
-        return self._replicas.replica(strategy, ports)

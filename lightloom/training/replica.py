@@ -46,7 +46,6 @@ def cut_replica(
     *,
     ports: int | None = None,
     quantum_ps: int = QUANTUM_PS,
-    memory_bytes: int | None = None,
 ) -> SplitGraph:
     """Return a model cut for devices of which each has a few partners.
 
@@ -66,8 +65,6 @@ def cut_replica(
         Partners that a device may have, replicas included; ``None``: any number.
     quantum_ps
         Time that parts aim at, see `split_graph`.
-    memory_bytes
-        Of a device; by default that of the GPU.
 
     Raises
     ------
@@ -87,13 +84,11 @@ def cut_replica(
                 allowed=f"{ports} devices where a device has {ports} ports",
             )
     graph = computation_graph(msgspec.structs.replace(training, batch_size=local_batch))
-    if memory_bytes is None:
-        memory_bytes = gpu_named(training.gpu).memory_bytes
     return split_graph(
         graph,
         devices=devices,
         distance=distance,
-        device_memory_bytes=memory_bytes,
+        device_memory_bytes=gpu_named(training.gpu).memory_bytes,
         quantum_ps=quantum_ps,
         backward="in-place",
     )
@@ -107,7 +102,6 @@ def place_replica(
     ports: int | None = None,
     quantum_ps: int = QUANTUM_PS,
     seed: int = 0,
-    effort_percent: int = 0,
 ) -> Replica:
     """Return a model cut, as by `cut_replica`, and placed.
 
@@ -115,8 +109,8 @@ def place_replica(
     ----------
     training, local_batch, devices, ports, quantum_ps
         See there.
-    seed, effort_percent
-        Of the placement, see `place_operations`.
+    seed
+        Of the placement.
 
     Raises
     ------
@@ -130,7 +124,7 @@ def place_replica(
     split = cut_replica(
         training, local_batch, devices, ports=ports, quantum_ps=quantum_ps
     )
-    plan = place_operations(split.workload, seed=seed, effort_percent=effort_percent)
+    plan = place_operations(split.workload, seed=seed, effort_percent=0)
     return Replica(split, plan.placement.device, devices)
 
 

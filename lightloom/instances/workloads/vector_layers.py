@@ -10,13 +10,11 @@ if TYPE_CHECKING:
     from lightloom.instances.workloads.network import LayerNetwork, Tensor
 
 
-def dense(
-    network: LayerNetwork, name: str, source: Tensor, width: int, *, bias: bool = True
-) -> Tensor:
+def dense(network: LayerNetwork, name: str, source: Tensor, width: int) -> Tensor:
     """Add a product with a matrix: ``width`` channels from the last axis of `source`.
 
-    On a sequence it is the same product at every position. An activation function is
-    fused with it and not counted.
+    On a sequence it is the same product at every position. A bias is added to each
+    channel. An activation function is fused with it and not counted.
 
     Parameters
     ----------
@@ -28,8 +26,6 @@ def dense(
         A vector of shape (channels,), or a sequence of shape (positions, channels).
     width
         Channels that it makes, at least 1.
-    bias
-        Whether a bias is added to each of them.
     """
     *positions, fan_in = source.shape
     count = source.elements // fan_in
@@ -43,7 +39,7 @@ def dense(
         (*positions, width),
         cuts=tuple(cuts),
         flops=2 * count * fan_in * width,
-        parameters=(fan_in + bias) * width,
+        parameters=(fan_in + 1) * width,
         profile=f"Dense_{fan_in}_{width}",
     )
 

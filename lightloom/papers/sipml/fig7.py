@@ -59,7 +59,7 @@ def _matrix(
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Return the bytes between the first GPUs, and a GPU's partners."""
     strategy = Strategy(k, gpus // k, _BATCH)
-    replica = trained.planner(lambda _: None).replica(strategy, _PORTS)
+    replica = trained.planner(lambda _: None).replicas.replica(strategy, _PORTS)
     # One replica more than is shown: the ring of replicas closes there.
     copies = shown // k + 1
     nodes = [range(first * k, (first + 1) * k) for first in range(copies)]

@@ -29,12 +29,11 @@ FLOW_HEURISTIC = "flow-heuristic"
 """Its name among methods and controllers."""
 
 _LAPS = 32
+"""How fine the flow is, see `lightloom.synth.ring.flow_steps.mean_flows`."""
 _EFFORT = 300
 
 
-def control_ring(
-    fabric: Ring, demand: Demand, *, seed: int = 0, laps: int = _LAPS
-) -> RingPlan:
+def control_ring(fabric: Ring, demand: Demand, *, seed: int = 0) -> RingPlan:
     """Return circuits for a demand, fast, with no bound.
 
     Every pair keeps to one way, the shorter one where it fits. Mean flows over laps,
@@ -48,8 +47,6 @@ def control_ring(
         Bytes of each pair.
     seed
         Of the rounding.
-    laps
-        How fine the flow is, see `lightloom.synth.ring.flow_steps.mean_flows`.
 
     Returns
     -------
@@ -70,7 +67,7 @@ def control_ring(
     ring = None
     if on_way is not None:
         way = np.flatnonzero(on_way)
-        counts = _rounded(fabric, ways, way, laps, np.random.default_rng(seed))
+        counts = _rounded(fabric, ways, way, np.random.default_rng(seed))
         room = _SpanLoads(fabric, ways, way, counts)
         spare = 0
         while ring is None and spare < fabric.wavelengths:
@@ -90,7 +87,7 @@ def control_ring(
 
 
 def _rounded(
-    fabric: Ring, ways: RingWays, way: IntArray, laps: int, rng: np.random.Generator
+    fabric: Ring, ways: RingWays, way: IntArray, rng: np.random.Generator
 ) -> IntArray:
     """Return the circuits of each pair by rounded flows, one at least."""
     flow = np.zeros(len(way))
@@ -99,7 +96,7 @@ def _rounded(
         arc = way[mine]
         size = ways.size_bytes[ways.pair[arc]]
         flow[mine] = mean_flows(
-            ways.begin[arc], ways.hops[arc], size, fabric.nodes, laps
+            ways.begin[arc], ways.hops[arc], size, fabric.nodes, _LAPS
         )
     wanted = flow * fabric.wavelengths
     counts = np.floor(wanted + rng.random(len(way))).astype(np.int64)

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 _EFFORT = 300
 
 
-def quick_ring_circuits(
-    fabric: Ring, demand: Demand, *, seed: int = 0, effort: int = _EFFORT
-) -> Circuits:
+def quick_ring_circuits(fabric: Ring, demand: Demand, *, seed: int = 0) -> Circuits:
     """Return circuits with the highest ratio that one colouring a level reaches.
 
     The levels of `lightloom.synth.ring.wavelengths`, from its certified bound down,
@@ -41,8 +39,6 @@ def quick_ring_circuits(
         Bytes of each pair.
     seed
         Seed of colourings.
-    effort
-        Of each colouring, see `lightloom.synth.ring.arc_colouring`.
 
     Raises
     ------
@@ -56,7 +52,7 @@ def quick_ring_circuits(
         return LitRing(fabric, ways).circuits()[0]
     bound = _bound(fabric, ways)
     ladder = Ladder(ways.size_bytes, bound.counts)
-    ring, _ = ladder.first(lambda counts: lit_at(fabric, ways, counts, seed, effort))
+    ring, _ = ladder.first(lambda counts: lit_at(fabric, ways, counts, seed, _EFFORT))
     if ring is None:
         what = "no wavelengths found that serve all pairs at once"
         raise NoAnswerError(what, where="demand", fix="more wavelengths")

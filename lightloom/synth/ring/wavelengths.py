@@ -91,13 +91,7 @@ class RingPlan:
         return gap(self.ratio, self.bound)
 
 
-def ring_wavelengths(
-    fabric: Ring,
-    demand: Demand,
-    *,
-    seed: int = 0,
-    effort: int = DEFAULT_EFFORT,
-) -> RingPlan:
+def ring_wavelengths(fabric: Ring, demand: Demand, *, seed: int = 0) -> RingPlan:
     """Return circuits whose slowest pair has as many circuits a byte as is found.
 
     Parameters
@@ -108,8 +102,6 @@ def ring_wavelengths(
         Bytes of each pair.
     seed
         Of all searches; same arguments, same circuits.
-    effort
-        Of each colouring, see `lightloom.synth.ring.arc_colouring`.
 
     Returns
     -------
@@ -133,7 +125,7 @@ def ring_wavelengths(
     _refuse_crowd(bound)
     ladder = Ladder(ways.size_bytes, bound.counts)
     ring, depth = ladder.first(
-        lambda counts: lit_at(fabric, ways, counts, seed, effort)
+        lambda counts: lit_at(fabric, ways, counts, seed, DEFAULT_EFFORT)
     )
     better, depth = split_anew(fabric, ways, ladder, depth, seed)
     ring = ring if better is None else better
@@ -148,7 +140,7 @@ def ring_wavelengths(
         ring = ring if better is None else better
     if ring is None:
         what = "no wavelengths found that serve all pairs at once"
-        raise NoAnswerError(what, where="demand", fix="more effort")
+        raise NoAnswerError(what, where="demand")
     ring.fill()
     circuits, pairs = ring.circuits()
     ratio, _ = least_ratio(ring.counts, ways.size_bytes)
