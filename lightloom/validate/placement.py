@@ -1,13 +1,12 @@
-"""Placements: every rule that one must obey, and the partners that a device gets."""
+"""Placements: every rule that one must obey."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.columns import column
-from lightloom.core.errors import InputError
 from lightloom.core.exact_sums import exact_sums
 from lightloom.core.violation import Violation
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.placement import Placement
-
-Counting: TypeAlias = Literal["each-way", "partners"]
-"""What a degree counts: partners sent to and received from apart, or all together."""
 
 PLACEMENT_RULES = {
     "placement-rows": "Every operation has one device and one start.",
@@ -31,7 +27,6 @@ PLACEMENT_RULES = {
     "placement-order": "An operation starts when all that it needs have ended.",
     "placement-alone": "A device runs one operation at a time.",
     "placement-memory": "What runs on a device fits its memory.",
-    "placement-degree": "A device has no more partners than its fabric allows.",
 }
 """Rules of placements by id, each with a sentence."""
 
@@ -54,7 +49,7 @@ def check_placement(placement: Placement) -> Iterator[Violation]:
     -----
     Integers alone, no tolerance; O((operations + edges) log operations), vectorised.
     The distance limits the partners that a device sends to, and those that it receives
-    from, each by itself; `check_degree` counts the partners there really are.
+    from, each by itself: see `Placement.degrees`.
     """
     workload, device, start = placement.workload, placement.device, placement.start_ps
     ops = len(workload.op)
@@ -77,51 +72,6 @@ def check_placement(placement: Placement) -> Iterator[Violation]:
         yield from _order(placement)
         yield from _alone(placement)
         yield from _memory(placement)
-
-
-def check_degree(
-    placement: Placement, degree: int, *, counting: Counting = "each-way"
-) -> Iterator[Violation]:
-    """Yield devices with more partners than a fabric of some degree allows.
-
-    A partner is another device that some edge of the workload leads to or comes from;
-    many edges to one device make one partner, and edges within a device none.
-
-    Parameters
-    ----------
-    placement
-        With devices that there are.
-    degree
-        Most partners: the circuits that a device of the fabric can hold.
-    counting
-        ``each-way``: a device sends to at most `degree` others and receives from at
-        most so many, as with a transmitter and a receiver for each circuit.
-        ``partners``: it talks to at most `degree` others at all, as in SiP-ML, section
-        3.2, where circuits run both ways; a distance of D keeps to 2 D of these.
-
-    Raises
-    ------
-    InputError
-        A negative degree, or another way to count.
-    """
-    if degree < 0 or counting not in ("each-way", "partners"):
-        allowed = "0 or more, each-way or partners"
-        found = (degree, counting)
-        raise InputError("invalid degree", where="degree", found=found, allowed=allowed)
-    devices = placement.workload.devices
-    src, dst = placement.circuits()
-    if counting == "each-way":
-        sides = {"sends to": src, "receives from": dst}
-    else:
-        keys = np.unique(np.concatenate([src * devices + dst, dst * devices + src]))
-        sides = {"talks to": keys // devices}
-    for does, ends in sides.items():
-        partners = np.bincount(ends, minlength=devices)
-        for place in np.flatnonzero(partners > degree).tolist():
-            most = int(partners[place])
-            message = f"{does} {most} other devices, allowed {degree}"
-            resource, excess = f"device {place}", most - degree
-            yield Violation("placement-degree", None, resource, message, excess)
 
 
 def _windows(placement: Placement) -> Iterator[Violation]:

@@ -24,7 +24,7 @@ from lightloom.training.placement.operation_times import timed
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.certificates.proofs.makespan import check_placement_witness
-from lightloom.validate.placement import check_degree, check_placement
+from lightloom.validate.placement import check_placement
 from tests.examples.layered_workloads import layered_workload
 
 
@@ -69,7 +69,7 @@ def test_no_rule_is_ever_broken(workload: Workload, seed: int) -> None:
         return
     placement = plan.placement
     assert not list(check_placement(placement))
-    assert not list(check_degree(placement, workload.distance))
+    assert max(placement.degrees) <= workload.distance
     assert check_placement_witness(workload, plan.witness) == plan.bound_ps
     assert plan.bound_ps <= placement.makespan_ps <= sum(workload.duration_ps)
 
@@ -114,7 +114,7 @@ def test_algorithm_one_ends_and_breaks_no_rule(workload: Workload) -> None:
         assert workload.device_memory_bytes is not None
         return
     assert not list(check_placement(answer.placement))
-    assert not list(check_degree(answer.placement, workload.distance))
+    assert max(answer.placement.degrees) <= workload.distance
 
 
 @settings(max_examples=80)
@@ -194,7 +194,7 @@ def test_a_gather_is_repaired() -> None:
     answer = algorithm_one(graph)
     assert answer.repairs == 1
     assert not answer.chained
-    assert not list(check_degree(answer.placement, 2))
+    assert max(answer.placement.degrees) <= 2
     plan = place_operations(graph.workload, seed=0)
     assert plan.placement.makespan_ps == plan.bound_ps == 40
     assert answer.placement.makespan_ps >= 40
@@ -292,7 +292,7 @@ def test_twenty_thousand_operations() -> None:
         15,
     )
     plan = place_operations(workload, seed=0, effort_percent=50)
-    assert not list(check_degree(plan.placement, 15))
+    assert max(plan.placement.degrees) <= 15
     assert plan.placement.makespan_ps == plan.bound_ps
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 import pytest
 
 from lightloom.core.columns import column
-from lightloom.core.errors import InputError
 from lightloom.core.placement import Placement
 from lightloom.core.task import Workload
 from lightloom.validate.placement import (
     PLACEMENT_RULES,
-    check_degree,
     check_placement,
 )
 
@@ -73,8 +70,8 @@ def test_mutant_trips_its_rule(
 
 
 def test_every_rule_has_a_mutant() -> None:
-    """Each rule but the degree, which has tests below, has a mutant."""
-    assert {rule for rule, *_ in MUTANTS} | {"placement-degree"} == set(PLACEMENT_RULES)
+    """Each rule has a mutant."""
+    assert {rule for rule, *_ in MUTANTS} == set(PLACEMENT_RULES)
 
 
 def test_violations_say_where_and_by_how_much() -> None:
@@ -132,23 +129,6 @@ def test_a_gather_from_everywhere_is_refused() -> None:
     broken = list(check_placement(placement))
     assert {violation.rule for violation in broken} == {"placement-window"}
     assert len(broken) == 5
-    (degree,) = check_degree(placement, 2)
-    assert degree.rule == "placement-degree"
-    assert degree.message == "receives from 7 other devices, allowed 2"
-    assert degree.excess == 5
-
-
-def test_partners_both_ways_are_twice_the_distance() -> None:
-    """A chain within distance 1 has two partners a device, one each way."""
-    workload = Workload(
-        ("a", "b", "c"), (1, 1, 1), (0,) * 3, (0, 1), (1, 2), (8, 8), 5, 1
-    )
-    placement = Placement(workload, column((0, 1, 2)), column((0, 1, 2)))
-    assert not list(check_placement(placement))
-    assert not list(check_degree(placement, 1))
-    (violation,) = check_degree(placement, 1, counting="partners")
-    assert violation.resource == "device 1"
-    assert not list(check_degree(placement, 2, counting="partners"))
 
 
 def test_several_edges_make_one_partner() -> None:
@@ -157,16 +137,7 @@ def test_several_edges_make_one_partner() -> None:
     placement = Placement(workload, column([0] * 4 + [1] * 5), column([0] * 9))
     src, dst = placement.circuits()
     assert (src.tolist(), dst.tolist()) == ([0], [1])
-    assert not list(check_degree(placement, 1, counting="partners"))
-
-
-def test_a_degree_is_refused_by_name() -> None:
-    """Negative, or counted in a way there is not."""
-    placement = Placement(_gather(2, 1), np.zeros(9, np.int64), np.zeros(9, np.int64))
-    with pytest.raises(InputError, match="invalid degree"):
-        list(check_degree(placement, -1))
-    with pytest.raises(InputError, match="each-way or partners"):
-        list(check_degree(placement, 1, counting="all"))  # type: ignore[arg-type]
+    assert placement.degrees == (1, 1)
 
 
 def test_distance_of_all_devices_is_no_limit() -> None:
