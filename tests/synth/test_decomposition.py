@@ -17,7 +17,7 @@ from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
 from lightloom.papers.decomposition.traffic import permutation_matrix, pipeline_matrix
 from lightloom.replay import completion_time_ps
-from lightloom.synth.bounds import lower_bound
+from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed
 from lightloom.synth.ocs.cycle_exchange import exchanged
 from lightloom.synth.ocs.decomposition import decomposition_schedules
@@ -61,7 +61,7 @@ def _gap(fabric: Ocs, demand: Demand) -> float:
     schedule = next(decomposition_schedules(fabric, demand))
     whole = signed(schedule, Instance(fabric, demand, "test"))
     assert verify(whole).violations == ()
-    bound = lower_bound(fabric, demand)
+    bound = LowerBounds(fabric, demand).best()
     assert bound is not None
     return completion_time_ps(schedule) / int(bound.bound) - 1
 

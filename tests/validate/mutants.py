@@ -14,7 +14,7 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.schedule import Op, Schedule, Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics import load_fabric
-from lightloom.synth.bounds import lower_bound
+from lightloom.synth.bounds import LowerBounds
 from tests.examples import small_schedules as made
 from tests.examples.relays import MUTANTS as OF_RELAYS
 from tests.examples.rings_2d import MUTANTS as OF_RINGS_2D
@@ -105,7 +105,7 @@ def certified(**fields: Any) -> Schedule:  # noqa: ANN401
     """Return the all-gather with its certificate, some fields of it false."""
     base = made.all_gather_2x2()
     assert base.footer is not None
-    true = lower_bound(load_fabric(base.fabric), base.task)
+    true = LowerBounds(load_fabric(base.fabric), base.task).best()
     assert true is not None
     values: dict[str, Any] = {
         "kind": true.kind,

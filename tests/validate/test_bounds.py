@@ -19,7 +19,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay import replay
 from lightloom.synth import bounds
-from lightloom.synth.bounds import LowerBounds, all_bounds, find_bound, lower_bound
+from lightloom.synth.bounds import LowerBounds, all_bounds, find_bound
 from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
@@ -96,7 +96,7 @@ def test_long_searches_are_for_answers_above_the_quick_bounds(
 def test_all_reduce_of_64_mib_on_the_rack() -> None:
     """2 * 255 / 256 * 64 MiB at 300 GB/s, and four portions: three move 2.6 buffers."""
     task = Collective("all-reduce", ALL, 64 * MIB)
-    bound = lower_bound(RACK, task)
+    bound = LowerBounds(RACK, task).best()
     assert bound is not None
     data_ps = -(-2 * 255 * 64 * MIB * 8 * 10**12 // (256 * 16 * 150 * 10**9))
     assert data_ps == 445_644_800
@@ -188,7 +188,7 @@ def test_cut_sees_scarce_waveguides() -> None:
     """On a line with one waveguide an all-to-all is bound by its middle edge."""
     line = Lightpath(rows=1, cols=8, lasers=4, waveguides=1, alpha_ps=0)
     task = Collective("all-to-all", tuple(range(8)), 8 * 1_500_000)
-    certificate = lower_bound(line, task)
+    certificate = LowerBounds(line, task).best()
     assert certificate is not None
     assert certificate.kind == "cut"
     assert certificate.witness == {"nodes": [0, 1, 2, 3]}
@@ -306,15 +306,15 @@ def test_bad_witnesses_are_refused(kind: str, witness: Witness) -> None:
 
 def test_nothing_to_do_and_nothing_that_can_be_done() -> None:
     """A single rank has no bound; neither has a fabric without lasers."""
-    assert lower_bound(RACK, Collective("all-reduce", (7,), MIB)) is None
+    assert LowerBounds(RACK, Collective("all-reduce", (7,), MIB)).best() is None
     dark = Lightpath(rows=2, cols=2, lasers=0)
-    assert lower_bound(dark, Collective("all-reduce", (0, 1), MIB)) is None
+    assert LowerBounds(dark, Collective("all-reduce", (0, 1), MIB)).best() is None
     with pytest.raises(WitnessError):
         BOUND_KINDS["volume"].prove(dark, Collective("all-reduce", (0, 1), MIB), {})
 
 
 def test_switch_bounds_are_met_by_direct_exchange(four_nodes: IdealSwitch) -> None:
     """On the ideal switch a direct all-gather is optimal: one step, one share."""
-    bound = lower_bound(four_nodes, Collective("all-gather", (0, 1, 2, 3), 4096))
+    bound = LowerBounds(four_nodes, Collective("all-gather", (0, 1, 2, 3), 4096)).best()
     assert bound is not None
     assert bound.bound == 710_240

@@ -13,7 +13,7 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
-from lightloom.synth.bounds import find_bound, lower_bound
+from lightloom.synth.bounds import LowerBounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time.sipac_level import BOUND
 from lightloom.validate.certificates.witness import WitnessError
@@ -84,7 +84,7 @@ def test_no_demand_beats_it(near: list[tuple[int, int, int]], algorithm: str) ->
 
 def test_a_demand_by_hand() -> None:
     """Node 2 hears 14 bytes over its bus of level 0; node 0 sends but 11 and 7."""
-    bound = lower_bound(FABRIC, PAIR)
+    bound = LowerBounds(FABRIC, PAIR).best()
     assert bound is not None
     assert bound.kind == "level"
     assert bound.witness == {"level": 0, "node": 2, "direction": 1}

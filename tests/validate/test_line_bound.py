@@ -19,7 +19,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
-from lightloom.synth.bounds import all_bounds, find_bound, lower_bound
+from lightloom.synth.bounds import LowerBounds, all_bounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time.ocs_port_time import BOUND
@@ -147,7 +147,7 @@ def test_worked_out_by_hand() -> None:
     assert found.bound == 27_000_000
     assert found.witness == {"node": 0, "direction": 0}
     # Each switch is used twice: 20 us dark, and half of 24 us of data.
-    best = lower_bound(fabric, demand)
+    best = LowerBounds(fabric, demand).best()
     assert best is not None
     assert (best.kind, best.bound) == ("switch-uses", 32_000_000)
     assert best.witness == found.witness
@@ -181,7 +181,7 @@ def test_uses_are_whole(*, charged: bool, bound: int) -> None:
         initial_configuration_charged=charged,
     )
     demand = Demand.from_rows([(0, dst, 1) for dst in range(1, 6)])
-    best = lower_bound(fabric, demand)
+    best = LowerBounds(fabric, demand).best()
     assert best is not None
     assert (best.kind, best.bound) == ("switch-uses", bound)
     made = synthesise(Instance(fabric, demand, "test")).incumbent

@@ -15,7 +15,7 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.replay import replay
-from lightloom.synth.bounds import lower_bound
+from lightloom.synth.bounds import LowerBounds
 from lightloom.validate import RULES, verify
 from tests.examples.small_schedules import FAMILIES, moves, sealed, with_transfers
 from tests.validate.mutants import MUTANTS, certified
@@ -150,7 +150,7 @@ def test_certificates_of_whole_schedules(make: Callable[[], Schedule]) -> None:
     whole = make()
     assert whole.footer is not None
     time_ps = whole.footer.completion_time_ps
-    certificate = lower_bound(load_fabric(whole.fabric), whole.task)
+    certificate = LowerBounds(load_fabric(whole.fabric), whole.task).best()
     assert certificate is not None
     verdict = verify(sealed(whole, replace(certificate, value=time_ps)))
     assert verdict.valid
@@ -164,7 +164,7 @@ def test_exchange_of_a_pair_is_proven_optimal() -> None:
     """Two tiles that exchange on all their lasers do it in the least time."""
     pair = FAMILIES[2]()
     assert pair.footer is not None
-    bound = lower_bound(load_fabric(pair.fabric), pair.task)
+    bound = LowerBounds(load_fabric(pair.fabric), pair.task).best()
     assert bound is not None
     # 3.7 us to configure, 0.7 us alpha, 1000 bytes at 300 Gb/s rounded up.
     assert bound.bound == pair.footer.completion_time_ps == 4_426_667

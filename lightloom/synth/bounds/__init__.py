@@ -29,7 +29,6 @@ __all__ = [
     "LowerBounds",
     "all_bounds",
     "find_bound",
-    "lower_bound",
 ]
 
 CLOSE = 10**6
@@ -97,22 +96,6 @@ def all_bounds(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:
     return {kind: bound for kind, bound in found.items() if bound is not None}
 
 
-def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
-    """Return the certificate of the largest bound.
-
-    Parameters
-    ----------
-    fabric, task
-        As of `find_bound`.
-
-    Returns
-    -------
-    Of equal bounds one that is found fast, and the first by name. ``None`` where there
-    is nothing to do, or nothing can ever be done.
-    """
-    return LowerBounds(fabric, task).best()
-
-
 class LowerBounds:
     """Bounds on one task, computed when they are asked for, each kind once.
 
@@ -133,7 +116,10 @@ class LowerBounds:
         return self._raised(0)
 
     def best(self, reached_ps: int | None = None) -> Certificate | None:
-        """Return the certificate of the largest bound, as `lower_bound` does.
+        """Return the certificate of the largest bound.
+
+        Of equal bounds one that is found fast, and the first by name; ``None`` where
+        there is nothing to do, or nothing can ever be done.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ import pytest
 from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.task import Collective
 from lightloom.instances.instance import Instance
-from lightloom.synth.bounds import lower_bound
+from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed
 from lightloom.synth.ramp.schedules import OPS, ways
 from lightloom.validate import verify
@@ -31,7 +31,7 @@ def test_all_to_all_of_1024_nodes(size: int, portions: int, received: int) -> No
     """The nearest sources first: P (alpha + d), and the hops of all blocks."""
     fabric = network((8, 8, 16))
     task = Collective("all-to-all", tuple(range(1024)), size)
-    found = lower_bound(fabric, task)
+    found = LowerBounds(fabric, task).best()
     assert found is not None
     assert found.kind == "hops"
     data_ps = received * (size // 1024) * 8 * 10**12 // fabric.node_bits_per_s
@@ -41,12 +41,12 @@ def test_all_to_all_of_1024_nodes(size: int, portions: int, received: int) -> No
 def test_a_broadcast_takes_two_portions() -> None:
     """64 nodes hear four circuits of the root, so 127 take two portions."""
     fabric, nodes = network((4, 4, 8)), tuple(range(128))
-    found = lower_bound(fabric, Collective("broadcast", nodes, 4))
+    found = LowerBounds(fabric, Collective("broadcast", nodes, 4)).best()
     assert found is not None
     assert 2 * 1_450_000 + 1000 <= found.bound <= 2 * 1_450_000 + 1100
     # In P portions 111 of 127 nodes wait for the second one.
     size = 2**24
-    found = lower_bound(fabric, Collective("broadcast", nodes, size))
+    found = LowerBounds(fabric, Collective("broadcast", nodes, size)).best()
     assert found is not None
     assert found.kind == "stream"
     size_ps = Fraction(size * 8 * 10**12, fabric.node_bits_per_s)
@@ -81,7 +81,9 @@ def test_no_schedule_beats_a_bound(op: str, sizes: tuple[int, int, int]) -> None
 def test_an_all_to_all_of_65536_nodes() -> None:
     """Its 2^32 pairs are not counted one by one: only hops speak, at once."""
     fabric = network((32, 32, 64))
-    found = lower_bound(fabric, Collective("all-to-all", tuple(range(65536)), 2**30))
+    found = LowerBounds(
+        fabric, Collective("all-to-all", tuple(range(65536)), 2**30)
+    ).best()
     assert found is not None
     assert found.kind == "hops"
     assert found.bound > 1_300_000_000
