@@ -16,14 +16,18 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import find_bound
 from lightloom.synth.bounds.duration_cover import CoverSearch
+from lightloom.synth.demand_configurations.box_search import BoxSearch
 from lightloom.synth.demand_configurations.line_test import LineTest
-from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.synth.demand_configurations.lines import shared_lines
+from lightloom.synth.demand_configurations.whole_division import WholeDivision
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time.configurations import BOUND
-from lightloom.validate.certificates.proofs.duration_boxes import (
-    least_cost,
-    longer_than,
+from lightloom.validate.certificates.proofs.duration_walk import (
+    DividedLines,
+    LineKey,
+    SharedLine,
 )
+from lightloom.validate.certificates.proofs.unit_costs import NEVER, least_cost
 from lightloom.validate.certificates.witness import WitnessError
 
 
@@ -86,7 +90,7 @@ def test_no_schedule_beats_it(
         (src, dst, rng.choice([1, 7, 10**3, 10**6]))
         for src in range(6)
         for dst in range(6)
-        if src != dst and rng.random() < 0.5
+        if src != dst and rng.random() < 0.35
     ]
     demand = Demand.from_rows(rows)
     found = find_bound("configurations", fabric, demand)
@@ -142,25 +146,30 @@ def test_witnesses_that_claim_too_much_are_refused() -> None:
         BOUND.prove(fabric, Collective("all-reduce", tuple(range(16)), 64), witness)
 
 
+def _one_line(need: list[int], units: int) -> DividedLines:
+    """Return pairs of one line; a byte takes a picosecond on a unit."""
+    line = SharedLine(np.arange(len(need)), units)
+    return DividedLines(np.array(need), 8 * 10**12, units, {(0, 0): line})
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3))
 def test_covered_durations_serve_no_line(seed: int, count: int, units: int) -> None:
     """By the exact test of lines, at random durations of the sum that is covered."""
     rng = seeded_random(seed)
-    need_ps = np.array([rng.randint(1, 30) for _ in range(rng.randint(2, 6))])
-    search = CoverSearch([(0, 0, need_ps)], units)
-    line = node_lines(
-        np.zeros_like(need_ps), np.arange(len(need_ps)), need_ps * 1.0, 6, units
-    )
+    need = [rng.randint(1, 30) for _ in range(rng.randint(2, 6))]
+    divided = _one_line(need, units)
+    search = CoverSearch(divided, [(0, 0)])
+    lines = shared_lines(divided)
     for total_ps in range(5, 60, 9):
         walk = search.walk(total_ps, count, 2 * 10**6)
         if walk is None:
             continue
-        assert longer_than(total_ps, count, walk, {(0, 0): need_ps}, units) is None
+        assert divided.fault(total_ps, count, walk) is None
         for _ in range(5):
-            parts = sorted((rng.random() for _ in range(count)), reverse=True)
-            durations = np.array(parts) * total_ps / sum(parts)
-            assert not LineTest(line, [0]).passes(durations)
+            cuts = sorted(rng.randint(0, total_ps) for _ in range(count - 1))
+            durations = np.diff([0, *cuts, total_ps])[::-1]
+            assert not LineTest(lines, [0]).passes(np.maximum(durations, 1e-9))
 
 
 @settings(max_examples=60, deadline=None)
@@ -174,8 +183,108 @@ def test_least_costs_by_brute_force(
 ) -> None:
     """All numbers of units of each configuration are tried."""
     times, prices = zip(*kinds, strict=True)
-    found = least_cost(np.array(need), times, prices, units).tolist()
+    ranges = ((0, units),) * len(times)
+    worth = [[n * time_ps for n in range(units + 1)] for time_ps in times]
+    found = least_cost(np.array(need), worth, ranges, prices).tolist()
     every = list(itertools.product(range(units + 1), repeat=len(times)))
     for each, cost in zip(need, found, strict=True):
         enough = [n for n in every if np.dot(n, times) >= each]
-        assert cost == min((int(np.dot(n, prices)) for n in enough), default=-1)
+        assert cost == min((int(np.dot(n, prices)) for n in enough), default=NEVER)
+
+
+def _served(divided: DividedLines, durations: tuple[int, ...]) -> bool:
+    """Return whether all lines can be served, by trying all units of all pairs."""
+    units = range(divided.units + 1)
+    every = np.array(list(itertools.product(units, repeat=len(durations))))
+    enough = every @ np.array(durations)
+    loads = {(0,) * (len(divided.lines) * len(durations))}
+    room = np.repeat([line.room for line in divided.lines.values()], len(durations))
+    for pair, need in enumerate(divided.need_ps.tolist()):
+        crossed = [pair in line.pairs for line in divided.lines.values()]
+        taken = {
+            tuple((np.array(load) + np.kron(crossed, each)).tolist())
+            for load in loads
+            for each in every[enough >= need]
+        }
+        loads = {load for load in taken if (np.array(load) <= room).all()}
+    return bool(loads)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_demands_take_no_less_than_is_proven(seed: int) -> None:
+    """By all units at all whole durations: what is found is there, nothing is below."""
+    rng = seeded_random(seed)
+    count, units = ((2, 2), (3, 1))[seed % 2]
+    pairs = rng.sample([(a, b) for a in range(3) for b in range(3) if a != b], 4)
+    lines: dict[LineKey, SharedLine] = {}
+    for direction in (0, 1):
+        for node in range(3):
+            of_node = [k for k, each in enumerate(pairs) if each[direction] == node]
+            if of_node:
+                lines[node, direction] = SharedLine(np.array(of_node), units)
+    sizes = np.array([rng.randint(1, 6) for _ in pairs])
+    divided = DividedLines(sizes, 8 * 10**12, units, lines)
+    search = BoxSearch(divided, count)
+    total_ps = int(sizes.max()) * count
+    found: object = None
+    while not isinstance(found, list):
+        found = search.run(total_ps, 10_000, improve=True)
+        if isinstance(found, WholeDivision):
+            assert found.total_ps <= total_ps
+            assert (found.counts @ found.durations_ps >= sizes).all()
+            for line in lines.values():
+                assert (found.counts[line.pairs].sum(axis=0) <= units).all()
+            total_ps = found.total_ps - 1
+        assert found is not None
+    assert divided.fault(total_ps, count, found) is None
+    every = itertools.product(range(total_ps + 1), repeat=count)
+    ordered = [
+        each
+        for each in every
+        if sum(each) == total_ps and sorted(each)[::-1] == [*each]
+    ]
+    assert not any(_served(divided, each) for each in ordered)
+
+
+def test_walks_that_prove_nothing_are_refused() -> None:
+    """Words that are none, pairs and lines that are not there, units out of range."""
+    divided = _one_line([5, 5, 5], 1)
+    walk = BoxSearch(divided, 3).run(14, 100, improve=False)
+    assert isinstance(walk, list)
+    assert divided.fault(14, 3, walk) is None
+    assert divided.fault(15, 3, walk) is not None
+    for wrong in (
+        [],
+        [*walk, 1],
+        [-4],
+        [-1, 2],
+        [-2, 3, 0, 0],
+        [-2, 0, 3, 0],
+        [-2, 0, 0, 1],
+        [-2, 0, 0, -1],
+        [-3, 1, 3, 1],
+        [-3, 1, 0, -1],
+        [-3, 10**15],
+        [-3, 1, 0, 1],
+        [2, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1],
+        [1, 0, 1, 1, 1, 1],
+        [1, 0, 0, 1, 1, 2**40],
+        [1, 0, 0, 1, 1],
+    ):
+        assert divided.fault(14, 3, wrong) is not None
+
+
+def test_what_leaves_a_cut_limits_configurations() -> None:
+    """Eight pairs across the middle of a row of tiles, on one waveguide of a laser."""
+    fabric = Lightpath(rows=1, cols=4, wafer_rows=1, lasers=1, waveguides=1)
+    demand = Demand.from_rows([(a, b, 3 * 10**6) for a in (0, 1) for b in (2, 3)])
+    found = find_bound("configurations", fabric, demand)
+    assert found is not None
+    assert found.witness["least"] == 4
+    made = synthesise(Instance(fabric, demand), "configurations").incumbent
+    assert made is not None
+    assert made.completion_time_ps == found.bound
+    witness = dict(found.witness)
+    for cuts in ([], [5, 0], [0], [1, 4], [2, 2, 3], [4, 0, 1, 2, 3]):
+        with pytest.raises(WitnessError):
+            BOUND.prove(fabric, demand, {**witness, "cuts": cuts})

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.task import Demand
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds.duration_cover import CoverSearch
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.synth.demand_configurations.durations import critical_lines
 from lightloom.synth.demand_configurations.least_durations import unit_bound
-from lightloom.synth.demand_configurations.lines import node_lines
+from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.options import MOST_EXACT
+from lightloom.synth.lightpath.small_demands import small_division
+from lightloom.synth.lightpath.straight_cuts import tight_cuts
+from lightloom.validate.certificates.completion_time.configurations import (
+    divided_lines,
+)
 from lightloom.validate.certificates.completion_time.step_costs import fixed_ps
-from lightloom.validate.certificates.proofs.duration_boxes import MOST_NUMBER
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.demand_configurations.least_durations import UnitBound
     from lightloom.synth.demand_configurations.lines import Lines
+    from lightloom.validate.certificates.proofs.duration_walk import DividedLines
 
-_UNIT = 10**9
+_UNIT = 10**12
 _MOST_TRIED = 6
 _MOST_UNITS = 64
 _COVER_WORK = 1_000_000_000
@@ -48,11 +52,11 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
 @functools.lru_cache(maxsize=2)  # asked by a search, and for the footer
 def _weights_and_covers(fabric: Lightpath, task: Demand) -> Witness:
     """Return the witness of a demand that has pairs, and not too many."""
-    src, dst = np.array(task.src), np.array(task.dst)
-    one_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
-    need = np.array(task.bytes, dtype=np.float64) * one_ps
-    lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)
-    many = [len(pairs) for pairs in lines.members]
+    cuts = tight_cuts(fabric, task)
+    divided = divided_lines(fabric, task, cuts)
+    lines, keys = shared_lines(divided), list(divided.lines)
+    rooms = lines.capacity.tolist()
+    many = [len(pairs) / room for pairs, room in zip(lines.members, rooms, strict=True)]
     widest = many.index(max(many))
     least = max(1, lines.fewest())
     weights: list[list[int]] = []
@@ -64,7 +68,7 @@ def _weights_and_covers(fabric: Lightpath, task: Demand) -> Witness:
             break
         if count == 1:
             line, time_ps = _alone(lines)
-            weights.append([1, *_ends(line, fabric), 0, _UNIT])
+            weights.append([1, *keys[line], 0, _UNIT])
         else:
             found = unit_bound(lines, count)
             if found is None:
@@ -72,11 +76,11 @@ def _weights_and_covers(fabric: Lightpath, task: Demand) -> Witness:
             rows = _whole(lines, found, count)
             if not rows:
                 break
-            weights += [[count, *_ends(line, fabric), *row] for line, *row in rows]
-            time_ps = float(found.durations.sum())
+            weights += [[count, *keys[line], *row] for line, *row in rows]
+            time_ps = found.total
         best = min(best, cost + time_ps)
         least_ps[count] = cost + time_ps
-    node, direction = _ends(widest, fabric)
+    node, direction = keys[widest]
     witness: dict[str, int | list[int]] = {
         "least": least,
         "node": node,
@@ -84,61 +88,63 @@ def _weights_and_covers(fabric: Lightpath, task: Demand) -> Witness:
         "unit": _UNIT,
         "weights": [each for row in weights for each in row],
     }
+    if cuts:
+        witness["cuts"] = [each for cut in cuts for each in (len(cut), *cut.tolist())]
     last = least + len(least_ps)
     least_ps[last] = fixed_ps(fabric, last, last) + lines.least_total
-    covers = _covers(fabric, lines, least_ps)
+    covers = _covers(fabric, task, divided, lines, least_ps)
     if covers:
         witness["covers"] = covers
     return witness
 
 
-def _covers(fabric: Lightpath, lines: Lines, least_ps: dict[int, float]) -> list[int]:
+def _covers(
+    fabric: Lightpath,
+    task: Demand,
+    divided: DividedLines,
+    lines: Lines,
+    least_ps: dict[int, float],
+) -> list[int]:
     """Return covers of durations that raise the least of all numbers.
 
     Parameters
     ----------
-    fabric
-        The rack.
-    lines
-        What nodes send and receive.
+    fabric, task
+        As of a bound.
+    divided, lines
+        What nodes send and receive, and what leaves cuts.
     least_ps
         What is known for each number of configurations; what few take is raised.
     """
-    if fabric.lasers > _MOST_UNITS or lines.need.max() >= MOST_NUMBER:
+    if fabric.lasers > _MOST_UNITS or not divided.cuttable:
         return []
-    likely = [
-        (
-            *_ends(line, fabric),
-            np.ceil(lines.need[lines.members[line]]).astype(np.int64),
-        )
-        for line in critical_lines(lines)
-        if len(lines.members[line])
-    ]
-    search = CoverSearch(likely, fabric.lasers)
+    covers: list[int] = []
+    exact = small_division(fabric, task)
+    for count, (total_ps, proof) in (exact.walks if exact else {}).items():
+        covers += [count, total_ps, len(proof), *proof]
+        ends_ps = fixed_ps(fabric, count, count) + total_ps
+        least_ps[count] = max(least_ps.get(count, 0), ends_ps)
+    if exact is not None and exact.proven:
+        return covers
+    keys = list(divided.lines)
+    search = CoverSearch(divided, [keys[line] for line in critical_lines(lines)])
     work = min(_COVER_WORK, _COVER_WORK_A_PAIR * len(lines.need))
     few = [count for count in least_ps if 2 <= count <= MOST_EXACT]
     goal = min((time for each, time in least_ps.items() if each not in few), default=0)
-    covers: list[int] = []
     for count in few:
         cost = fixed_ps(fabric, count, count)
         first = least_ps[count]
-        best: list[int] = []
+        cover: list[int] = []
         for step in range(1, _STEPS + 1):
             total_ps = int(first + (goal - first) * step / _STEPS) - cost
             walk = search.walk(total_ps, count, work) if goal > first else None
             if walk is None:
                 break
-            best = [count, total_ps, len(walk), *walk]
+            cover = [count, total_ps, len(walk), *walk]
             least_ps[count] = total_ps + cost
-        covers += best
+        covers += cover
         goal = min(goal, least_ps[count])
     return covers
-
-
-def _ends(line: int, fabric: Lightpath) -> tuple[int, int]:
-    """Return the node and the direction of a line."""
-    direction, node = divmod(line, fabric.node_count)
-    return node, direction
 
 
 def _whole(lines: Lines, found: UnitBound, count: int) -> list[list[int]]:

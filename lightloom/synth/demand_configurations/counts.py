@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["fill_counts"]
+__all__ = ["fill_counts", "nested_units"]
 
 _MOST_OPTIONS = 40
 _PATIENCE = 400
@@ -60,28 +60,54 @@ def fill_counts(
     many changes were tried.
     """
     units = int(lines.capacity[: lines.exact].max())
-    nested = lines.of_ends and len(durations) > MOST_EXACT
-    if nested:
-        options, waste = nested_options(lines.need, durations, units)
-    else:
-        options, waste = options_table(lines.need, durations, units, _MOST_OPTIONS)
+    if lines.of_ends and len(durations) > MOST_EXACT:
+        taken, used = nested_units(
+            lines, durations, seed, steps, largest_first=largest_first
+        )
+        if taken is None or taken.overfull:
+            return None, used
+        return place_units(lines, taken, len(durations)), used
+    options, waste = options_table(lines.need, durations, units, _MOST_OPTIONS)
     if not np.isfinite(waste).any(axis=1).all():
         return None, 0
-    chosen = np.cumsum(options, axis=2) if nested else options
-    filling = _Filling(lines, chosen, waste / durations.mean(), seed, nested)
-    if largest_first:
-        filling.start_by_need()
-    else:
-        filling.start_by_price()
-    used = filling.improve(steps)
+    filling = _Filling(lines, options, waste / durations.mean(), seed, nested=False)
+    used = filling.filled(steps, largest_first=largest_first)
     if filling.overfull():
         return None, used
+    return options[np.arange(len(lines.need)), filling.choice], used
+
+
+def nested_units(
+    lines: Lines,
+    durations: FloatArray,
+    seed: int,
+    steps: int,
+    *,
+    largest_first: bool = False,
+) -> tuple[PairUnits | None, int]:
+    """Return what pairs are cut to: lengths that long configurations have room for.
+
+    Parameters
+    ----------
+    lines, durations, seed, steps, largest_first
+        As of `fill_counts`.
+
+    Returns
+    -------
+    Units, ``None`` where a pair has no option; some line may be short of room
+    for them. And how many changes were tried.
+    """
+    units = int(lines.capacity[: lines.exact].max())
+    options, waste = nested_options(lines.need, durations, units)
+    if not np.isfinite(waste).any(axis=1).all():
+        return None, 0
+    so_far = np.cumsum(options, axis=2)
+    filling = _Filling(lines, so_far, waste / durations.mean(), seed, nested=True)
+    used = filling.filled(steps, largest_first=largest_first)
     counts = options[np.arange(len(lines.need)), filling.choice]
-    if nested:
-        pair, which = np.nonzero(counts)
-        taken = PairUnits(pair, durations[which], counts[pair, which])
-        return place_units(lines, taken, len(durations)), used
-    return counts, used
+    pair, which = np.nonzero(counts)
+    overfull = filling.overfull()
+    return PairUnits(pair, durations[which], counts[pair, which], overfull), used
 
 
 @dataclass(eq=False)
@@ -108,6 +134,14 @@ class _Filling:
         self.choice = np.zeros(len(self.options), dtype=np.int64)
         self._rests = np.zeros(len(self.options), dtype=np.int64)
         self._random = np.random.default_rng(self.seed)
+
+    def filled(self, steps: int, *, largest_first: bool) -> int:
+        """Choose for all, and change options; return the changes tried."""
+        if largest_first:
+            self.start_by_need()
+        else:
+            self.start_by_price()
+        return self.improve(steps)
 
     def start_by_need(self) -> None:
         """Choose an option for every pair, those of most need first."""

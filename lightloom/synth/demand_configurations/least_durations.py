@@ -31,12 +31,15 @@ class UnitBound:
         What weighs: a line, and how many of its largest pairs.
     weights
         Of each, above 0; shape (weights,).
+    total
+        What weights prove of the sum of durations, but for rounding.
     """
 
     durations: FloatArray
     lines: IntArray
     largest: IntArray
     weights: FloatArray
+    total: float
 
 
 def unit_bound(lines: Lines, count: int) -> UnitBound | None:
@@ -93,6 +96,7 @@ def unit_bound(lines: Lines, count: int) -> UnitBound | None:
         np.concatenate(of_line)[heavy],
         np.concatenate(largest)[heavy],
         weights[heavy],
+        float(weights[heavy] @ needs[heavy]),
     )
 
 
@@ -103,20 +107,20 @@ def _fullest(lines: Lines) -> list[int]:
         float(lines.need[lines.members[line]].sum() / lines.capacity[line])
         for line in exact
     ]
-    many = [len(lines.members[line]) for line in exact]
+    many = [len(lines.members[line]) / lines.capacity[line] for line in exact]
     by_need = sorted(exact, key=lambda line: (-full[line], line))[:_MOST_LINES]
     by_pairs = sorted(exact, key=lambda line: (-many[line], -full[line], line))
     chosen = sorted({*by_need, *by_pairs[: _MOST_LINES // 2]})
     return [line for line in chosen if many[line]]
 
 
-def durations_of_counts(lines: Lines, counts: IntArray) -> FloatArray:
+def durations_of_counts(need: FloatArray, counts: IntArray) -> FloatArray:
     """Return the durations of least sum in which counts move all data.
 
     Parameters
     ----------
-    lines
-        Of a demand.
+    need
+        How long one unit takes for each pair, shape (pairs,); above 0.
     counts
         Units of each pair in each configuration, shape (pairs, configurations); some
         for every pair.
@@ -125,7 +129,7 @@ def durations_of_counts(lines: Lines, counts: IntArray) -> FloatArray:
 
     distinct, where = np.unique(counts, axis=0, return_inverse=True)
     most = np.zeros(len(distinct))
-    np.maximum.at(most, where.reshape(-1), lines.need)
+    np.maximum.at(most, where.reshape(-1), need)
     scale = most.max()
     found = linprog(
         np.ones(counts.shape[1]),

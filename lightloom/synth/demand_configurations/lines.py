@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.validate.certificates.proofs.duration_walk import DividedLines
 
 
-__all__ = ["Lines", "node_lines", "routed_lines"]
+__all__ = ["Lines", "node_lines", "routed_lines", "shared_lines"]
 
 _PASSES = 3
 """Times that every pair chooses its route."""
@@ -108,6 +109,25 @@ def node_lines(
     of_pair = np.stack([src, nodes + dst], axis=1)
     capacity = np.full(2 * nodes, units, dtype=np.int64)
     return Lines(need, of_pair, capacity, 2 * nodes)
+
+
+def shared_lines(divided: DividedLines) -> Lines:
+    """Return the lines of a demand, in their order; needs in picoseconds.
+
+    Parameters
+    ----------
+    divided
+        The demand and its lines, whose pairs all have a unit there at least.
+    """
+    lines = list(divided.lines.values())
+    crossed = [np.zeros(len(divided.size_bytes), dtype=np.bool_) for _ in lines]
+    for mask, line in zip(crossed, lines, strict=True):
+        mask[line.pairs] = True
+    of_pair = np.where(np.stack(crossed, axis=1), np.arange(len(lines)), len(lines))
+    of_pair = np.sort(of_pair, axis=1)[:, : int(np.sum(crossed, axis=0).max())]
+    capacity = np.array([line.room for line in lines], dtype=np.int64)
+    need = divided.need_ps.astype(np.float64)
+    return Lines(need, of_pair, capacity, len(lines))
 
 
 def routed_lines(

@@ -131,7 +131,7 @@ def _placed(
     counts = place_units(lines, cut_pairs(lines.need, shape.cut), count)
     if counts is None:
         return None
-    return Division(durations_of_counts(lines, counts), counts)
+    return Division(durations_of_counts(lines.need, counts), counts)
 
 
 def _one(lines: Lines) -> Division:
@@ -215,7 +215,7 @@ def _division(
     )
     if counts is None:
         return None
-    return Division(durations_of_counts(lines, counts), counts)
+    return Division(durations_of_counts(lines.need, counts), counts)
 
 
 def _polished(lines: Lines, best: Division, enough: float, seed: int) -> Division:

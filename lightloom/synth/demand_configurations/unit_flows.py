@@ -27,11 +27,14 @@ class PairUnits:
     ----------
     pair, length, number
         So many units of a length for a pair; each of shape (kinds of units,).
+    overfull
+        Whether some line is known to be short of room for the longest of them.
     """
 
     pair: IntArray
     length: FloatArray
     number: IntArray
+    overfull: bool = False
 
 
 def cut_pairs(need: FloatArray, cut: float) -> PairUnits:

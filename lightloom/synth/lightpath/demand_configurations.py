@@ -16,10 +16,12 @@ from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.lit_division import LitDivision
-from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.demand_configurations.options import MOST_EXACT
+from lightloom.synth.demand_configurations.search import Division, divisions
 from lightloom.synth.demand_configurations.unit_flows import cut_pairs
 from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
 from lightloom.synth.lightpath.few_waveguides import FewWaveguides
+from lightloom.synth.lightpath.small_demands import small_division
 from lightloom.synth.realisation import Realisation
 
 if TYPE_CHECKING:
@@ -28,11 +30,12 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.demand_configurations.search import Division
+    from lightloom.synth.demand_configurations.lines import Lines
 
 __all__ = ["CONFIGURATIONS", "realised_divisions"]
 
 _MOST_SHAPES = 2
+_FULLER = 4 / 3
 _FEW_UNITS = 1_400
 _MOST_LASERS = 64
 _MOST_PAIRS = 6_000
@@ -48,7 +51,8 @@ def realised_divisions(
 
     Durations and wavelengths of each pair come from `divisions`, wavelengths by edge
     colouring, routes along rows first. Where waveguides are too few for that, edges
-    limit pairs too, and cuts across the grid (`FewWaveguides`).
+    limit pairs too, and cuts across the grid (`FewWaveguides`). Of few pairs the best
+    division comes first, and alone where it is proven and lit.
 
     Parameters
     ----------
@@ -79,40 +83,80 @@ def realised_divisions(
     lines = node_lines(src, dst, need, fabric.node_count, fabric.lasers)
     fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
     few = FewWaveguides(fabric, src, dst, lines)
+    exact = small_division(fabric, demand)
+    if exact is not None and exact.best is not None:
+        durations = exact.best.durations_ps.astype(np.float64)
+        division = Division(durations, exact.best.counts)
+        lit = _lit(fabric, src, dst, division) or few.lit(division)
+        if lit is not None:
+            yield lit.realised(rate, src, dst, size_bytes)
+            if exact.proven and lit.division is division:
+                return
+    for lit in _searched(fabric, src, dst, lines, few, fixed_ps, seed):
+        yield lit.realised(rate, src, dst, size_bytes)
+
+
+def _searched(
+    fabric: Lightpath,
+    src: IntArray,
+    dst: IntArray,
+    lines: Lines,
+    few: FewWaveguides,
+    fixed_ps: float,
+    seed: int,
+) -> Iterator[LitDivision]:
+    """Yield divisions by what nodes have, and edges and cuts where these are few.
+
+    By cuts alone where one is much fuller than any node.
+    """
+    cuts = few.cut_lines()
+    if cuts.least_total > _FULLER * lines.least_total:
+        found = False
+        for made in _between_cuts(few, cuts, fixed_ps, seed):
+            found = True
+            yield made
+        if found:
+            return
     fits = True
     for division in divisions(lines, fixed_ps, seed):
         lit = _lit(fabric, src, dst, division) if fits else few.lit(division)
         if lit is None:
             fits, lit = False, few.lit(division)
         if lit is not None:
-            yield lit.realised(rate, src, dst, size_bytes)
+            yield lit
     if not fits and few.lines is not None:
         for division in divisions(few.lines, fixed_ps, seed):
             lit = few.lit(division)
             if lit is not None:
-                yield lit.realised(rate, src, dst, size_bytes)
-        for lit in _between_cuts(few, fixed_ps, seed):
-            yield lit.realised(rate, src, dst, size_bytes)
+                yield lit
+        yield from _between_cuts(few, cuts, fixed_ps, seed)
 
 
 def _between_cuts(
-    few: FewWaveguides, fixed_ps: float, seed: int
+    few: FewWaveguides, lines: Lines, fixed_ps: float, seed: int
 ) -> Iterator[LitDivision]:
     """Yield divisions that straight cuts across the grid have waveguides for.
 
-    Units that fill one configuration after the other, at the lengths that promise
-    most; and of few pairs what is found with cuts as lines.
+    Units that fill one configuration after the other: of one length and what is left,
+    at the lengths that promise most; then of a length for each of many configurations.
+    And of few pairs what is found with cuts as lines.
     """
-    lines = few.cut_lines()
     lasers = int(lines.capacity[0])
     if lasers > _MOST_LASERS or len(lines.need) > _MOST_PAIRS:
         return
+    shapes = unit_shapes(lines)
     promise = sorted(
-        (float(shape.durations.sum()) + count * fixed_ps, shape.cut)
-        for count, shape in unit_shapes(lines).items()
+        (float(shape.durations.sum()) + count * fixed_ps, count)
+        for count, shape in shapes.items()
     )
-    for _, cut in promise[:_MOST_SHAPES]:
-        lit = few.in_turn(cut_pairs(lines.need, cut))
+    for _, count in promise[:_MOST_SHAPES]:
+        lit = few.in_turn(cut_pairs(lines.need, shapes[count].cut))
+        if lit is not None:
+            yield lit
+    many = [count for _, count in promise if count > MOST_EXACT]
+    for count in many[:_MOST_SHAPES]:
+        units = few.nested_units(count, shapes[count].durations, seed)
+        lit = None if units is None else few.in_turn(units)
         if lit is not None:
             yield lit
     if len(lines.need) * lines.fewest() <= _FEW_UNITS:

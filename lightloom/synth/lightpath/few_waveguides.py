@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,20 +12,27 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.routing.bent_routes import bent_routes
 from lightloom.routing.congestion import capacity_by_id
-from lightloom.synth.demand_configurations.least_durations import durations_of_counts
+from lightloom.synth.demand_configurations.counts import nested_units
+from lightloom.synth.demand_configurations.durations import short_durations
+from lightloom.synth.demand_configurations.least_durations import (
+    durations_of_counts,
+    unit_bound,
+)
 from lightloom.synth.demand_configurations.lines import Lines, routed_lines
 from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.search import Division
 from lightloom.synth.lightpath.wavelength_ejection import LightPathPlacement
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.routing.bent_routes import Route
     from lightloom.synth.demand_configurations.unit_flows import PairUnits
 
 __all__ = ["FewWaveguides"]
 
+_CHANGES = 100
+_WORK_A_PAIR = 3_000_000
 _FULL = 0.95
 """Of the waveguides across a cut, what light paths that push aside may take."""
 
@@ -108,8 +116,37 @@ class FewWaveguides:
             counts.append(np.bincount(left[lit], minlength=len(self._ends)))
             placed.append(self._circuits(left, placement))
             left = left[~lit]
-        durations = durations_of_counts(self._node_lines, np.stack(counts, axis=1))
+        durations = durations_of_counts(self._node_lines.need, np.stack(counts, axis=1))
         return LitDivision(Division(durations, np.stack(counts, axis=1)), tuple(placed))
+
+    def nested_units(
+        self, count: int, durations: FloatArray, seed: int
+    ) -> PairUnits | None:
+        """Return units of a length for each of so many configurations, if there are.
+
+        Nodes, and cuts with some room to spare, have room for the longest.
+
+        Parameters
+        ----------
+        count
+            Number of configurations.
+        durations
+            Some to begin with, of so many configurations.
+        seed
+            Of random choices, 0 or more.
+        """
+        lines = self.cut_lines(_FULL)
+        bound = unit_bound(replace(lines, exact=len(lines.capacity)), count)
+        first = [durations]
+        if bound is not None:
+            least = 1e-3 * bound.durations.sum()
+            first.append(np.maximum(bound.durations, least))
+        most = 2 * float(durations.sum())
+        work = _WORK_A_PAIR * len(lines.need)
+        found = short_durations(lines, first, most, seed, work)
+        if found is None:
+            return None
+        return nested_units(lines, found, seed, _CHANGES)[0]
 
     def _first_that_fit(self, pair: IntArray) -> int:
         """Return how many of such units leave nodes, and cuts some room to spare."""
@@ -179,7 +216,7 @@ class FewWaveguides:
         if not counts.sum(axis=1).all():
             return None
         if (counts < division.counts).any():
-            durations = durations_of_counts(self._node_lines, counts)
+            durations = durations_of_counts(self._node_lines.need, counts)
             division = Division(durations, counts)
         return LitDivision(division, tuple(placed))
 

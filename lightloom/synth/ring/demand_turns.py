@@ -108,7 +108,7 @@ def _divided(
     np.add.at(counts, (pair, turn), 1)
     nothing = np.zeros(0, dtype=np.int64)
     lines = Lines(need, nothing.reshape(len(src), 0), nothing, 0)
-    division = Division(durations_of_counts(lines, counts), counts)
+    division = Division(durations_of_counts(lines.need, counts), counts)
     moved = moved_bytes(fabric.bits_per_second_per_wavelength, size_bytes, division)
     segments: list[Segment] = []
     parts: list[StepPart] = []
