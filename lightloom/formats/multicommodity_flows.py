@@ -16,11 +16,8 @@ import numpy as np
 from lightloom.core.errors import FormatError
 from lightloom.core.schedule import Op
 from lightloom.core.transfer_parts import transfer_parts
-from lightloom.formats.json_file import read_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import StepPart
     from lightloom.formats.json_file import JsonFile
@@ -66,36 +63,6 @@ class ChunkFlows:
     finish_s: float | None
 
 
-def has_flows(table: object) -> bool:
-    """Return whether a decoded JSON file is one of flows."""
-    return isinstance(table, dict) and any(key in table for key in _KEYS)
-
-
-def read_flows(
-    path: str | Path, operation: str | None = None, *, earliest: bool = False
-) -> ChunkFlows:
-    """Return the flows in a file.
-
-    Parameters
-    ----------
-    path
-        Of the file, decompressed by its suffix.
-    operation
-        ``all-gather`` or ``all-to-all``; ``None`` for what the file is plainly about.
-    earliest
-        Whether a flow is put in the earliest step at which its chunk is there; else
-        every epoch in which a flow begins is a step.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        As `flows_of`.
-    """
-    return flows_of(read_json(path), operation, earliest=earliest)
-
-
 def flows_of(
     file: JsonFile, operation: str | None = None, *, earliest: bool = False
 ) -> ChunkFlows:
@@ -105,8 +72,11 @@ def flows_of(
     ----------
     file
         With the key of its flows.
-    operation, earliest
-        As for `read_flows`.
+    operation
+        ``all-gather`` or ``all-to-all``; ``None`` for what the file is plainly about.
+    earliest
+        Whether a flow is put in the earliest step at which its chunk is there; else
+        every epoch in which a flow begins is a step.
 
     Raises
     ------

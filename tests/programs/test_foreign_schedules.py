@@ -9,7 +9,7 @@ import pytest
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.json_file import read_json
-from lightloom.formats.multicommodity_flows import read_flows
+from lightloom.formats.multicommodity_flows import flows_of
 from lightloom.formats.overlap_solution import (
     OverlapParameters,
     OverlapSolution,
@@ -226,10 +226,10 @@ def exchange(volume: float = 1.0) -> list[str]:
 def test_flows_of_an_all_to_all(tmp_path: Path) -> None:
     """Chunk c of a GPU is for the c-th GPU; epochs are steps; valid on a fabric."""
     path = flows_file(tmp_path, exchange())
-    found = read_flows(path)
+    found = flows_of(read_json(path))
     assert (found.operation, found.gpus, found.chunks) == ("all-to-all", (1, 2, 4), 3)
     assert [len(part.transfers) for part in found.parts] == [4, 2, 1]
-    early = read_flows(path, earliest=True)
+    early = flows_of(read_json(path), earliest=True)
     assert [len(part.transfers) for part in early.parts] == [5, 1]
     out = str(tmp_path / "x.jsonl")
     assert run("import", str(path), "-o", out, "--earliest").exit_code == 0
@@ -259,8 +259,10 @@ def test_what_a_file_tells_of_its_operation(tmp_path: Path) -> None:
     sentences += ["Chunk 1 from 1 traveled over 1->0 in epoch 0"]
     met = {"GPU 1": {"GPU 0": {"Chunk 0": 1e-6}}}
     path = flows_file(tmp_path, sentences, **{"6-Demand_Met": met})
-    assert read_flows(path).operation == "all-to-all"
-    assert read_flows(path, "all-gather").chunks == 4
-    assert read_flows(flows_file(tmp_path, sentences)).operation == "all-gather"
+    assert flows_of(read_json(path)).operation == "all-to-all"
+    assert flows_of(read_json(path), "all-gather").chunks == 4
+    assert (
+        flows_of(read_json(flows_file(tmp_path, sentences))).operation == "all-gather"
+    )
     with pytest.raises(FormatError, match="not of this operation"):
-        read_flows(path, "all-reduce")
+        flows_of(read_json(path), "all-reduce")
