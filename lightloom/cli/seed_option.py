@@ -15,13 +15,7 @@ CommandT = TypeVar("CommandT", bound="Callable[..., object]")
 
 
 def seed_option(what: str) -> Callable[[CommandT], CommandT]:
-    """Return the option ``--seed`` of a command, 0 by default.
-
-    Parameters
-    ----------
-    what
-        What it is the seed of, for the help.
-    """
+    """Return the option ``--seed`` of a command, 0 by default."""
     return click.option(
         "--seed",
         type=click.IntRange(0, MOST_SEED),

@@ -12,13 +12,7 @@ class MissingExtraError(InputError, ImportError):
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra.
-
-    Parameters
-    ----------
-    extra
-        Its name in ``pyproject.toml``.
-    """
+    """Return the command that installs an extra."""
     return f"pip install 'lightloom[{extra}]'"
 
 

@@ -82,13 +82,7 @@ class FluidTransfers:
 
 
 def transfer_columns(transfers: Transfers | FluidTransfers) -> dict[str, IntArray]:
-    """Return the columns that transfers have, by name.
-
-    Parameters
-    ----------
-    transfers
-        Of a step.
-    """
+    """Return the columns that transfers have, by name."""
     columns = {each.name: getattr(transfers, each.name) for each in fields(transfers)}
     return {name: column for name, column in columns.items() if column is not None}
 

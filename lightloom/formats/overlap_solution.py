@@ -108,11 +108,6 @@ def read_overlap_parameters(path: str | Path) -> OverlapParameters:
 def solution_of(file: JsonFile) -> OverlapSolution:
     """Return the solution of a decoded file.
 
-    Parameters
-    ----------
-    file
-        In one of the two forms.
-
     Raises
     ------
     FormatError

@@ -101,13 +101,7 @@ class ChildProcess:
         return self._popen.poll() is None
 
     def send(self, message: object) -> None:
-        """Send a message; a child that is gone is noticed by `receive`.
-
-        Parameters
-        ----------
-        message
-            Anything that can be pickled.
-        """
+        """Send a message; a child that is gone is noticed by `receive`."""
         assert self._popen.stdin is not None
         packed = pickle.dumps(message)
         with contextlib.suppress(OSError, ValueError):

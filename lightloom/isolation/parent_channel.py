@@ -41,13 +41,7 @@ class ParentChannel:
         return pickle.load(sys.stdin.buffer)  # noqa: S301  (who started us)
 
     def send(self, message: object) -> None:
-        """Send a message, from any thread; where nobody is left, this process ends.
-
-        Parameters
-        ----------
-        message
-            Anything that can be pickled.
-        """
+        """Send a message, from any thread; where nobody is left, this process ends."""
         packed = pickle.dumps(message)
         with self._lock:
             try:

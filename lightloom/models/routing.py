@@ -251,11 +251,6 @@ def decode(model: Model) -> RoutingAnswer:
 
     In arc form each route is a shortest one over the edges its request has: cycles,
     apart from it or along it, cost nothing in the model and are left out.
-
-    Parameters
-    ----------
-    model
-        What `build` returns, with a solver's values in its variables.
     """
     question = model.question
     routes = _picked(model) if question.routes is not None else _traced(model)
@@ -339,11 +334,5 @@ def size(
 
 
 def objective(answer: RoutingAnswer) -> Fraction:
-    """Return the objective of Algorithm 2: the congestion.
-
-    Parameters
-    ----------
-    answer
-        What `decode` returns.
-    """
+    """Return the objective of Algorithm 2: the congestion."""
     return Fraction(answer.congestion)

@@ -31,11 +31,6 @@ FIGURES: Catalogue[Figure] = Catalogue(
 def figure(name: str) -> Figure:
     """Return a figure.
 
-    Parameters
-    ----------
-    name
-        Its name, for example ``lumorph-fig7``.
-
     Raises
     ------
     InputError

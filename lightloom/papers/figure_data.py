@@ -33,13 +33,7 @@ class Data:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def where(self, **wanted: Value) -> Data:
-        """Return the rows that have the wanted values.
-
-        Parameters
-        ----------
-        wanted
-            Values by column.
-        """
+        """Return the rows that have the wanted values."""
         places = [(self.columns.index(name), value) for name, value in wanted.items()]
         kept = [
             row for row in self.rows if all(row[at] == value for at, value in places)

@@ -86,11 +86,6 @@ class Figure:
     def at(self, **changes: object) -> Figure:
         """Return the figure with some settings changed, for example smaller.
 
-        Parameters
-        ----------
-        changes
-            Settings by name.
-
         Raises
         ------
         TypeError

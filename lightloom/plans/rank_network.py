@@ -47,13 +47,7 @@ class RankNetwork:
 
     @classmethod
     def full(cls, ranks: int) -> RankNetwork:
-        """Return ranks that all send and receive at one rate, to whomever they like.
-
-        Parameters
-        ----------
-        ranks
-            Their number.
-        """
+        """Return ranks that all send and receive at one rate, to whomever they like."""
         src, dst = np.nonzero(~np.eye(ranks, dtype=np.bool_))
         pair = src * ranks + dst
         link = np.concatenate([src, ranks + dst])

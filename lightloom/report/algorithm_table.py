@@ -183,13 +183,7 @@ def _kind(kind: msgspec.inspect.Type) -> tuple[str, str, bool]:
 
 
 def value_text(value: object) -> str:
-    """Return a value as ``--param`` takes it, ``...`` where there is none.
-
-    Parameters
-    ----------
-    value
-        Default or value of a parameter.
-    """
+    """Return a value as ``--param`` takes it, ``...`` where there is none."""
     if value in (None, msgspec.NODEFAULT, (), []):
         return "..."
     if isinstance(value, bool):

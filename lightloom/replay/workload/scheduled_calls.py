@@ -290,11 +290,6 @@ def settings(calls: Sequence[ServedCall]) -> int:
     """Return how often planes are set in calls one after another.
 
     A call that begins with what the one before it left sets nothing.
-
-    Parameters
-    ----------
-    calls
-        In the order in which they ran.
     """
     equal, count = Interned(), 0
     held: Held = {}

@@ -25,11 +25,6 @@ _MESHES = {"lightpath": "mesh", "torus": "loops", "ring-2d": "loops"}
 def fabric_layout(fabric: FabricTable) -> dict[str, Any]:
     """Return how a fabric is drawn.
 
-    Parameters
-    ----------
-    fabric
-        Its instance table.
-
     Returns
     -------
     ``shape`` is ``grid`` (``rows`` x ``cols``, boxes of so many rows and columns such

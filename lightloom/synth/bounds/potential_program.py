@@ -53,13 +53,7 @@ class PotentialProgram:
 
     @classmethod
     def of(cls, lifts: Lifts) -> PotentialProgram:
-        """Return the rises of all messages, those of equal messages once.
-
-        Parameters
-        ----------
-        lifts
-            Of a collective.
-        """
+        """Return the rises of all messages, those of equal messages once."""
         ranks, width = len(lifts.joined), lifts.place_count
         src, dst = np.nonzero(lifts.joined)
         each = []

@@ -80,13 +80,7 @@ class Routes:
         return before, by
 
     def time_ps(self, block_bytes: int) -> int:
-        """Return what the shifts take, up to rounding.
-
-        Parameters
-        ----------
-        block_bytes
-            Size of what one node has for another.
-        """
+        """Return what the shifts take, up to rounding."""
         fabric = self.box.fabric
         data_ps = sum(
             transmission_ps(most * block_bytes, shift.pair_bits_per_s(self.box))

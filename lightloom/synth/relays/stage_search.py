@@ -211,13 +211,7 @@ class StageSearch:
         return self._known[told]
 
     def moves(self, answer: StageAnswer) -> RelayMoves:
-        """Return what moves by an answer, to the byte; rounds are stages.
-
-        Parameters
-        ----------
-        answer
-            One of `answers`.
-        """
+        """Return what moves by an answer, to the byte; rounds are stages."""
         stages, ways = answer.stages, answer.ways
         _, ports, nodes = stages.heads.shape
         relayed, pairs = ways.second >= 0, len(self.size_bytes)

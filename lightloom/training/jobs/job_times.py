@@ -110,11 +110,6 @@ class JobTimes:
     def plan(self, job: PlacedJob) -> TrainingPlan:
         """Return the fastest plan of a training that has the fabric to itself.
 
-        Parameters
-        ----------
-        job
-            The training and its nodes.
-
         Raises
         ------
         InputError, InfeasibleError, NoAnswerError
@@ -136,11 +131,6 @@ class JobTimes:
 
     def iterations_ps(self, jobs: Sequence[PlacedJob]) -> list[Fraction]:
         """Return how long an iteration of each of some trainings takes together.
-
-        Parameters
-        ----------
-        jobs
-            Trainings that run at the same time, on different nodes.
 
         Raises
         ------

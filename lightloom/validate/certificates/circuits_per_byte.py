@@ -99,24 +99,12 @@ class WavelengthsQuestion:
 
 
 def port_witness(port: SaturatedPort | CrowdedNode) -> Witness:
-    """Return a saturated line of ports as a certificate states it.
-
-    Parameters
-    ----------
-    port
-        On switches, or on a ring.
-    """
+    """Return a saturated line of ports as a certificate states it."""
     return {"side": port.side, "node": port.node}
 
 
 def ring_witness(witness: RingWitness) -> tuple[str, Witness]:
-    """Return the kind of a ring's witness, and how a certificate states it.
-
-    Parameters
-    ----------
-    witness
-        Whatever proves a ratio on a ring.
-    """
+    """Return the kind of a ring's witness, and how a certificate states it."""
     if isinstance(witness, CrowdedNode):
         return "crowded-node", port_witness(witness)
     if isinstance(witness, CrowdedSpans):

@@ -65,13 +65,7 @@ class PlacementQuestion:
 
 
 def placement_witness(witness: PlacementWitness) -> tuple[str, Witness]:
-    """Return the kind of a placement's witness, and how a certificate states it.
-
-    Parameters
-    ----------
-    witness
-        A path, or operations on few devices.
-    """
+    """Return the kind of a placement's witness, and how a certificate states it."""
     if isinstance(witness, CriticalPath):
         return _PATH, {"operations": [*witness.ops]}
     crowds = [

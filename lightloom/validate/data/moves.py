@@ -59,13 +59,7 @@ class Moves:
     final: Ranges
 
     def row_in_step(self, move: int) -> int:
-        """Return the row of a transfer among all transfers of its step.
-
-        Parameters
-        ----------
-        move
-            Row of the transfer among all moves.
-        """
+        """Return the row of a transfer among all transfers of its step."""
         return move - int(np.searchsorted(self.step, self.step[move]))
 
     @property

@@ -71,13 +71,7 @@ class Values:
         return 1 + self._run_ids + place
 
     def masks(self, value: int) -> tuple[int, int]:
-        """Return (ranks that contribute, ranks that contribute twice or more).
-
-        Parameters
-        ----------
-        value
-            Id of a value.
-        """
+        """Return (ranks that contribute, ranks that contribute twice or more)."""
         if value == NOTHING:
             return 0, 0
         if value <= self._run_ids:

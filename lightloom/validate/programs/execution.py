@@ -209,13 +209,7 @@ class ProgramRun:
     unread: list[int]
 
     def violations(self, flat: Flat) -> Iterator[Violation]:
-        """Yield steps that never run, messages never read or of another length.
-
-        Parameters
-        ----------
-        flat
-            The program that ran.
-        """
+        """Yield steps that never run, messages never read or of another length."""
         for step, lacking in zip(self.stuck, self.lacking, strict=True):
             kind, where = flat.actions[step].kind, flat.where(step)
             if flat.actions[step].claims or lacking.endswith(where):

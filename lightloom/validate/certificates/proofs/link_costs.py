@@ -140,13 +140,7 @@ class LinkLengths:
         return cls(link, length, sum(rate * units for rate, units in each))
 
     def costs(self, routes: PairRoutes) -> IntArray:
-        """Return what a byte between every two ranks costs, shape (n, n).
-
-        Parameters
-        ----------
-        routes
-            Of the collective.
-        """
+        """Return what a byte between every two ranks costs, shape (n, n)."""
         place = np.minimum(np.searchsorted(self.link, routes.link), len(self.link) - 1)
         on = self.link[place] == routes.link
         return routes.costs(np.where(on, self.length[place], 0))

@@ -137,11 +137,6 @@ class RingTrees:
         """Return costs where the first hears from the node, not the root.
 
         Of shape (away, steps + 1): by how far it is from the node.
-
-        Parameters
-        ----------
-        apart
-            Spans between root and node.
         """
         away, (price, after) = self.away(apart), self._then
         now = np.arange(len(price))
@@ -158,11 +153,6 @@ class RingTrees:
         """Return costs where the first hears from the root, of whom a node is beside.
 
         Of shape (away, steps, steps + 1): by how far it is from the root, and the step.
-
-        Parameters
-        ----------
-        apart
-            Spans between root and node.
         """
         away = self.away(apart)
         rest = self.between[apart - away][:, 1:]
