@@ -68,9 +68,9 @@ def _sizes(found: SplitGraph) -> dict[tuple[str, str], int]:
      (80, 8, 1), (500, 8, 1), (1, 8, 8), (53, 8, 2), (61, 8, 1)],
 )  # fmt: skip
 def test_parts_are_near_the_quantum(quantum_us: int, most: int, parts: int) -> None:
-    """Of 80 us forward: the divisor of the cap that comes nearest, or the fewest."""
+    """Of 80 us forward: the divisor of the devices that comes nearest."""
     found = split_graph(
-        TWO, devices=8, distance=7, quantum_ps=quantum_us * US, most_parts=most
+        TWO, devices=most, distance=most - 1, quantum_ps=quantum_us * US
     )
     assert found.cuts == (OperationCut("sample", parts),) * 2
     assert len(found.workload.op) == 4 * parts
@@ -157,13 +157,11 @@ def test_partners_beyond_the_distance_are_avoided() -> None:
 
 
 def test_short_operations_follow_long_ones() -> None:
-    """Cut as what they hear from, so that nothing is gathered; or not, if told so."""
+    """Cut as what they hear from, so that nothing is gathered."""
     short = _split(forward_ps=(4 * US, 2 * US), backward_ps=(4 * US, 2 * US))
     graph = _chain(_operation("a", _split()), _operation("b", short))
     found = split_graph(graph, devices=8, distance=2)
     assert [cut.parts for cut in found.cuts] == [8, 8]
-    found = split_graph(graph, devices=8, distance=2, follow=False)
-    assert [cut.parts for cut in found.cuts] == [8, 1]
 
 
 def test_memory_asks_for_more_parts() -> None:
@@ -186,7 +184,7 @@ def test_what_fits_at_no_cut_says_what_would() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"devices": 0}, {"quantum_ps": 0}, {"most_parts": 0}, {"backward": "never"}],
+    [{"devices": 0}, {"quantum_ps": 0}, {"backward": "never"}],
 )
 def test_bad_input_is_named(changes: dict[str, object]) -> None:
     """The error names the argument and its value."""

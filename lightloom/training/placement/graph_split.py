@@ -72,18 +72,18 @@ def split_graph(
     distance: int,
     device_memory_bytes: int | None = None,
     quantum_ps: int = QUANTUM_PS,
-    most_parts: int | None = None,
-    follow: bool = True,
     backward: Literal["apart", "in-place"] = "apart",
 ) -> SplitGraph:
     """Return a computation graph in parts of about a quantum each, as a workload.
 
     Each operation is cut along one dimension into as many parts as bring the shorter of
-    its two passes nearest to the quantum, at most `most_parts` and a divisor of it
-    where one is allowed, so that slices nest (SiP-ML, section 3.2, step i). Of several
-    dimensions the most efficient is taken: fewest quanta until all parts are done,
-    where parts with more partners than the distance allows take turns on half as many
-    devices; then fewest bytes that leave their device, gradients of copies included.
+    its two passes nearest to the quantum, at most `devices` and a divisor of it where
+    one is allowed, so that slices nest (SiP-ML, section 3.2, step i); or shorter ones,
+    as many as an operation that it hears from has, for a short operation would gather
+    all parts of a long one on few devices. Of several dimensions the most efficient is
+    taken: fewest quanta until all parts are done, where parts with more partners than
+    the distance allows take turns on half as many devices; then fewest bytes that leave
+    their device, gradients of copies included.
 
     Parameters
     ----------
@@ -93,12 +93,6 @@ def split_graph(
         Of the workload.
     quantum_ps
         The time of a part to aim at, at least 1.
-    most_parts
-        Most parts of an operation; default `devices`.
-    follow
-        Whether an operation may be cut into parts shorter than the quantum, as many as
-        one it hears from has: without it a short operation gathers all parts of a long
-        one on few devices.
     backward
         ``apart``: the backward pass of a part is an operation of its own, free to run
         further down the ring, which it is sent activations and parameters for;
@@ -108,7 +102,7 @@ def split_graph(
     Raises
     ------
     InputError
-        A quantum, number of devices or of parts below 1, or too many edges.
+        A quantum or number of devices below 1, or too many edges.
     InfeasibleError
         If the parts fit the memory at no cut allowed; says how many devices, or parts,
         would do.
@@ -120,12 +114,7 @@ def split_graph(
     layers in between included: graphs whose parts all talk to each other then end up
     on few devices. In place they do not.
     """
-    most = devices if most_parts is None else most_parts
-    for name, value in (
-        ("quantum_ps", quantum_ps),
-        ("devices", devices),
-        ("most_parts", most),
-    ):
+    for name, value in (("quantum_ps", quantum_ps), ("devices", devices)):
         if value < 1:
             raise InputError("too few", where=name, found=value, allowed="1 or more")
     if backward not in ("apart", "in-place"):
@@ -133,11 +122,11 @@ def split_graph(
         raise InputError(
             "unknown way", where="backward", found=backward, allowed=allowed
         )
-    chooser = _Chooser(graph, quantum_ps, most, distance, device_memory_bytes)
-    cuts = chooser.cuts(follow=follow)
+    chooser = _Chooser(graph, quantum_ps, devices, distance, device_memory_bytes)
+    cuts = chooser.cuts()
     table = _Parts(graph, cuts, apart=backward == "apart")
     if sum(table.memories()) > (device_memory_bytes or 0) * devices:
-        cuts = chooser.cuts(follow=follow, thrifty=device_memory_bytes is not None)
+        cuts = chooser.cuts(thrifty=device_memory_bytes is not None)
         table = _Parts(graph, cuts, apart=backward == "apart")
     workload = Workload(
         table.names(),
@@ -171,7 +160,7 @@ class _Chooser:
             self._heard[dst].append((src, size))
         self._cuts: list[OperationCut | None] = [None] * len(graph.ops)
 
-    def cuts(self, *, follow: bool, thrifty: bool = False) -> tuple[OperationCut, ...]:
+    def cuts(self, *, thrifty: bool = False) -> tuple[OperationCut, ...]:
         """Return the cut of every operation, those of least memory if `thrifty`."""
         before = {
             op: sorted(src for src, _ in heard) for op, heard in enumerate(self._heard)
@@ -184,12 +173,9 @@ class _Chooser:
                 last = min(self._most, split.most_parts)
                 if fewest is None or fewest > last:
                     continue
-                counts = {self._near_quantum(split, fewest, last)}
-                if follow:
-                    heard = (self._cuts[src] for src, _ in self._heard[op])
-                    counts |= {
-                        cut.parts for cut in heard if cut and cut.parts >= fewest
-                    }
+                heard = (self._cuts[src] for src, _ in self._heard[op])
+                counts = {cut.parts for cut in heard if cut and cut.parts >= fewest}
+                counts.add(self._near_quantum(split, fewest, last))
                 for parts in sorted(count for count in counts if count <= last):
                     score = self._score(op, split, parts)
                     taken = parts * split.part_memory_bytes(parts) if thrifty else 0
