@@ -29,6 +29,7 @@ __all__ = [
     "LowerBounds",
     "all_bounds",
     "find_bound",
+    "lower_bound",
 ]
 
 CLOSE = 10**6
@@ -94,6 +95,17 @@ def all_bounds(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:
     """
     found = {kind: find_bound(kind, fabric, task) for kind in BOUND_KINDS}
     return {kind: bound for kind, bound in found.items() if bound is not None}
+
+
+def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
+    """Return the certificate of the largest bound: see `LowerBounds.best`.
+
+    Parameters
+    ----------
+    fabric, task
+        As of `find_bound`.
+    """
+    return LowerBounds(fabric, task).best()
 
 
 class LowerBounds:
