@@ -18,7 +18,7 @@ from lightloom.formats.flexflow_tasks import read_flexflow_tasks
 from lightloom.formats.json_file import read_json
 from lightloom.formats.msccl_xml import read_msccl
 from lightloom.formats.mscclpp_plan import plan_of
-from lightloom.formats.multicommodity_flows import read_flows
+from lightloom.formats.multicommodity_flows import flows_of
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.formats.operation_graph import read_op_graph
 from lightloom.formats.overlap_solution import (
@@ -114,7 +114,7 @@ _TARGETS = (
     Target("mscclpp-plan", ".json", _judged_plan),
     Target("chakra", ".et", read_chakra),
     Target("transfers", ".csv", read_transfers),
-    Target("flows", ".json", read_flows),
+    Target("flows", ".json", lambda path: flows_of(read_json(path))),
     Target("overlap-solution", ".json", _followed),
     Target("overlap-parameters", ".toml", read_overlap_parameters),
     Target("onnx", ".onnx", lambda path: read_onnx(path, batch_size=4)),
