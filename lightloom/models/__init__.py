@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ModelSize"]
-
 
 @dataclass(frozen=True)
 class ModelSize:

@@ -9,8 +9,6 @@ from lightloom.core.catalogue import Catalogue
 if TYPE_CHECKING:
     from lightloom.papers.reproduction import Figure
 
-__all__ = ["FIGURES", "PAPERS", "figure"]
-
 PAPERS = {
     "bruck": "Bruck on shift rings",
     "decomposition": "parallel switches with delay",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from lightloom.core.errors import InputError
 
-__all__ = ["ROUTERS", "require_router"]
-
 ROUTERS = ("minimum-congestion", "random")
 """How circuits may be routed over waveguides: by the LUMORPH paper's Algorithm 2, or at
 random among shortest paths."""

@@ -21,7 +21,7 @@ from tests.hang_guard import HUNG_S
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
-    from lightloom.validate import ConformanceReport
+    from lightloom.testing import ConformanceReport
 
 WOVEN = ("ideal-switch", "lightpath")
 PACKETS = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.instances.fabrics.ideal_switch import IdealSwitch
-    from lightloom.validate import ConformanceReport
+    from lightloom.testing import ConformanceReport
 
 
 checked = functools.partial(check_synthesiser, limit_s=HUNG_S)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import Instance
 
-__all__ = ["FAMILIES", "Family", "member"]
-
 
 @dataclass(frozen=True)
 class Family:

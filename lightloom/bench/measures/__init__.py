@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from lightloom.bench.result_row import Parameter
 
-__all__ = ["MEASURES", "Measure", "check_parameters"]
-
 STAGE = "stage"
 """Parameter that says which stage is timed."""
 

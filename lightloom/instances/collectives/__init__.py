@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
 
-__all__ = ["COLLECTIVES", "CollectiveOp", "Holdings", "check_collective", "op_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Holdings:

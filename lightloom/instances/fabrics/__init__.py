@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.fabric import CircuitFabric, PacketFabric
 
-__all__ = ["FABRICS", "FabricKind", "load_fabric"]
-
 
 @dataclass(frozen=True)
 class FabricKind:

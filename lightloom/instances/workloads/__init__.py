@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from lightloom.core.model_layer import LayerGraph
     from lightloom.instances.workloads.network import LayerNetwork
 
-__all__ = [
-    "MODELS",
-    "WorkloadModel",
-    "default_training",
-    "layer_graph",
-    "model_named",
-]
-
 
 @dataclass(frozen=True)
 class WorkloadModel:

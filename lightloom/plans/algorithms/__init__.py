@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
 
-__all__ = [
-    "ALGORITHMS",
-    "AlgorithmEntry",
-    "CollectiveAlgorithm",
-    "make_algorithm",
-    "require_op",
-]
-
 
 class _AbstractRecord(ABCMeta, msgspec.StructMeta):
     """Records that say which methods a subclass must have."""

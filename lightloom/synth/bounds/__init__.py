@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 _NOTHING: Witness = {}
 
-__all__ = [
-    "CLOSE",
-    "SEARCHES",
-    "LowerBounds",
-    "all_bounds",
-    "find_bound",
-    "lower_bound",
-]
-
 CLOSE = 10**6
 """An answer whose gap is less than one part in this is as good as proven: so much is
 lost where steps are rounded to picoseconds, and no long search is worth it."""

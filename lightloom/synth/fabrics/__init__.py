@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.synth.fabrics.plug import FabricPlug
     from lightloom.synth.fabrics.realiser import Realiser
 
-__all__ = ["PACKET", "PLUGS", "plug_of", "realiser_of"]
-
 PACKET = "packet"
 """Name of the plug of all fabrics without circuits."""
 
