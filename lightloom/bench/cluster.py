@@ -56,13 +56,7 @@ def default_workers() -> int:
 
 @contextlib.contextmanager
 def local_workers(count: int) -> Iterator[Workers]:
-    """Yield workers on this machine; what still runs ends with the block.
-
-    Parameters
-    ----------
-    count
-        Runs at a time, at least 1.
-    """
+    """Yield workers on this machine; what still runs ends with the block."""
     if count < 1:
         what, allowed = "invalid number of workers", "at least 1"
         raise InputError(what, where="--workers", found=count, allowed=allowed)

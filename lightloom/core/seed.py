@@ -43,11 +43,5 @@ def checked_seed(seed: SupportsIndex) -> int:
 
 
 def seeded_random(seed: int) -> random.Random:
-    """Return a source of numbers for a search: same seed, same numbers.
-
-    Parameters
-    ----------
-    seed
-        Any integer. Nothing that is drawn is a secret.
-    """
+    """Return a source of numbers, which need not be secret: same seed, same numbers."""
     return random.Random(seed)

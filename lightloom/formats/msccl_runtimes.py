@@ -129,12 +129,7 @@ multiprocessor, of which an A100 has 108."""
 
 
 def runtime_of(name: str) -> MscclRuntime:
-    """Return the runtime of a name.
-
-    Parameters
-    ----------
-    name
-        ``msccl``, ``azure`` or ``rccl``.
+    """Return the runtime ``msccl``, ``azure`` or ``rccl``.
 
     Raises
     ------

@@ -131,24 +131,12 @@ class PlanThreadBlock(msgspec.Struct, frozen=True):
     remote_buffer_refs: tuple[PlanReferences, ...] = ()
 
     def channel_ids(self, kind: str) -> list[int]:
-        """Return the thread block's channels of a type, as the GPU numbers them.
-
-        Parameters
-        ----------
-        kind
-            ``memory`` or ``port``.
-        """
+        """Return its ``memory`` or ``port`` channels, as the GPU numbers them."""
         mine = (each for each in self.channels if each.channel_type == kind)
         return [number for each in mine for number in each.channel_ids]
 
     def remote_buffer_ids(self, kind: str) -> list[int]:
-        """Return the remote buffers that it reaches through channels of a type.
-
-        Parameters
-        ----------
-        kind
-            ``memory`` or ``port``.
-        """
+        """Return the remote buffers that it reaches by ``memory`` or ``port``."""
         refs = self.remote_buffer_refs
         mine = (each for each in refs if each.access_channel_type == kind)
         return [number for each in mine for number in each.remote_buffer_ids]
@@ -221,24 +209,12 @@ class PlanGpu(msgspec.Struct, frozen=True):
     semaphores: tuple[PlanSemaphore, ...] = ()
 
     def peers(self, kind: str) -> list[int]:
-        """Return the GPU at the other end of each channel of a type.
-
-        Parameters
-        ----------
-        kind
-            ``memory`` or ``port``.
-        """
+        """Return the GPU at the other end of each ``memory`` or ``port`` channel."""
         mine = (each for each in self.channels if each.channel_type == kind)
         return [peer for each in mine for peer in each.connected_to]
 
     def chunks(self, buffer: str) -> int:
-        """Return the size of a buffer.
-
-        Parameters
-        ----------
-        buffer
-            ``i``, ``o`` or ``s``.
-        """
+        """Return the size of the buffer ``i``, ``o`` or ``s``."""
         sizes = {"i": self.input_chunks, "o": self.output_chunks}
         return sizes.get(buffer, self.scratch_chunks)
 

@@ -80,12 +80,6 @@ def _fitting(number: int, ports: int) -> _Fit:
 
 
 def nearly_square(ranks: int) -> tuple[int, int]:
-    """Return the factors of a number of ranks nearest to each other, ascending.
-
-    Parameters
-    ----------
-    ranks
-        At least 1.
-    """
+    """Return the factors of a number of ranks nearest to each other, ascending."""
     rows = next(r for r in range(isqrt(ranks), 0, -1) if ranks % r == 0)
     return rows, ranks // rows

@@ -92,13 +92,7 @@ class TreePacking:
         return float(total.max(axis=1).sum())
 
     def ends(self, units: int) -> IntArray:
-        """Return where the part of each tree ends, in whole units, shape (trees,).
-
-        Parameters
-        ----------
-        units
-            Of the buffer, 1 or more.
-        """
+        """Return where the part of each tree ends, in whole units, shape (trees,)."""
         return _ends(self, units)
 
 
