@@ -143,9 +143,12 @@ def on_ramp(
 
 
 def on_ramp_as_printed(
-    op: str, size_bytes: int, bits_per_s: int = RAMP_BITS_PER_S
+    op: str,
+    size_bytes: int,
+    nodes: int = NODES,
+    bits_per_s: int = RAMP_BITS_PER_S,
 ) -> Timed:
-    """Return an operation on all nodes of RAMP by an algorithm of the paper.
+    """Return an operation on nodes of RAMP by an algorithm of the paper.
 
     Parameters
     ----------
@@ -153,11 +156,13 @@ def on_ramp_as_printed(
         An operation.
     size_bytes
         The full buffer.
+    nodes
+        How many take part.
     bits_per_s
         Rate of a node.
     """
     only = STEPS if op == "all-to-all" else None
-    timed = on_ramp(op, size_bytes, NODES, bits_per_s, only)
+    timed = on_ramp(op, size_bytes, nodes, bits_per_s, only)
     return replace(timed, system=RAMP + AS_PRINTED)
 
 
