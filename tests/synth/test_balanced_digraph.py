@@ -20,13 +20,13 @@ from lightloom.plans.digraphs.metacyclic import Metacyclic
 from lightloom.plans.digraphs.nearest_lifts import nearest_lift
 from tests.oracle.rank_buffers import execute
 
-HOPS = {(16, 4): 2, (1024, 16): 3}
+HOPS = {(16, 4): 2, (64, 4): 3, (256, 8): 3, (1024, 16): 3}
 """Of the known digraphs: one less than the search finds."""
 LOADS = {
     (8, 2): [(3, 7, 7)],
     (16, 4): [(2, 16, 16), (3, 15, 15)],
-    (64, 4): [(4, 63, 63)],
-    (256, 8): [(4, 255, 255)],
+    (64, 4): [(3, 68, 68), (4, 63, 63)],
+    (256, 8): [(3, 257, 257), (4, 255, 255)],
 }
 """Ranks and ports to hops, and pieces over the busiest arcs each way, as many pieces a
 block as ports: n - 1 is the least there can be."""

@@ -23,6 +23,11 @@ _MOST_GROUPS = 4
 
 KNOWN: tuple[Lift, ...] = (
     Lift.of_steps(Metacyclic(8, 2, 7), (1, 3, 10, 12)),
+    Lift(
+        Metacyclic(8, 2, 7),
+        ((9, 27, 42, 52), (27, 38, 51, 10), (38, 63, 13, 24), (63, 9, 31, 45)),
+    ),
+    Lift.of_steps(Metacyclic(32, 8, 3), (43, 47, 50, 113, 166, 169, 173, 227)),
     Lift.of_steps(
         Metacyclic(64, 16, 3),
         (

@@ -177,11 +177,12 @@ def to_schedule(
     parameters: dict[str, ParameterValue] | None = None,
     seed: int = 0,
 ) -> Schedule:
-    """Return moves as a schedule without footer: a segment and a step for each round.
+    """Return moves as a schedule without footer: a step for each round.
 
-    Wavelengths that share a route are one circuit, neighbouring chunks of a pair one
-    transfer; rows are sorted by source, destination and chunk, or route. Time is
-    O(rows log rows) beside the grouping of routes.
+    Rounds over the same circuits share a segment, wavelengths of a route are one
+    circuit, neighbouring chunks of a pair one transfer; rows are sorted by source,
+    destination and chunk, or route. Time is O(rows log rows) beside the grouping of
+    routes.
 
     Parameters
     ----------
@@ -194,10 +195,13 @@ def to_schedule(
     name, parameters, seed
         What made them, for the header.
     """
-    segments, parts = [], []
+    segments: list[Segment] = []
+    parts = []
     for index, rows in enumerate(_by_round(moves)):
-        segments.append(Segment(0, index, _circuits(moves, rows)))
-        parts.append(StepPart(index, 0, index, _transfers(moves, rows)))
+        circuits = _circuits(moves, rows)
+        if not (segments and circuits.same_as(segments[-1].circuits)):
+            segments.append(Segment(0, len(segments), circuits))
+        parts.append(StepPart(index, 0, len(segments) - 1, _transfers(moves, rows)))
     algorithm = Algorithm(name, dict(parameters or {}), seed)
     table = fabric.table()
     return Schedule(table, collective, algorithm, tuple(segments), tuple(parts))

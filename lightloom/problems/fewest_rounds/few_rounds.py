@@ -98,7 +98,7 @@ class FewRounds:
         return self.rounds == self.bound.rounds
 
     def schedule(self) -> Schedule:
-        """Return the schedule, without footer: one segment and one step a round."""
+        """Return the schedule, without footer: one step a round."""
         return to_schedule(
             self.fabric,
             self.collective,

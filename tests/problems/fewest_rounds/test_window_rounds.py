@@ -100,3 +100,14 @@ def test_no_laser_is_idle(rows: int, cols: int, lasers: int, rounds: int) -> Non
     assert verify(found.schedule()).valid
     assert found.method == "windows of a ring"
     assert found.rounds == found.bound.rounds == rounds
+
+
+def test_circuits_stay_from_the_second_round_on() -> None:
+    """Rounds over the same circuits share a segment, so two are paid for."""
+    fabric = Lightpath(rows=4, cols=8, lasers=4, waveguides=1)
+    nodes = tuple(range(32))
+    moves = windowed(fabric, nodes, rounds=8)
+    assert moves is not None
+    task = Collective("all-gather", nodes, 24 * 32, 32)
+    schedule = to_schedule(fabric, task, moves, name="rounds")
+    assert (len(schedule.segments), schedule.step_count) == (2, 8)
