@@ -37,6 +37,9 @@ __all__ = ["CONFIGURATIONS", "realised_divisions"]
 _MOST_SHAPES = 2
 _FULLER = 4 / 3
 _FEW_UNITS = 1_400
+_SOME_UNITS = 2_400
+_FULL = 0.95
+"""Of the waveguides across a cut, what so many units may take."""
 _MOST_LASERS = 64
 _MOST_PAIRS = 6_000
 
@@ -153,14 +156,17 @@ def _between_cuts(
         lit = few.in_turn(cut_pairs(lines.need, shapes[count].cut))
         if lit is not None:
             yield lit
-    many = [count for _, count in promise if count > MOST_EXACT]
-    for count in many[:_MOST_SHAPES]:
-        units = few.nested_units(count, shapes[count].durations, seed)
+    for _, count in promise[:_MOST_SHAPES]:
+        units = None
+        if count > MOST_EXACT:
+            units = few.nested_units(count, shapes[count].durations, seed)
         lit = None if units is None else few.in_turn(units)
         if lit is not None:
             yield lit
-    if len(lines.need) * lines.fewest() <= _FEW_UNITS:
-        for division in divisions(lines, fixed_ps, seed):
+    smallest = len(lines.need) * lines.fewest()
+    if smallest <= _SOME_UNITS:
+        full = 1.0 if smallest <= _FEW_UNITS else _FULL
+        for division in divisions(few.cut_lines(full), fixed_ps, seed):
             lit = few.lit(division)
             if lit is not None:
                 yield lit
