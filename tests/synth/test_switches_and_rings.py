@@ -147,6 +147,15 @@ def test_every_collective_is_done(fabric: AnyFabric, op: str) -> None:
     _made(fabric, op, 960 * fabric.node_count)
 
 
+def test_switches_need_not_be_shared_by_lanes() -> None:
+    """A chain of matchings, 3 bytes each: 3 and 2 ns, where lanes would take 3 and 3."""
+    keys = {"alpha_ps": 0, "initial_configuration_charged": False}
+    fabric = switches(3, 3, 10**9, bidirectional=True, **keys)
+    made = _made(fabric, "broadcast", 3, "spanning-tree", chunks=3)
+    assert made.completion_time_ps == 5000
+    assert made.compared[0].predicted_ps == 6000
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_random_plans_are_timed_by_both_replays(data: st.DataObject) -> None:
@@ -173,7 +182,8 @@ def test_random_plans_are_timed_by_both_replays(data: st.DataObject) -> None:
         made = _made(fabric, op, size_bytes, name, ranks, chunks=size_bytes)
     except (InputError, InfeasibleError, NoAnswerError):
         return
-    if all(segment.index == 0 for segment in made.schedule.segments):
+    # A search may give the matchings of a lane unequal numbers of switches.
+    if not both_ways and all(one.index == 0 for one in made.schedule.segments):
         assert made.compared[0].predicted_ps <= made.completion_time_ps
     assert made.certificate is None or made.certificate.bound <= made.completion_time_ps
 

@@ -93,9 +93,12 @@ def realised_divisions(
         lit = _lit(fabric, src, dst, division) or few.lit(division)
         if lit is not None:
             yield lit.realised(rate, src, dst, size_bytes)
-            if exact.proven and lit.division is division:
+            # Circuits that stay lit meanwhile favour other divisions.
+            dark = fabric.dark_while_reconfiguring == "plane"
+            if dark and exact.proven and lit.division is division:
                 return
-    for lit in _searched(fabric, src, dst, lines, few, fixed_ps, seed):
+    alone = exact is None
+    for lit in _searched(fabric, src, dst, lines, few, fixed_ps, seed, alone=alone):
         yield lit.realised(rate, src, dst, size_bytes)
 
 
@@ -107,13 +110,15 @@ def _searched(
     few: FewWaveguides,
     fixed_ps: float,
     seed: int,
+    *,
+    alone: bool,
 ) -> Iterator[LitDivision]:
     """Yield divisions by what nodes have, and edges and cuts where these are few.
 
-    By cuts alone where one is much fuller than any node.
+    With `alone`, by cuts alone where one is much fuller than any node.
     """
     cuts = few.cut_lines()
-    if cuts.least_total > _FULLER * lines.least_total:
+    if alone and cuts.least_total > _FULLER * lines.least_total:
         found = False
         for made in _between_cuts(few, cuts, fixed_ps, seed):
             found = True
