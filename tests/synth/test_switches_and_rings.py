@@ -148,7 +148,7 @@ def test_every_collective_is_done(fabric: AnyFabric, op: str) -> None:
 
 
 def test_switches_need_not_be_shared_by_lanes() -> None:
-    """A chain of matchings, 3 bytes each: 3 and 2 ns, where lanes would take 3 and 3."""
+    """A chain of matchings, 3 bytes each: 3 and 2 ns; lanes would take 3 and 3."""
     keys = {"alpha_ps": 0, "initial_configuration_charged": False}
     fabric = switches(3, 3, 10**9, bidirectional=True, **keys)
     made = _made(fabric, "broadcast", 3, "spanning-tree", chunks=3)
