@@ -76,7 +76,7 @@ class Ring2dRealiser(Realiser[Ring2d]):
     def proposals(
         self, task: Collective, arrangement: Arrangement
     ) -> Iterator[Proposal]:
-        """Yield `torus-rings` and `levels`, the shape left out."""
+        """Yield `torus-rings` and `levels`, the shape left out, and full exchanges."""
         axes = sum(size > 1 for size in arrangement.shape)
         for parts in sorted({1, max(1, axes)}, reverse=True):
             if task.op in _RINGS:
@@ -85,6 +85,9 @@ class Ring2dRealiser(Realiser[Ring2d]):
             yield "levels", {"parts": parts}
             if task.op in ("broadcast", "reduce"):
                 yield "level-scatter-gather", {"parts": parts}
+        if task.op == "all-reduce" and axes:
+            radices = [size for size in arrangement.shape if size > 1]
+            yield "full-exchange", {"radices": radices}
         if task.op in ("broadcast", "reduce") and axes:
             yield self._trees(task, arrangement)
 
