@@ -369,8 +369,12 @@ class _Making:
         if found is not None:
             return found, _WINDOWS
         moves, how = self._forwarded("all-gather")
-        for more in range(rounds + 1, moves.round_count):
-            found = windowed(fabric, task.nodes, rounds=more, seed=self.seed)
+        for width in range(fabric.lasers - 1, 0, -1):
+            more = -(-(task.rank_count - 1) // width)
+            if not rounds < more < moves.round_count:
+                continue
+            rounds = more
+            found = windowed(fabric, task.nodes, rounds=rounds, seed=self.seed)
             if found is not None:
                 return found, _WINDOWS
         return moves, how
