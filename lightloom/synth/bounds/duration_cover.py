@@ -9,7 +9,7 @@ import numpy as np
 from lightloom.validate.certificates.proofs.duration_boxes import first_box
 
 if TYPE_CHECKING:
-    from lightloom.validate.certificates.proofs.duration_boxes import Box
+    from lightloom.validate.certificates.proofs.duration_boxes import DurationBox
     from lightloom.validate.certificates.proofs.duration_walk import (
         DividedLines,
         LineKey,
@@ -72,7 +72,7 @@ class CoverSearch:
         return walk
 
     def _refuted(
-        self, box: Box, total_ps: int
+        self, box: DurationBox, total_ps: int
     ) -> tuple[LineKey, tuple[int, ...]] | None:
         """Return a line and prices at which it cannot be served, if there are."""
         for place, (line, prices) in enumerate(self._last):
@@ -88,12 +88,14 @@ class CoverSearch:
         return None
 
     def _costs_more(
-        self, line: LineKey, box: Box, total_ps: int, prices: tuple[int, ...]
+        self, line: LineKey, box: DurationBox, total_ps: int, prices: tuple[int, ...]
     ) -> bool:
         self.work -= (self._divided.units + 1) ** 2 * len(prices) * 4 + _CALL
         return self._divided.refuted(box, total_ps, ((line, prices),), corners=False)
 
-    def _prices(self, line: LineKey, box: Box, total_ps: int) -> tuple[int, ...] | None:
+    def _prices(
+        self, line: LineKey, box: DurationBox, total_ps: int
+    ) -> tuple[int, ...] | None:
         """Return prices that refute durations, raised where units are short."""
         shared = self._divided.lines[line]
         units, room = self._divided.units, shared.room

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lightloom.core.columns import FloatArray, IntArray
-    from lightloom.validate.certificates.proofs.duration_boxes import Box
+    from lightloom.validate.certificates.proofs.duration_boxes import DurationBox
     from lightloom.validate.certificates.proofs.duration_walk import (
         DividedLines,
         Prices,
@@ -142,8 +142,8 @@ class BoxSearch:
         return walk
 
     def _look(
-        self, box: Box, total_ps: int, *, improve: bool
-    ) -> WholeDivision | tuple[list[int], tuple[Box, ...]] | None:
+        self, box: DurationBox, total_ps: int, *, improve: bool
+    ) -> WholeDivision | tuple[list[int], tuple[DurationBox, ...]] | None:
         """Return a division, or words for a box, and its parts if it has any."""
         options = self._options(box, total_ps)
         prices = self._known(box, total_ps, options)
@@ -155,7 +155,7 @@ class BoxSearch:
             return [len(prices), *rows], ()
         chosen = self._chosen(box, total_ps, options, mixed, improve=improve)
         words: list[int] = []
-        parts: tuple[Box, ...] = ()
+        parts: tuple[DurationBox, ...] = ()
         if chosen is not None:
             times, dual = self._durations(chosen)
             if improve and times.sum() < total_ps + 1:
@@ -168,7 +168,7 @@ class BoxSearch:
             words, parts = self._divide(box, total_ps, options, mixed)
         return (words, parts) if words else None
 
-    def _options(self, box: Box, total_ps: int) -> _Options | None:
+    def _options(self, box: DurationBox, total_ps: int) -> _Options | None:
         """Return the least choices of pairs, ``None`` where one has none."""
         divided = self._divided
         above, corners = divided.above(box, total_ps), divided.corners(box, total_ps)
@@ -198,7 +198,7 @@ class BoxSearch:
         return _Options(found[:, 0], found[:, 1:])
 
     def _known(
-        self, box: Box, total_ps: int, options: _Options | None
+        self, box: DurationBox, total_ps: int, options: _Options | None
     ) -> Prices | None:
         """Return prices that refute a box, of those that did so last."""
         divided = self._divided
@@ -235,7 +235,7 @@ class BoxSearch:
         return loads, own
 
     def _mixed(
-        self, box: Box, total_ps: int, options: _Options
+        self, box: DurationBox, total_ps: int, options: _Options
     ) -> tuple[Prices | None, FloatArray | None]:
         """Return prices that refute a box, or shares of options that lines carry."""
         from scipy.optimize import linprog
@@ -269,7 +269,7 @@ class BoxSearch:
 
     def _chosen(
         self,
-        box: Box,
+        box: DurationBox,
         total_ps: int,
         options: _Options | None,
         mixed: FloatArray | None,
@@ -286,7 +286,9 @@ class BoxSearch:
             return self._taken(box, total_ps, options)
         return None
 
-    def _taken(self, box: Box, total_ps: int, options: _Options) -> IntArray | None:
+    def _taken(
+        self, box: DurationBox, total_ps: int, options: _Options
+    ) -> IntArray | None:
         """Return units of an option of every pair, which lack least time."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -323,7 +325,7 @@ class BoxSearch:
         return found.x * need.max(), -np.asarray(found.ineqlin.marginals)
 
     def _made(
-        self, box: Box, total_ps: int, counts: IntArray, times: FloatArray
+        self, box: DurationBox, total_ps: int, counts: IntArray, times: FloatArray
     ) -> WholeDivision:
         """Return units with the shortest durations that are found for them."""
         starts = [np.ceil(times).astype(np.int64)]
@@ -336,11 +338,11 @@ class BoxSearch:
 
     def _divide(
         self,
-        box: Box,
+        box: DurationBox,
         total_ps: int,
         options: _Options | None,
         mixed: FloatArray | None,
-    ) -> tuple[list[int], tuple[Box, ...]]:
+    ) -> tuple[list[int], tuple[DurationBox, ...]]:
         """Return words for a box and its two parts, none where it has none."""
         widest = _width(box)
         if options is not None and mixed is not None and widest * _NARROW <= total_ps:
@@ -353,8 +355,8 @@ class BoxSearch:
         return [-1, axis], box.halves(axis)
 
     def _pinned(
-        self, box: Box, total_ps: int, chosen: IntArray, dual: FloatArray
-    ) -> tuple[list[int], tuple[Box, ...]]:
+        self, box: DurationBox, total_ps: int, chosen: IntArray, dual: FloatArray
+    ) -> tuple[list[int], tuple[DurationBox, ...]]:
         """Return weights of pairs whose units are not enough, or parts to that end."""
         need, units = self._divided.need_ps, self._divided.units
         heavy = np.flatnonzero(dual > _MIXED * dual.max()).tolist()
@@ -373,8 +375,8 @@ class BoxSearch:
         return [-3, len(weights), *(each for row in weights for each in row)], ()
 
     def _split(
-        self, box: Box, options: _Options, mixed: FloatArray
-    ) -> tuple[list[int], tuple[Box, ...]]:
+        self, box: DurationBox, options: _Options, mixed: FloatArray
+    ) -> tuple[list[int], tuple[DurationBox, ...]]:
         """Return parts of a box by the units of a pair that has different ones."""
         share = np.zeros((len(self._divided.size_bytes), self._count))
         np.add.at(share, options.pair, mixed[:, None] * options.units)
@@ -390,6 +392,6 @@ class BoxSearch:
         return [-2, pair, place, most], box.parts(pair, place, most, now)
 
 
-def _width(box: Box) -> int:
+def _width(box: DurationBox) -> int:
     """Return by how much a duration differs at most in a box."""
     return max((high - low for low, high in box.sides), default=0)

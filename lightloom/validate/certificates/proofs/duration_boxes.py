@@ -10,7 +10,7 @@ Ranges: TypeAlias = "tuple[tuple[int, int], ...]"
 
 
 @dataclass(frozen=True)
-class Box:
+class DurationBox:
     """Some durations, and what pairs may have.
 
     Attributes
@@ -24,7 +24,7 @@ class Box:
     sides: Ranges
     units: tuple[tuple[int, Ranges], ...] = ()
 
-    def tightened(self, total_ps: int) -> Box | None:
+    def tightened(self, total_ps: int) -> DurationBox | None:
         """Return the box without what the order rules out; ``None`` if all of it.
 
         Parameters
@@ -41,9 +41,9 @@ class Box:
             high[k] = min(high[k], high[k - 1])
         if any(a > b for a, b in zip(low, high, strict=True)):
             return None
-        return Box(tuple(zip(low, high, strict=True)), self.units)
+        return DurationBox(tuple(zip(low, high, strict=True)), self.units)
 
-    def halves(self, axis: int) -> tuple[Box, Box]:
+    def halves(self, axis: int) -> tuple[DurationBox, DurationBox]:
         """Return the lower and the upper half, of whole durations.
 
         Parameters
@@ -54,7 +54,7 @@ class Box:
         low, high = self.sides[axis]
         middle = (low + high) // 2
         first, second = (
-            Box((*self.sides[:axis], side, *self.sides[axis + 1 :]), self.units)
+            DurationBox((*self.sides[:axis], side, *self.sides[axis + 1 :]), self.units)
             for side in ((low, middle), (middle + 1, high))
         )
         return first, second
@@ -71,7 +71,9 @@ class Box:
         """
         return dict(self.units).get(pair, ((0, most),) * (len(self.sides) + 1))
 
-    def parts(self, pair: int, place: int, most: int, now: Ranges) -> tuple[Box, Box]:
+    def parts(
+        self, pair: int, place: int, most: int, now: Ranges
+    ) -> tuple[DurationBox, DurationBox]:
         """Return where a pair has at most so many units, and where it has more.
 
         Parameters
@@ -88,11 +90,11 @@ class Box:
         found = []
         for side in ((low, most), (most + 1, high)):
             held[pair] = (*now[:place], side, *now[place + 1 :])
-            found.append(Box(self.sides, tuple(sorted(held.items()))))
+            found.append(DurationBox(self.sides, tuple(sorted(held.items()))))
         return found[0], found[1]
 
 
-def first_box(total_ps: int, count: int) -> Box:
+def first_box(total_ps: int, count: int) -> DurationBox:
     """Return the box of all durations.
 
     Parameters
@@ -102,4 +104,4 @@ def first_box(total_ps: int, count: int) -> Box:
     count
         How many there are, 1 or more.
     """
-    return Box(tuple((0, -(-total_ps // k)) for k in range(2, count + 1)))
+    return DurationBox(tuple((0, -(-total_ps // k)) for k in range(2, count + 1)))

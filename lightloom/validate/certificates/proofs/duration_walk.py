@@ -50,7 +50,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.validate.certificates.proofs.duration_boxes import Box, Ranges
+    from lightloom.validate.certificates.proofs.duration_boxes import (
+        DurationBox,
+        Ranges,
+    )
 
 MOST_NUMBER = 2**40
 """Longest time of a pair on one wavelength, in picoseconds, that boxes are cut for."""
@@ -117,7 +120,7 @@ class DividedLines:
         return bool(most < self.bits_per_s * MOST_NUMBER)
 
     def refuted(
-        self, box: Box, total_ps: int, prices: Prices, *, corners: bool = True
+        self, box: DurationBox, total_ps: int, prices: Prices, *, corners: bool = True
     ) -> bool:
         """Return whether pairs would pay more than all units of lines cost.
 
@@ -157,7 +160,7 @@ class DividedLines:
         )
 
     def outweighed(
-        self, box: Box, total_ps: int, weights: Sequence[tuple[int, int]]
+        self, box: DurationBox, total_ps: int, weights: Sequence[tuple[int, int]]
     ) -> bool:
         """Return whether all units that pairs may have are not enough for them.
 
@@ -200,7 +203,7 @@ class DividedLines:
             most += line.room * sum(each)
         return paid, most
 
-    def above(self, box: Box, total_ps: int) -> tuple[int, ...]:
+    def above(self, box: DurationBox, total_ps: int) -> tuple[int, ...]:
         """Return durations that none of a box exceed.
 
         Parameters
@@ -212,7 +215,7 @@ class DividedLines:
         """
         return total_ps - sum(a for a, _ in box.sides), *(b for _, b in box.sides)
 
-    def corners(self, box: Box, total_ps: int) -> list[tuple[int, ...]]:
+    def corners(self, box: DurationBox, total_ps: int) -> list[tuple[int, ...]]:
         """Return the corners of a box, each with what is left for the longest.
 
         Parameters
@@ -227,7 +230,7 @@ class DividedLines:
         return [(max(0, total_ps - sum(others)), *others) for others in every]
 
     def _groups(
-        self, paid: IntArray, box: Box
+        self, paid: IntArray, box: DurationBox
     ) -> Iterator[tuple[IntArray, IntArray, Ranges]]:
         """Yield pairs that pay alike, what they pay, and the units they may have."""
         pays = (paid != 0).sum(axis=1) > 0
@@ -241,7 +244,12 @@ class DividedLines:
             yield some[which.reshape(-1) == number], each, free
 
     def _enough_above(
-        self, box: Box, total_ps: int, pairs: IntArray, paid: IntArray, ranges: Ranges
+        self,
+        box: DurationBox,
+        total_ps: int,
+        pairs: IntArray,
+        paid: IntArray,
+        ranges: Ranges,
     ) -> IntArray:
         """Return the least cost of units that move whole bytes at durations above."""
         need = self.size_bytes[pairs]
@@ -258,7 +266,12 @@ class DividedLines:
         return least_cost(need, worth, ranges, paid.tolist())
 
     def _enough_at_corners(
-        self, box: Box, total_ps: int, pairs: IntArray, paid: IntArray, ranges: Ranges
+        self,
+        box: DurationBox,
+        total_ps: int,
+        pairs: IntArray,
+        paid: IntArray,
+        ranges: Ranges,
     ) -> IntArray:
         """Return the least cost of units that are enough at some corner."""
         found = np.full(len(pairs), NEVER)
@@ -314,8 +327,8 @@ class DividedLines:
         return None if next(rest, None) is None else "the walk goes on at the end"
 
     def _divided(
-        self, head: int, rest: Iterator[int], box: Box
-    ) -> tuple[Box, Box] | None:
+        self, head: int, rest: Iterator[int], box: DurationBox
+    ) -> tuple[DurationBox, DurationBox] | None:
         """Return the two parts of a box, ``None`` where it has none."""
         if head == _HALVED:
             axis = next(rest, -1)
@@ -335,7 +348,7 @@ class DividedLines:
         return box.parts(pair, place, most, now) if low <= most < high else None
 
     def _unproven(
-        self, head: int, rest: Iterator[int], box: Box, total_ps: int
+        self, head: int, rest: Iterator[int], box: DurationBox, total_ps: int
     ) -> str | None:
         """Return why the next prices do not refute a box, if they do not."""
         if head > len(self.lines):
