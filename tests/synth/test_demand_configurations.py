@@ -199,27 +199,34 @@ def test_pairs_cut_to_units_are_served(seed: int, units: int, density: float) ->
                 assert PriceTest(lines, everyone).passes(times * shorter * 1.1)
 
 
+LONGER = {(1, 0.4, 2, 3): 1.18}
+"""Units, density, seed and configurations, where flows leave durations that much longer.
+
+About one draw in a thousand is such a one.
+"""
+
+
 @pytest.mark.parametrize("units", [1, 2, 3])
 @pytest.mark.parametrize("density", [0.4, 1.0])
-def test_flows_place_what_every_line_has_room_for(units: int, density: float) -> None:
-    """In the durations of the lines by themselves, or seldom in longer ones."""
-    longer = []
-    for seed in range(6):
-        demand = pareto_pairs(6, density, seed)
-        need = np.array(demand.bytes) / 1e5
-        lines = node_lines(np.array(demand.src), np.array(demand.dst), need, 6, units)
-        assert lines.of_ends
-        for count, shape in [*unit_shapes(lines).items()][::6]:
-            counts = place_units(lines, cut_pairs(need, shape.cut), count)
-            if counts is None:
-                continue
-            for pairs in lines.members:
-                assert (counts[pairs].sum(axis=0) <= units).all()
-            durations = durations_of_counts(lines.need, counts)
-            assert (counts @ durations >= need * (1 - 1e-9)).all()
-            longer.append(durations.sum() / shape.durations.sum())
-    assert np.quantile(longer, 0.8) <= 1.1
-    assert max(longer) <= 1.5
+@pytest.mark.parametrize("seed", range(6))
+def test_flows_place_what_every_line_has_room_for(
+    units: int, density: float, seed: int
+) -> None:
+    """In durations that are hardly longer than those of the lines by themselves."""
+    demand = pareto_pairs(6, density, seed)
+    need = np.array(demand.bytes) / 1e5
+    lines = node_lines(np.array(demand.src), np.array(demand.dst), need, 6, units)
+    assert lines.of_ends
+    for count, shape in [*unit_shapes(lines).items()][::6]:
+        counts = place_units(lines, cut_pairs(need, shape.cut), count)
+        if counts is None:
+            continue
+        for pairs in lines.members:
+            assert (counts[pairs].sum(axis=0) <= units).all()
+        durations = durations_of_counts(lines.need, counts)
+        assert (counts @ durations >= need * (1 - 1e-9)).all()
+        most = LONGER.get((units, density, seed, count), 1.1)
+        assert durations.sum() <= shape.durations.sum() * most
 
 
 def test_units_that_lines_have_no_room_for_are_not_placed() -> None:
@@ -313,3 +320,21 @@ def test_all_to_all_whose_peers_do_not_divide_the_lasers() -> None:
     assert verify(made.schedule).valid
     assert made.completion_time_ps <= 252_700_000
     assert made.schedule.algorithm.name == "configurations"
+
+
+def test_small_demands_where_circuits_stay_lit() -> None:
+    """Durations alone do not decide: others than the exact division are looked at."""
+    fabric = Lightpath(
+        rows=2,
+        cols=2,
+        lasers=2,
+        waveguides=1,
+        alpha_ps=0,
+        dark_while_reconfiguring="changed-circuits",
+    )
+    rows = [(1, 2, 48), (0, 1, 22), (2, 0, 47), (2, 3, 46)]
+    rows += [(0, 2, 33), (2, 1, 28), (1, 3, 33), (0, 3, 43)]
+    made = synthesise(Instance(fabric, Demand.from_rows(rows))).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+    assert made.completion_time_ps <= 7_403_387

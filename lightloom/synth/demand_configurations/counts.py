@@ -59,7 +59,7 @@ def fill_counts(
     Counts of shape (pairs, configurations), ``None`` where none are found, and how
     many changes were tried.
     """
-    units = int(lines.capacity[: lines.exact].max())
+    units = lines.most_units
     if lines.of_ends and len(durations) > MOST_EXACT:
         taken, used = nested_units(
             lines, durations, seed, steps, largest_first=largest_first
@@ -97,7 +97,7 @@ def nested_units(
     Units, ``None`` where a pair has no option; some line may be short of room
     for them. And how many changes were tried.
     """
-    units = int(lines.capacity[: lines.exact].max())
+    units = lines.most_units
     options, waste = nested_options(lines.need, durations, units)
     if not np.isfinite(waste).any(axis=1).all():
         return None, 0

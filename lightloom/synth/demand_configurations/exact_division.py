@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from lightloom.validate.certificates.proofs.duration_walk import DividedLines
 
 _MOST_BOXES = 400
-_MOST_PAIRS = 80
+MOST_PAIRS = 80
+"""Pairs of a small demand."""
 _MOST_TRIED = 12
 _STEPS = 2
 _BOXES_A_STEP = 50
@@ -75,7 +76,7 @@ def exact_division(
     -----
     Deterministic. The limits count boxes, and nodes of integer programs.
     """
-    if not divided.cuttable or len(divided.size_bytes) > _MOST_PAIRS:
+    if not divided.cuttable or len(divided.size_bytes) > MOST_PAIRS:
         return None
     lines = shared_lines(divided)
     found = ExactDivision(_first(divided, lines, fixed_ps))

@@ -66,6 +66,12 @@ class Lines:
         ]
         return float(max(sums, default=0.0))
 
+    @cached_property
+    def most_units(self) -> int:
+        """Units that a pair may have in a configuration: as many as all its lines."""
+        room = np.append(self.capacity, self.capacity.max(initial=0))
+        return int(room[self.of_pair].min(axis=1).max(initial=0))
+
     @property
     def of_ends(self) -> bool:
         """Whether every pair is on two lines, one of each half: its two ends."""

@@ -42,7 +42,7 @@ class PriceTest(LineTest):
 
     def _fits(self, need: FloatArray, room: int, durations: FloatArray) -> bool:
         """Return whether units are enough, as far as prices say."""
-        units = int(self._lines.capacity[: self._lines.exact].max())
+        units = self._lines.most_units
         options, waste = nested_options(need, durations, units)
         possible = np.isfinite(waste)
         self.work += options.size * 4

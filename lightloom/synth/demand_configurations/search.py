@@ -91,7 +91,7 @@ def divisions(
         yield single
     shapes = unit_shapes(lines)
     promise = _by_promise(shapes, fixed)
-    units = int(lines.capacity[: lines.exact].max())
+    units = lines.most_units
     searched = units <= _MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
     makers = [(count, _divided) for count in _counts(promise, fewest) if searched]
     makers += [(count, _placed) for count in promise if lines.of_ends]

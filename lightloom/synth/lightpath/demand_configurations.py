@@ -14,6 +14,7 @@ from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.congestion import capacity_by_id, check_reachable
 from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.options import MOST_EXACT
@@ -93,12 +94,9 @@ def realised_divisions(
         lit = _lit(fabric, src, dst, division) or few.lit(division)
         if lit is not None:
             yield lit.realised(rate, src, dst, size_bytes)
-            # Circuits that stay lit meanwhile favour other divisions.
-            dark = fabric.dark_while_reconfiguring == "plane"
-            if dark and exact.proven and lit.division is division:
+            if exact.proven and lit.division is division:
                 return
-    alone = exact is None
-    for lit in _searched(fabric, src, dst, lines, few, fixed_ps, seed, alone=alone):
+    for lit in _searched(fabric, src, dst, lines, few, fixed_ps, seed):
         yield lit.realised(rate, src, dst, size_bytes)
 
 
@@ -110,15 +108,13 @@ def _searched(
     few: FewWaveguides,
     fixed_ps: float,
     seed: int,
-    *,
-    alone: bool,
 ) -> Iterator[LitDivision]:
     """Yield divisions by what nodes have, and edges and cuts where these are few.
 
-    With `alone`, by cuts alone where one is much fuller than any node.
+    Of many pairs by cuts alone where one is much fuller than any node.
     """
     cuts = few.cut_lines()
-    if alone and cuts.least_total > _FULLER * lines.least_total:
+    if len(src) > MOST_PAIRS and cuts.least_total > _FULLER * lines.least_total:
         found = False
         for made in _between_cuts(few, cuts, fixed_ps, seed):
             found = True

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=2)  # asked by a search, and by the bound
 def small_division(fabric: Lightpath, demand: Demand) -> ExactDivision | None:
-    """Return the best division by what nodes and cuts have, ``None`` of many pairs.
+    """Return the best division by what nodes and cuts have.
+
+    ``None`` of many pairs, and where circuits may stay lit while others change: then
+    it is not durations alone that decide.
 
     Parameters
     ----------
@@ -29,5 +32,7 @@ def small_division(fabric: Lightpath, demand: Demand) -> ExactDivision | None:
     demand
         With a pair or more.
     """
+    if fabric.dark_while_reconfiguring != "plane":
+        return None
     divided = divided_lines(fabric, demand, tight_cuts(fabric, demand))
     return exact_division(divided, lambda count: fixed_ps(fabric, count, count))
