@@ -16,7 +16,7 @@ from lightloom.instances.instance import Instance
 from lightloom.synth.demand_configurations.least_durations import (
     durations_of_counts,
 )
-from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.line_check import LineCheck
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.nested_options import nested_options
 from lightloom.synth.demand_configurations.options import (
@@ -24,7 +24,7 @@ from lightloom.synth.demand_configurations.options import (
     options_of,
     options_table,
 )
-from lightloom.synth.demand_configurations.price_test import PriceTest
+from lightloom.synth.demand_configurations.price_check import PriceCheck
 from lightloom.synth.demand_configurations.search import divisions
 from lightloom.synth.demand_configurations.unit_flows import cut_pairs, place_units
 from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
@@ -157,7 +157,7 @@ def test_a_line_passes_exactly_when_it_can_be_served() -> None:
     """Two pairs of need 3 on one unit a configuration: two of 3, never 3 and 2."""
     one = np.array([0, 0]), np.array([1, 2]), np.array([3.0, 3.0])
     lines = node_lines(*one, 3, 1)
-    test = LineTest(lines, list(range(6)))
+    test = LineCheck(lines, list(range(6)))
     assert test.passes(np.array([3.0, 3.0]))
     assert not test.passes(np.array([3.0, 2.9]))
 
@@ -193,14 +193,14 @@ def test_pairs_cut_to_units_are_served(seed: int, units: int, density: float) ->
         if not 2 <= len(durations) <= MOST_EXACT:
             continue
         times = durations * (1 + 1e-6)
-        assert LineTest(lines, everyone).passes(times)
+        assert LineCheck(lines, everyone).passes(times)
         for shorter in (0.9, 0.7):
-            if LineTest(lines, everyone).passes(times * shorter):
-                assert PriceTest(lines, everyone).passes(times * shorter * 1.1)
+            if LineCheck(lines, everyone).passes(times * shorter):
+                assert PriceCheck(lines, everyone).passes(times * shorter * 1.1)
 
 
 LONGER = {(1, 0.4, 2, 3): 1.18}
-"""Units, density, seed and configurations, where flows leave durations that much longer.
+"""Units, density, seed and configurations where flows leave so much longer durations.
 
 About one draw in a thousand is such a one.
 """

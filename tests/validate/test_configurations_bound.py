@@ -17,7 +17,7 @@ from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import find_bound
 from lightloom.synth.bounds.duration_cover import CoverSearch
 from lightloom.synth.demand_configurations.box_search import BoxSearch
-from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.line_check import LineCheck
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.whole_division import WholeDivision
 from lightloom.synth.synthesise import synthesise
@@ -169,7 +169,7 @@ def test_covered_durations_serve_no_line(seed: int, count: int, units: int) -> N
         for _ in range(5):
             cuts = sorted(rng.randint(0, total_ps) for _ in range(count - 1))
             durations = np.diff([0, *cuts, total_ps])[::-1]
-            assert not LineTest(lines, [0]).passes(np.maximum(durations, 1e-9))
+            assert not LineCheck(lines, [0]).passes(np.maximum(durations, 1e-9))
 
 
 @settings(max_examples=60, deadline=None)

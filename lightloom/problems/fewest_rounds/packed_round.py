@@ -13,6 +13,7 @@ from lightloom.problems.fewest_rounds.first_fit import resource_widths
 from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
 from lightloom.routing.bent_routes import bent_routes, routes_beside
 from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.straight_cuts import straight_cuts
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -115,7 +116,7 @@ class RoundPacking:
         """Return one round in which all that is new comes from near holders.
 
         By conflicts and prices, any of the nearest holders, routes and slots for each;
-        ``None`` where so many moves do not end all conflicts.
+        ``None`` where so many moves do not end all conflicts, or a cut shows it.
 
         Parameters
         ----------
@@ -128,6 +129,8 @@ class RoundPacking:
         moves
             Most moves of the search.
         """
+        if self._cut_short(holds, new):
+            return None
         fabric, order = self.turns.fabric, self.turns.order
         slots = TurnedSlots(self.turns, *divmod(fabric.lasers, order))
         tile, chunk = self.first_rows(new)
@@ -153,6 +156,15 @@ class RoundPacking:
             )
         ]
         return copies([row for row, _ in found], [route for _, route in found])
+
+    def _cut_short(self, holds: Mask, new: Mask) -> bool:
+        """Return whether more must cross the grid than its waveguides carry."""
+        fabric = self.turns.fabric
+        for inside, waveguides in straight_cuts(fabric):
+            only = ~holds[~inside].any(axis=0)
+            if new[~inside][:, only].sum() > waveguides * fabric.lasers:
+                return True
+        return False
 
     def _ways(self, holders: list[int], to: int) -> list[Route]:
         """Return routes from some holders; from one alone also beside a line."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.problems.fewest_rounds.turned_slots import Turns
 
-__all__ = ["planned"]
-
 Mask = npt.NDArray[np.bool_]
 _KEPT = 12
 """Chunks that a tile may choose from, for each that it receives."""

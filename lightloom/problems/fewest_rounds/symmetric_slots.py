@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
 
-__all__ = ["symmetric_slots"]
-
 _MOST_OPTIONS = 2**18
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.routing.bent_routes import Route
 
-__all__ = ["TurnedSlots", "Turns", "settled"]
-
 _QUARTERS = 4
 _DEARER = 0.3
 _TRY = 60_000, 60

@@ -17,7 +17,7 @@ from lightloom.synth.demand_configurations.least_durations import unit_bound
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.synth.lightpath.small_demands import small_division
-from lightloom.synth.lightpath.straight_cuts import tight_cuts
+from lightloom.synth.lightpath.tight_cuts import tight_cuts
 from lightloom.validate.certificates.completion_time.configurations import (
     divided_lines,
 )

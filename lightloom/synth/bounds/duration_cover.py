@@ -99,7 +99,7 @@ class CoverSearch:
         """Return prices that refute durations, raised where units are short."""
         shared = self._divided.lines[line]
         units, room = self._divided.units, shared.room
-        durations_ps = self._divided.above(box, total_ps)
+        durations_ps = box.above(total_ps)
         need = self._divided.need_ps[shared.pairs].astype(np.float64)
         count = len(durations_ps)
         times = np.array(durations_ps, dtype=np.float64)

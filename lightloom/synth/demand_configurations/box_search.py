@@ -171,7 +171,7 @@ class BoxSearch:
     def _options(self, box: DurationBox, total_ps: int) -> _Options | None:
         """Return the least choices of pairs, ``None`` where one has none."""
         divided = self._divided
-        above, corners = divided.above(box, total_ps), divided.corners(box, total_ps)
+        above, corners = box.above(total_ps), box.corners(total_ps)
         grid = self._grid
         second, rate = BITS_PER_BYTE * PS_PER_S, divided.bits_per_s
         moved = np.zeros(len(grid), dtype=np.int64)
@@ -330,7 +330,7 @@ class BoxSearch:
         """Return units with the shortest durations that are found for them."""
         starts = [np.ceil(times).astype(np.int64)]
         if not _width(box):
-            starts.append(np.array(self._divided.above(box, total_ps)))
+            starts.append(np.array(box.above(total_ps)))
         return min(
             (shortened(self._divided, counts, start) for start in starts),
             key=lambda each: each.total_ps,

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["fill_counts", "nested_units"]
-
 _MOST_OPTIONS = 40
 _PATIENCE = 400
 _TURNS = 100

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.line_check import LineCheck
 from lightloom.synth.demand_configurations.options import MOST_EXACT
-from lightloom.synth.demand_configurations.price_test import PriceTest
+from lightloom.synth.demand_configurations.price_check import PriceCheck
 
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
     from lightloom.synth.demand_configurations.lines import Lines
-
-__all__ = ["critical_lines", "short_durations"]
 
 _LINES_BY_NEED = 10
 _LINES_BY_PAIRS = 4
@@ -56,7 +54,7 @@ def short_durations(
     critical = critical_lines(lines)
     room = max(int(lines.capacity[line]) for line in critical)
     exact = count <= MOST_EXACT and (room + 1) ** (count - 1) <= _MOST_STATES
-    test = (LineTest if exact else PriceTest)(lines, critical)
+    test = (LineCheck if exact else PriceCheck)(lines, critical)
     patience = _PATIENCE if exact else _PATIENCE_WITH_PRICES
     least = lines.least_total
     shapes = [np.maximum(each, each.sum() * 1e-3) for each in first]
@@ -84,7 +82,7 @@ def short_durations(
     return best if best.sum() < most else None
 
 
-def _shrunk(test: LineTest, unit: FloatArray, low: float, high: float) -> FloatArray:
+def _shrunk(test: LineCheck, unit: FloatArray, low: float, high: float) -> FloatArray:
     """Return durations of one shape, shortened by halving while lines pass."""
     while high - low > 5e-4 * high:
         middle = (low + high) / 2

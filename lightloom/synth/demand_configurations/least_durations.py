@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lightloom.synth.demand_configurations.lines import Lines
     from lightloom.synth.demand_configurations.search import Division
 
-__all__ = ["UnitBound", "durations_of_counts", "moved_bytes", "unit_bound"]
-
 _MOST_LINES = 24
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lightloom.validate.certificates.proofs.duration_walk import DividedLines
 
 
-__all__ = ["Lines", "node_lines", "routed_lines", "shared_lines"]
-
 _PASSES = 3
 """Times that every pair chooses its route."""
 

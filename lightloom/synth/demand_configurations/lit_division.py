@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.synth.demand_configurations.search import Division
 
-__all__ = ["LitDivision"]
-
 
 @dataclass(frozen=True, eq=False)
 class LitDivision:

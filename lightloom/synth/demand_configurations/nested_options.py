@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["nested_options"]
-
 _SLACK = 1 + 1e-9
 _SHORTEST = 1e-4
 

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
 
-__all__ = ["MOST_EXACT", "options_of", "options_table"]
-
 MOST_EXACT = 4
 """Most configurations of which all combinations are looked at."""
 

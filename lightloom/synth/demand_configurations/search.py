@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lightloom.synth.demand_configurations.lines import Lines
     from lightloom.synth.demand_configurations.unit_shapes import UnitShape
 
-__all__ = ["Division", "divisions"]
-
 _LONGER = (1.0005, 1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.5)
 _FEW_LONGER = (1.002, 1.007, 1.015, 1.03, 1.06, 1.15, 1.6)
 _STARTS = 3

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["PairUnits", "cut_pairs", "place_units"]
-
 _LONGER = 1.01
 _EQUAL = 1 + 1e-12
 

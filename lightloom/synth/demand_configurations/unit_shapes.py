@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["UnitShape", "unit_shapes"]
-
 _CUTS = 48
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["CONFIGURATIONS", "realised_divisions"]
-
 _MOST_SHAPES = 2
 _FULLER = 4 / 3
 _FEW_UNITS = 1_400

@@ -12,6 +12,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.routing.bent_routes import bent_routes
 from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.straight_cuts import straight_cuts
 from lightloom.synth.demand_configurations.counts import nested_units
 from lightloom.synth.demand_configurations.durations import short_durations
 from lightloom.synth.demand_configurations.least_durations import (
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.routing.bent_routes import Route
     from lightloom.synth.demand_configurations.unit_flows import PairUnits
-
-__all__ = ["FewWaveguides"]
 
 _CHANGES = 100
 _WORK_A_PAIR = 3_000_000
@@ -166,20 +165,11 @@ class FewWaveguides:
         full
             Of the waveguides across a cut, what pairs may take.
         """
-        fabric, lines = self._fabric, self._node_lines
-        tail, head = fabric.edges()
-        edge = np.stack([tail, head])
-        sides = np.divmod(np.arange(fabric.node_count), fabric.cols)
-        width = fabric.edge_waveguides(tail, head)
+        lines, (src, dst) = self._node_lines, self._ends.T
         columns, rooms = [], []
-        for side, most in zip(sides, (fabric.rows, fabric.cols), strict=True):
-            for place in range(1, most):
-                for inside in (side < place, side >= place):
-                    crosses = inside[edge[0]] & ~inside[edge[1]]
-                    room = int(width[crosses].sum()) * fabric.lasers * full
-                    rooms.append(max(1, int(room)))
-                    ends = self._ends.T
-                    columns.append(inside[ends[0]] & ~inside[ends[1]])
+        for inside, waveguides in straight_cuts(self._fabric):
+            rooms.append(max(1, int(waveguides * self._fabric.lasers * full)))
+            columns.append(inside[src] & ~inside[dst])
         count = len(lines.capacity)
         number = count + np.arange(len(columns))
         of_pair = np.where(np.array(columns).T, number, count + len(columns))

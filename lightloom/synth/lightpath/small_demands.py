@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from lightloom.synth.demand_configurations.exact_division import exact_division
-from lightloom.synth.lightpath.straight_cuts import tight_cuts
+from lightloom.synth.lightpath.tight_cuts import tight_cuts
 from lightloom.validate.certificates.completion_time.configurations import (
     divided_lines,
 )

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DataObject  # noqa: TC002  (resolved when run)
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import Transfers
@@ -71,7 +70,7 @@ def test_any_collective(
     size: tuple[int, int],
     lasers: int,
     paths: tuple[int, int],
-    data: DataObject,
+    data: st.DataObject,
 ) -> None:
     """Any collective over any tiles of any grid is served, in any rank order."""
     fabric = Lightpath(

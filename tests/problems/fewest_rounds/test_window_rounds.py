@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DataObject  # noqa: TC002  (resolved when run)
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -29,7 +28,7 @@ def hops_along(fabric: Lightpath, ring: list[int], reach: int) -> int:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 7), st.data())
-def test_rings_hold_each_tile_once(rows: int, cols: int, data: DataObject) -> None:
+def test_rings_hold_each_tile_once(rows: int, cols: int, data: st.DataObject) -> None:
     """Of all tiles, and of some."""
     fabric = Lightpath(rows=rows, cols=cols)
     tiles = data.draw(st.sets(st.integers(0, rows * cols - 1), min_size=1))
@@ -51,7 +50,7 @@ def test_half_a_turn_is_half_a_ring(grid: tuple[int, int]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 5), st.integers(2, 5), st.data())
-def test_what_is_found_is_right(rows: int, cols: int, data: DataObject) -> None:
+def test_what_is_found_is_right(rows: int, cols: int, data: st.DataObject) -> None:
     """On grids and parts of them, in as few rounds as tiles can receive, and more."""
     fabric = Lightpath(
         rows=rows,

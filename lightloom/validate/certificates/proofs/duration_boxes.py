@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -42,6 +43,27 @@ class DurationBox:
         if any(a > b for a, b in zip(low, high, strict=True)):
             return None
         return DurationBox(tuple(zip(low, high, strict=True)), self.units)
+
+    def above(self, total_ps: int) -> tuple[int, ...]:
+        """Return durations that none of the box exceed.
+
+        Parameters
+        ----------
+        total_ps
+            What all durations add up to.
+        """
+        return total_ps - sum(a for a, _ in self.sides), *(b for _, b in self.sides)
+
+    def corners(self, total_ps: int) -> list[tuple[int, ...]]:
+        """Return the corners of the box, each with what is left for the longest.
+
+        Parameters
+        ----------
+        total_ps
+            What all durations add up to.
+        """
+        every = itertools.product(*(sorted({*side}) for side in self.sides))
+        return [(max(0, total_ps - sum(others)), *others) for others in every]
 
     def halves(self, axis: int) -> tuple[DurationBox, DurationBox]:
         """Return the lower and the upper half, of whole durations.

@@ -35,7 +35,6 @@ and m prices. Boxes without durations in the right order are left out.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -203,32 +202,6 @@ class DividedLines:
             most += line.room * sum(each)
         return paid, most
 
-    def above(self, box: DurationBox, total_ps: int) -> tuple[int, ...]:
-        """Return durations that none of a box exceed.
-
-        Parameters
-        ----------
-        box
-            Any.
-        total_ps
-            What all durations add up to.
-        """
-        return total_ps - sum(a for a, _ in box.sides), *(b for _, b in box.sides)
-
-    def corners(self, box: DurationBox, total_ps: int) -> list[tuple[int, ...]]:
-        """Return the corners of a box, each with what is left for the longest.
-
-        Parameters
-        ----------
-        box
-            Any.
-        total_ps
-            What all durations add up to.
-        """
-        sides = (sorted({*side}) for side in box.sides)
-        every = itertools.product(*sides)
-        return [(max(0, total_ps - sum(others)), *others) for others in every]
-
     def _groups(
         self, paid: IntArray, box: DurationBox
     ) -> Iterator[tuple[IntArray, IntArray, Ranges]]:
@@ -259,9 +232,7 @@ class DividedLines:
                 min(most, number * time_ps * self.bits_per_s // second)
                 for number in range(low, high + 1)
             ]
-            for time_ps, (low, high) in zip(
-                self.above(box, total_ps), ranges, strict=True
-            )
+            for time_ps, (low, high) in zip(box.above(total_ps), ranges, strict=True)
         ]
         return least_cost(need, worth, ranges, paid.tolist())
 
@@ -275,7 +246,7 @@ class DividedLines:
     ) -> IntArray:
         """Return the least cost of units that are enough at some corner."""
         found = np.full(len(pairs), NEVER)
-        for times in self.corners(box, total_ps):
+        for times in box.corners(total_ps):
             worth = [
                 [number * time_ps for number in range(low, high + 1)]
                 for time_ps, (low, high) in zip(times, ranges, strict=True)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.routing.straight_cuts import straight_cuts
+
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
@@ -26,16 +28,10 @@ def tight_cuts(fabric: Lightpath, demand: Demand) -> list[IntArray]:
         The demand.
     """
     src, dst = np.array(demand.src), np.array(demand.dst)
-    tail, head = fabric.edges()
-    width = fabric.edge_waveguides(tail, head)
-    sides = np.divmod(np.arange(fabric.node_count), fabric.cols)
     found = []
-    for side, most in zip(sides, (fabric.rows, fabric.cols), strict=True):
-        for place in range(1, most):
-            for inside in (side < place, side >= place):
-                room = int(width[inside[tail] & ~inside[head]].sum())
-                crosses = inside[src] & ~inside[dst]
-                ends = (len(np.unique(each[crosses])) for each in (src, dst))
-                if 0 < room < min(ends):
-                    found.append(np.flatnonzero(inside))
+    for inside, waveguides in straight_cuts(fabric):
+        crosses = inside[src] & ~inside[dst]
+        ends = (len(np.unique(each[crosses])) for each in (src, dst))
+        if 0 < waveguides < min(ends):
+            found.append(np.flatnonzero(inside))
     return found

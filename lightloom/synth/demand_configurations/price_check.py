@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.line_test import LineTest
+from lightloom.synth.demand_configurations.line_check import LineCheck
 from lightloom.synth.demand_configurations.nested_options import nested_options
 
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
-
-__all__ = ["PriceTest"]
 
 _TURNS = 120
 """Times that prices change, at most."""
@@ -24,7 +22,7 @@ _RISE = 1.5
 """How fast prices follow the load: the first step, in logarithms."""
 
 
-class PriceTest(LineTest):
+class PriceCheck(LineCheck):
     """Tests lines against durations of many configurations, those that failed first.
 
     The units of the longest one, two, three ... configurations have a price, and every

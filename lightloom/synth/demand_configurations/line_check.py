@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
     from lightloom.synth.demand_configurations.lines import Lines
 
-__all__ = ["LineTest"]
 
-
-class LineTest:
+class LineCheck:
     """Tests lines against durations, those that failed last first.
 
     Parameters
