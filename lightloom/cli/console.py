@@ -34,12 +34,8 @@ def write_json(record: Mapping[str, object]) -> None:
 def write_text(text: str) -> None:
     """Write text to stdout, ending in a newline.
 
-    Raises
-    ------
-    InputError
-        It cannot be written, to a full disk for example.
-    BrokenPipeError
-        The reader went away.
+    Raises `InputError`: it cannot be written, to a full disk for example;
+    `BrokenPipeError`: the reader went away.
     """
     try:
         click.echo(text.removesuffix("\n"))

@@ -29,12 +29,8 @@ _ALGORITHM = "algorithm."
 def as_given(instance: str = "", **options: str) -> Iterator[None]:
     """Have errors of the block name options, and the instance that they are about.
 
-    Parameters
-    ----------
-    instance
-        Name of the instance, or its file.
-    options
-        Option of each argument of the library, for example ``problem="--problem"``.
+    `options`: option of each argument of the library, for example
+    ``problem="--problem"``.
     """
     try:
         yield

@@ -13,27 +13,15 @@ _PICOSECONDS = "ps"
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count and its noun, which takes an s where it is not one.
-
-    Parameters
-    ----------
-    count
-        How many, from 0.
-    noun
-        What is counted, in the singular; its plural ends in s.
-    """
+    """Return a count and its noun, which takes an s where it is not one."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def value_text(value: float | Fraction | str, unit: str) -> str:
     """Return a value of a problem's unit: times in microseconds, numbers plain.
 
-    Parameters
-    ----------
-    value
-        A number, or the text of an exact one.
-    unit
-        The problem's unit, in the plural.
+    `value`: a number, or the text of an exact one. `unit`: the problem's unit, in the
+    plural.
     """
     if unit == _PICOSECONDS:
         return format_ps(round(float(value)))
@@ -43,12 +31,8 @@ def value_text(value: float | Fraction | str, unit: str) -> str:
 def answer_text(value: float | Fraction | str, unit: str) -> str:
     """Return a value with its unit, for example ``1 round`` or ``11.000 us``.
 
-    Parameters
-    ----------
-    value
-        A number, or the text of an exact one.
-    unit
-        The problem's unit, in the plural, for example ``rounds``; ``ps`` for times.
+    `value`: a number, or the text of an exact one. `unit`: the problem's unit, in the
+    plural, for example ``rounds``; ``ps`` for times.
     """
     text = value_text(value, unit)
     if unit == _PICOSECONDS:

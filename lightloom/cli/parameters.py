@@ -23,20 +23,11 @@ def parse_parameters(
 ) -> dict[str, ParameterValue]:
     """Return the parameters that ``key=value`` texts give.
 
-    Parameters
-    ----------
-    texts
-        One text for each use of the option.
-    lists
-        Parameters that take a list, so that ``radices=16`` is a list of one.
-    option
-        The option that they are given by, for messages.
+    `texts`: one text for each use of the option. `lists`: parameters that take a list,
+    so that ``radices=16`` is a list of one.
 
-    Raises
-    ------
-    InputError
-        No ``=``, an empty side, a key given twice, or a list element that is not
-        an integer.
+    Raises `InputError`: no ``=``, an empty side, a key given twice, or a list element
+    that is not an integer.
     """
     parameters: dict[str, ParameterValue] = {}
     for text in texts:
@@ -61,19 +52,11 @@ def parse_variant(
 ) -> dict[str, object]:
     """Return the keyword arguments of a model's ``build`` that texts give.
 
-    Parameters
-    ----------
-    problem
-        Whose model it is.
-    texts
-        One text for each use of ``--param``.
-    horizon
-        Of ``--horizon``, which is a short form; ``None`` if it is not given.
+    `texts`: one text for each use of ``--param``. `horizon`: of ``--horizon``, which is
+    a short form; ``None`` if it is not given.
 
-    Raises
-    ------
-    InputError
-        No such variant (nearest names suggested), or a value that it does not take.
+    Raises `InputError`: no such variant (nearest names suggested), or a value that it
+    does not take.
     """
     given = [*texts, *([] if horizon is None else [f"horizon={horizon}"])]
     parsed: dict[str, object] = dict(parse_parameters(given))

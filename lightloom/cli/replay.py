@@ -70,17 +70,7 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
 
 
 def timeline_record(file: str, timeline: Timeline, task: Task) -> dict[str, object]:
-    """Return a timeline as its documented JSON object.
-
-    Parameters
-    ----------
-    file
-        Path of the schedule, as it was given.
-    timeline
-        Its replay.
-    task
-        What the schedule does.
-    """
+    """Return a timeline as its documented JSON object."""
     rates = bandwidth(task, timeline.completion_time_ps)
     return {
         "file": file,

@@ -15,13 +15,7 @@ MOST = 10**8
 
 
 class Seconds(click.FloatRange):
-    """Seconds for a limit; "not a number" is none.
-
-    Parameters
-    ----------
-    zero
-        Whether 0 is allowed.
-    """
+    """Seconds for a limit; "not a number" is none."""
 
     def __init__(self, *, zero: bool) -> None:
         super().__init__(0, MOST, min_open=not zero)
@@ -34,19 +28,7 @@ class Seconds(click.FloatRange):
     ) -> float:
         """Return the number of seconds.
 
-        Parameters
-        ----------
-        value
-            What the command line, or a default, gives.
-        param
-            The option, for messages.
-        ctx
-            Click's context, for messages.
-
-        Raises
-        ------
-        click.BadParameter
-            If it is no number, or out of range.
+        Raises `click.BadParameter` if it is no number, or out of range.
         """
         seconds: float = super().convert(value, param, ctx)
         if math.isnan(seconds):

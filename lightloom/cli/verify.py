@@ -85,15 +85,7 @@ def _plan(file: str) -> ExecutionPlan | None:
 
 
 def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
-    """Return a verdict as its documented JSON object.
-
-    Parameters
-    ----------
-    file
-        Path of the schedule, as it was given.
-    verdict
-        What was found.
-    """
+    """Return a verdict as its documented JSON object."""
     return {
         "file": file,
         "valid": verdict.valid,
@@ -105,15 +97,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
 
 
 def verdict_text(file: str, verdict: Verdict) -> str:
-    """Return a verdict for people, one line a violation, the first of each rule.
-
-    Parameters
-    ----------
-    file
-        Path of the schedule, as it was given.
-    verdict
-        What was found.
-    """
+    """Return a verdict for people, one line a violation, the first of each rule."""
     proven = certificates_text(verdict)
     if verdict.valid:
         return f"{file}: valid; {proven}"

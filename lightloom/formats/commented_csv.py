@@ -15,20 +15,8 @@ def read_commented_csv(path: str | Path, noun: str) -> list[tuple[str, list[str]
 
     Empty lines and those that begin with ``#`` are left out; values are stripped.
 
-    Parameters
-    ----------
-    path
-        The file.
-    noun
-        What it holds, for messages.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is not text, it holds no rows, or a row has more or fewer values than the
-        heading.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is not text, it
+    holds no rows, or a row has more or fewer values than the heading.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
@@ -56,19 +44,7 @@ def read_commented_csv(path: str | Path, noun: str) -> list[tuple[str, list[str]
 def count_of(text: str, where: str, least: int = 1, most: int = _MOST) -> int:
     """Return a whole number.
 
-    Parameters
-    ----------
-    text
-        What stands there.
-    where
-        Where that is.
-    least, most
-        Limits of the number.
-
-    Raises
-    ------
-    FormatError
-        It is none, or beyond the limits.
+    Raises `FormatError`: it is none, or beyond the limits.
     """
     value = int(text) if text.isascii() and text.removeprefix("-").isdigit() else None
     if value is None or not least <= value <= most:

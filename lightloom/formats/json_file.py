@@ -24,17 +24,7 @@ _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True)
 class JsonFile:
-    """A decoded file, and its text to find places in.
-
-    Attributes
-    ----------
-    path
-        The file, for messages.
-    text
-        What it holds.
-    table
-        The value it holds.
-    """
+    """A decoded file, and its text to find places in."""
 
     path: str
     text: str
@@ -57,10 +47,7 @@ class JsonFile:
     def convert(self, record: type[RecordT]) -> RecordT:
         """Return the table as a record.
 
-        Raises
-        ------
-        FormatError
-            It is no such record; file, line and field are named.
+        Raises `FormatError`: it is no such record; file, line and field are named.
         """
         mark = "\0"
         try:
@@ -79,12 +66,8 @@ class JsonFile:
 def read_json(path: str | Path) -> JsonFile:
     """Return a JSON file, decompressed by its suffix.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is too long, not UTF-8 or not JSON, or a key is given twice.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is too long, not
+    UTF-8 or not JSON, or a key is given twice.
     """
     name = str(path)
     text = read_text(path)

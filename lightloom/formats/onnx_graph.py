@@ -50,19 +50,11 @@ def read_onnx(path: str | Path, batch_size: int) -> LayerGraph:
     nodes share belongs to the first. Views (reshapes, casts, dropout) and the
     arithmetic of shapes are no layers.
 
-    Parameters
-    ----------
-    path
-        The ONNX file.
-    batch_size
-        Samples, 1 or more; set for the first axis of every input.
+    `batch_size`: samples, 1 or more; set for the first axis of every input.
 
-    Raises
-    ------
-    InputError
-        The package onnx is missing, or the file cannot be read.
-    FormatError
-        It is no ONNX file; a shape is not known; it holds nothing that computes.
+    Raises `InputError`: the package onnx is missing, or the file cannot be read;
+    `FormatError`: it is no ONNX file; a shape is not known; it holds nothing that
+    computes.
     """
     shaped = read_shaped(path, batch_size)
     reader = _Reader(shaped, str(path), batch_size)

@@ -25,16 +25,10 @@ _FLOATS = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE")
 class ShapedGraph:
     """The graph of an ONNX file.
 
-    Attributes
-    ----------
-    nodes
-        Its nodes, messages of the package onnx, in topological order.
-    shapes
-        Shape of every tensor that shape inference knows, by name.
-    weights
-        Parameters: tensors of floats that the file holds, scalars left out.
-    constants
-        Names of all tensors that the file holds.
+    `nodes`: its nodes, messages of the package onnx, in topological order. `shapes`:
+    shape of every tensor that shape inference knows, by name. `weights`: parameters:
+    tensors of floats that the file holds, scalars left out. `constants`: names of all
+    tensors that the file holds.
     """
 
     nodes: tuple[Any, ...]
@@ -45,30 +39,12 @@ class ShapedGraph:
     def elements(self, name: str, where: str) -> int:
         """Return the elements of a tensor.
 
-        Parameters
-        ----------
-        name
-            Name of the tensor.
-        where
-            Node of the graph that asks, for messages.
-
-        Raises
-        ------
-        FormatError
-            If its shape is not known.
+        Raises `FormatError` if its shape is not known.
         """
         return math.prod(self.shape(name, where))
 
     def shape(self, name: str, where: str) -> Shape:
-        """Return the shape of a tensor, or raise as `elements` does.
-
-        Parameters
-        ----------
-        name
-            Name of the tensor.
-        where
-            Node of the graph that asks, for messages.
-        """
+        """Return the shape of a tensor, or raise as `elements` does."""
         if name not in self.shapes:
             what = "shape inference does not find the shape of a tensor"
             fix = "export the model with fixed shapes"
@@ -81,22 +57,12 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
 
     Weights are not loaded, only their shapes.
 
-    Parameters
-    ----------
-    path
-        The file, perhaps compressed.
-    batch_size
-        Samples in a batch, at least 1.
+    `batch_size`: samples in a batch, at least 1.
 
-    Raises
-    ------
-    MissingExtraError
-        The package onnx is not installed.
-    InputError
-        The file does not exist, or cannot be read.
-    FormatError
-        It is too long or no ONNX file; an input has an axis of unknown length beside
-        the batch; shapes contradict each other.
+    Raises `MissingExtraError`: the package onnx is not installed; `InputError`: the
+    file does not exist, or cannot be read; `FormatError`: it is too long or no ONNX
+    file; an input has an axis of unknown length beside the batch; shapes contradict
+    each other.
     """
     require("onnx", "onnx", "ONNX files", where=str(path))
     import onnx

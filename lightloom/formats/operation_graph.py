@@ -50,14 +50,10 @@ def read_op_graph(path: str | Path) -> OpGraph:
         {"ops": [{"id": "a", "duration_ps": 5, "memory_bytes": 8}, ...],
          "edges": [{"src": "a", "dst": "b", "bytes": 4096}, ...]}
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is not JSON or has another form; a time or size is negative or absurd; an
-        id comes twice, or an edge names none; the edges go round in a cycle, which is
-        printed. The message names file and field.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is not JSON or has
+    another form; a time or size is negative or absurd; an id comes twice, or an edge
+    names none; the edges go round in a cycle, which is printed. The message names file
+    and field.
     """
     table = read_json(path).table
     where = f"{path}: graph"

@@ -31,18 +31,8 @@ _DECODER = msgspec.json.Decoder(functools.reduce(operator.or_, RECORDS.values())
 def decode_record(line: bytes, place: str) -> Record:
     """Return the record of any line but the first.
 
-    Parameters
-    ----------
-    line
-        One line of the file.
-    place
-        ``file:line``, for messages.
-
-    Raises
-    ------
-    FormatError
-        Not UTF-8, not JSON, not an object, unknown record or key, a key given
-        twice, wrong type, an integer outside 64 bits.
+    Raises `FormatError`: not UTF-8, not JSON, not an object, unknown record or key, a
+    key given twice, wrong type, an integer outside 64 bits.
     """
     try:
         record: Record = _DECODER.decode(line)
@@ -58,17 +48,8 @@ def decode_record(line: bytes, place: str) -> Record:
 def decode_header(line: bytes, place: str) -> HeaderRecord:
     """Return the record of the first line.
 
-    Parameters
-    ----------
-    line
-        The line, without its end.
-    place
-        File and line, for messages.
-
-    Raises
-    ------
-    FormatError
-        As `decode_record`; also another kind of file, or another version of it.
+    Raises `FormatError`: as `decode_record`; also another kind of file, or another
+    version of it.
     """
     table = _table(line, place)
     if table.get("record") != "header" or table.get("format") != FORMAT_NAME:

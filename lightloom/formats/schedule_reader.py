@@ -63,13 +63,9 @@ def read_schedule(path: str | Path) -> SealedSchedule:
     The file is read line by line, decompressed by its suffix. What it says is
     checked for form alone: whether it makes sense is for `lightloom.validate`.
 
-    Raises
-    ------
-    InputError
-        The file cannot be opened, or `path` is no path.
-    FormatError
-        It is damaged, truncated, of another version, or not a schedule; the
-        message names the line.
+    Raises `InputError`: the file cannot be opened, or `path` is no path; `FormatError`:
+    it is damaged, truncated, of another version, or not a schedule; the message names
+    the line.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(
@@ -85,17 +81,9 @@ def read_schedule(path: str | Path) -> SealedSchedule:
 def read_schedule_stream(binary: BinaryIO, name: str) -> SealedSchedule:
     """Return the schedule in an uncompressed stream; `name` is for messages.
 
-    Parameters
-    ----------
-    binary
-        The bytes of a schedule file, read once from where it stands.
-    name
-        Name of the file, for messages.
+    `binary`: the bytes of a schedule file, read once from where it stands.
 
-    Raises
-    ------
-    FormatError
-        As `read_schedule`.
+    Raises `FormatError`: as `read_schedule`.
     """
     digest = hashlib.sha256()
     assembly: _Assembly | None = None

@@ -19,19 +19,11 @@ thirty times as much."""
 def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
     """Return what a UTF-8 file holds, decompressed by its suffix, without a BOM.
 
-    Parameters
-    ----------
-    path
-        The file; ``.gz`` and ``.zst`` are decompressed.
-    most_bytes
-        Largest number of bytes that it may hold.
+    `path`: the file; ``.gz`` and ``.zst`` are decompressed. `most_bytes`: largest
+    number of bytes that it may hold.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It holds more than `most_bytes`, is not UTF-8, or its compression is damaged.
+    Raises `InputError`: the file cannot be read; `FormatError`: it holds more than
+    `most_bytes`, is not UTF-8, or its compression is damaged.
     """
     try:
         with open_reading(path, most_bytes=most_bytes) as source:

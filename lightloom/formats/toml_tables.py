@@ -28,12 +28,8 @@ _TOKEN = re.compile(
 def read_toml(path: str | Path) -> dict[str, object]:
     """Return the tables of a TOML file.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or `parse_toml` refuses it.
-    FormatError
-        It is longer than `MOST_TOML_BYTES`, or not UTF-8.
+    Raises `InputError`: the file cannot be read, or `parse_toml` refuses it;
+    `FormatError`: it is longer than `MOST_TOML_BYTES`, or not UTF-8.
     """
     return parse_toml(read_text(path, most_bytes=MOST_TOML_BYTES), str(path))
 
@@ -41,18 +37,8 @@ def read_toml(path: str | Path) -> dict[str, object]:
 def parse_toml(text: str, where: str) -> dict[str, object]:
     """Return the tables in a TOML text; `where` is for messages.
 
-    Parameters
-    ----------
-    text
-        The text of a TOML file.
-    where
-        Name of the file, for messages.
-
-    Raises
-    ------
-    InputError
-        It is not TOML; a key has more than `MOST_KEY_PARTS` parts; lists or tables
-        are nested too deeply; a number is too long.
+    Raises `InputError`: it is not TOML; a key has more than `MOST_KEY_PARTS` parts;
+    lists or tables are nested too deeply; a number is too long.
     """
     _refuse_long_keys(text, where)
     try:

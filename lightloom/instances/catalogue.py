@@ -202,10 +202,8 @@ def _computations() -> dict[str, _Entry]:
 def load_instance(name: str) -> Instance:
     """Return a named instance, or the one in a TOML file; ``-`` is standard input.
 
-    Raises
-    ------
-    InputError
-        There is no such name (nearest names suggested), or the file is not right.
+    Raises `InputError`: there is no such name (nearest names suggested), or the file is
+    not right.
     """
     if is_instance_file(name):
         return read_instance(Path(name))

@@ -42,18 +42,12 @@ def load_changed(name: str, changes: Mapping[str, object]) -> Instance:
     changed: with ``fabric.waveguides`` the ``fibers`` of a grid change as well, unless
     the file gives them.
 
-    Parameters
-    ----------
-    name
-        A name of the catalogue, a TOML file, or ``-`` for TOML on standard input.
-    changes
-        Values by key with its table, for example ``{"fabric.lasers": 8}``. The name
-        of the instance says them, behind the one that it has.
+    `name`: a name of the catalogue, a TOML file, or ``-`` for TOML on standard input.
+    `changes`: values by key with its table, for example ``{"fabric.lasers": 8}``. The
+    name of the instance says them, behind the one that it has.
 
-    Raises
-    ------
-    InputError
-        There is no such instance, table or key, or the changed one is not right.
+    Raises `InputError`: there is no such instance, table or key, or the changed one is
+    not right.
     """
     if not changes:
         return load_instance(name)
@@ -78,17 +72,9 @@ def load_changed(name: str, changes: Mapping[str, object]) -> Instance:
 def parse_size(text: str, where: str) -> int:
     """Return a size in bytes as people write it, for example ``3MiB`` or ``250 MB``.
 
-    Parameters
-    ----------
-    text
-        A whole number with a unit: B (or none), KiB, MiB, GiB, kB, MB, GB.
-    where
-        Where it stands, for messages.
+    `text`: a whole number with a unit: B (or none), KiB, MiB, GiB, kB, MB, GB.
 
-    Raises
-    ------
-    InputError
-        It is not of this form.
+    Raises `InputError`: it is not of this form.
     """
     parts = _SIZE.fullmatch(text.strip())
     if parts is None or parts["unit"] not in _UNITS:

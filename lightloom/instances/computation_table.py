@@ -47,20 +47,8 @@ class _ComputationTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 def read_computation(table: dict[str, object], name: str, folder: Path) -> Training:
     """Return the training of an instance table, every default filled in.
 
-    Parameters
-    ----------
-    table
-        ``[computation]``, decoded.
-    name
-        The instance, for messages.
-    folder
-        What paths are relative to.
-
-    Raises
-    ------
-    InputError
-        Unknown key; not one of a model and an ONNX file; anything that
-        `computation_graph` refuses, as the graph is made once to be sure of it.
+    Raises `InputError`: unknown key; not one of a model and an ONNX file; anything that
+    `computation_graph` refuses, as the graph is made once to be sure of it.
     """
     where = f"{name}: computation"
     raw = convert(table, _ComputationTable, where=where)
@@ -83,11 +71,8 @@ def computation_graph(training: Training) -> ComputationGraph:
 
     The times are those of the roofline model, or measured where there is a profile.
 
-    Raises
-    ------
-    InputError
-        An unknown model, shape parameter, GPU, precision or optimiser; a file that
-        cannot be read; a profile that lacks an operation.
+    Raises `InputError`: an unknown model, shape parameter, GPU, precision or optimiser;
+    a file that cannot be read; a profile that lacks an operation.
     """
     machine = RooflineGpu(
         gpu_named(training.gpu), training.precision, training.optimiser

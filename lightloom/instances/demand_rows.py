@@ -23,21 +23,11 @@ def check_demand_rows(
 ) -> None:
     """Raise if a row of a demand makes no sense on a fabric.
 
-    Parameters
-    ----------
-    src, dst, size_bytes
-        Columns: row i asks for size_bytes[i] from src[i] to dst[i]; 0 bytes are
-        nothing to do.
-    node_count
-        Nodes of the fabric.
-    where
-        Where the demand stands, for messages.
+    `src`, `dst`, `size_bytes`: columns: row i asks for size_bytes[i] from src[i] to
+    dst[i]; 0 bytes are nothing to do.
 
-    Raises
-    ------
-    InputError
-        Columns of different lengths, a node outside the fabric, a node sending to
-        itself, a negative or absurd amount.
+    Raises `InputError`: columns of different lengths, a node outside the fabric, a node
+    sending to itself, a negative or absurd amount.
     """
     found = [len(src), len(dst), len(size_bytes)]
     if len(set(found)) > 1:

@@ -22,12 +22,7 @@ def hybrid_parallel(fabric: Sipac, buffer_bytes: int) -> Demand:
     2 B / l (1/r + ... + 1/r^l), each rounded up to the byte. Every pair shares a
     switch, so nothing is forwarded.
 
-    Parameters
-    ----------
-    fabric
-        The cluster.
-    buffer_bytes
-        B, what a node has to exchange in each of the two collectives.
+    `buffer_bytes`: B, what a node has to exchange in each of the two collectives.
     """
     r, levels = fabric.radix, fabric.levels
     node = np.arange(fabric.node_count, dtype=np.int64)

@@ -27,26 +27,17 @@ AnyFabric: TypeAlias = "CircuitFabric | PacketFabric"
 class Instance(Summarised):
     """A question lightloom can answer.
 
-    Parameters
-    ----------
-    fabric
-        The interconnect, for example a record of `lightloom.fabrics`.
-    task
-        What has to be communicated on it, placed on its nodes, or trained on them. A
-        collective without nodes is one of all nodes of the fabric.
-    name
-        Catalogue name, or the file it was read from; derived from fabric and task
-        where it is ''.
-    requests
-        The (src, dst) of a demand's rows as they were given, repeats and order
-        included, for problems that route one path for each; ``None`` where the
-        demand was not given in rows.
+    `fabric`: the interconnect, for example a record of `lightloom.fabrics`. `task`:
+    what has to be communicated on it, placed on its nodes, or trained on them. A
+    collective without nodes is one of all nodes of the fabric. `name`: catalogue name,
+    or the file it was read from; derived from fabric and task where it is ''.
+    `requests`: the (src, dst) of a demand's rows as they were given, repeats and order
+    included, for problems that route one path for each; ``None`` where the demand was
+    not given in rows.
 
-    Raises
-    ------
-    InputError
-        If the task does not fit the fabric: an unknown collective, nodes outside the
-        fabric, repeated or none, amounts that are not positive or do not divide.
+    Raises `InputError` if the task does not fit the fabric: an unknown collective,
+    nodes outside the fabric, repeated or none, amounts that are not positive or do not
+    divide.
     """
 
     fabric: AnyFabric
@@ -91,11 +82,8 @@ class Instance(Summarised):
     def communication(self) -> Task:
         """The task, where it is one that a schedule serves.
 
-        Raises
-        ------
-        InputError
-            If it is a workload or a training, which have to be placed before anything
-            is sent.
+        Raises `InputError` if it is a workload or a training, which have to be placed
+        before anything is sent.
         """
         if isinstance(self.task, Workload):
             what = "a workload is placed, not scheduled"

@@ -62,11 +62,8 @@ def read_instance(path: Path) -> Instance:
 
     Paths in it are relative to the file.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not TOML; a key is unknown or missing; a value
-        is outside its domain; the task does not fit the fabric.
+    Raises `InputError`: the file cannot be read or is not TOML; a key is unknown or
+    missing; a value is outside its domain; the task does not fit the fabric.
     """
     tables = read_toml(path)
     return parse_instance(tables, name=str(path), folder=path.parent)
@@ -77,21 +74,10 @@ def parse_instance(
 ) -> Instance:
     """Return the instance that decoded tables describe.
 
-    Parameters
-    ----------
-    tables
-        Tables of the file by name: ``fabric`` and one task.
-    name
-        Name of the instance, for messages and schedules.
-    folder
-        Folder that relative paths in the tables start from; by default the working
-        directory.
+    `tables`: tables of the file by name: ``fabric`` and one task.
 
-    Raises
-    ------
-    InputError
-        Unknown table or key, a value out of its domain, not exactly one task, or a
-        file of the task that cannot be read.
+    Raises `InputError`: unknown table or key, a value out of its domain, not exactly
+    one task, or a file of the task that cannot be read.
     """
     for key in tables:
         if key not in _TABLES:

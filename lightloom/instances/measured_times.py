@@ -65,19 +65,8 @@ def with_measurements(
     the optimiser, which FlexFlow does not measure. An operation can then be cut along
     the samples alone, and one that was only measured whole cannot be cut.
 
-    Parameters
-    ----------
-    graph
-        Operations and edges, of any batch.
-    profile
-        Measurements. The tables of the result have entries for powers of two.
-    element_bytes
-        Of a parameter in `graph`.
-
-    Raises
-    ------
-    InputError
-        The profile does not have some of the operations, which are named.
+    Raises `InputError`: the profile does not have some of the operations, which are
+    named.
     """
     rows: dict[str, list[Measurement]] = {}
     for row in profile.measurements:

@@ -26,16 +26,10 @@ _SINGLE_BYTES = 4
 class RooflineGpu:
     """What a model is trained with.
 
-    Attributes
-    ----------
-    gpu
-        GPU that every part runs on.
-    precision
-        Precision of parameters, gradients and activations: a key of `ELEMENT_BYTES`
-        that the GPU computes at.
-    optimiser
-        A key of `OPTIMISER_STATES`. Where elements have 2 bytes the optimiser also
-        keeps a copy of the parameters in 4.
+    `gpu`: GPU that every part runs on. `precision`: precision of parameters, gradients
+    and activations: a key of `ELEMENT_BYTES` that the GPU computes at. `optimiser`: a
+    key of `OPTIMISER_STATES`. Where elements have 2 bytes the optimiser also keeps a
+    copy of the parameters in 4.
     """
 
     gpu: Gpu

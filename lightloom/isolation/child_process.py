@@ -43,16 +43,10 @@ class Interrupted:
 class ChildProcess:
     """A Python process of its own that serves messages.
 
-    Parameters
-    ----------
-    serve
-        What it runs, as ``module:function``: takes a `ParentChannel`, and returns or
-        ends when receiving from it says that this process is gone.
-    log
-        Whether what it writes to stdout and stderr goes to our stderr; otherwise the
-        end of it is kept for `how_it_ended`.
-    environment
-        Variables to set for it.
+    `serve`: what it runs, as ``module:function``: takes a `ParentChannel`, and returns
+    or ends when receiving from it says that this process is gone. `log`: whether what
+    it writes to stdout and stderr goes to our stderr; otherwise the end of it is kept
+    for `how_it_ended`. `environment`: variables to set for it.
     """
 
     def __init__(
@@ -111,15 +105,9 @@ class ChildProcess:
     def receive(self, timeout_s: float | None = None) -> object:
         """Return the next message, `Gone` if the child has ended.
 
-        Parameters
-        ----------
-        timeout_s
-            Longest time to wait; ``None``: until there is one.
+        `timeout_s`: longest time to wait; ``None``: until there is one.
 
-        Raises
-        ------
-        queue.Empty
-            There was no message within the time.
+        Raises `queue.Empty`: there was no message within the time.
         """
         return self._messages.get(timeout=timeout_s)
 
@@ -188,11 +176,8 @@ class IdleProcesses:
     def take(self, name: str) -> ChildProcess | None:
         """Return a waiting child that still runs.
 
-        Parameters
-        ----------
-        name
-            As it was kept. Children of the process that this one was forked from are
-            not ours.
+        `name`: as it was kept. Children of the process that this one was forked from
+        are not ours.
         """
         while True:
             with self._lock:
@@ -203,15 +188,7 @@ class IdleProcesses:
             child.kill()
 
     def keep(self, name: str, child: ChildProcess) -> None:
-        """Keep a child for the next work under a name.
-
-        Parameters
-        ----------
-        name
-            For `take`.
-        child
-            Without work.
-        """
+        """Keep a child for the next work under a name."""
         with self._lock:
             self._waiting.setdefault((os.getpid(), name), []).append(child)
 

@@ -27,18 +27,11 @@ class TimeIsOverError(NoAnswerError):
 def deadline(left_s: float | None, work: str) -> Iterator[None]:
     """Raise in the block as soon as its time is over.
 
-    Parameters
-    ----------
-    left_s
-        Seconds for the block; no limit where ``None``.
-    work
-        What the block does, for the message: ``building the model``.
+    `left_s`: seconds for the block; no limit where ``None``. `work`: what the block
+    does, for the message: ``building the model``.
 
-    Raises
-    ------
-    TimeIsOverError
-        In the block, between two steps of Python code. Outside the main thread, and
-        where there is no timer (Windows), at the end of the block.
+    Raises `TimeIsOverError`: in the block, between two steps of Python code. Outside
+    the main thread, and where there is no timer (Windows), at the end of the block.
     """
     if left_s is None:
         yield

@@ -33,10 +33,7 @@ class ParentChannel:
     def receive(self) -> object:
         """Return the next message.
 
-        Raises
-        ------
-        EOFError
-            The process that started this one is gone.
+        Raises `EOFError`: the process that started this one is gone.
         """
         return pickle.load(sys.stdin.buffer)  # noqa: S301  (who started us)
 
@@ -52,13 +49,7 @@ class ParentChannel:
 
 
 def main(serve: str) -> None:
-    """Run a function with a `ParentChannel`.
-
-    Parameters
-    ----------
-    serve
-        The function, as ``module:function``.
-    """
+    """Run a function with a `ParentChannel`."""
     channel = ParentChannel()
     module, _, function = serve.partition(":")
     getattr(importlib.import_module(module), function)(channel)

@@ -24,14 +24,8 @@ def rounds_that_suffice(
     for takes the first of them. At least one delivery fits an empty fabric, so this
     ends; deterministic, O(rounds * deliveries * senders * routes * wavelengths).
 
-    Parameters
-    ----------
-    fabric
-        The grid: its lasers and waveguides.
-    deliveries
-        Who has what and who lacks it, in nodes.
-    routes
-        Candidate routes of each pair that may send something, preferred ones first.
+    `routes`: candidate routes of each pair that may send something, preferred ones
+    first.
     """
     has = {chunk: set(nodes) for chunk, nodes in deliveries.holders.items()}
     open_ = [(c, dst) for c, nodes in deliveries.lacking.items() for dst in nodes]

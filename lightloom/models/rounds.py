@@ -82,37 +82,20 @@ def build(
     - ``prefix``, ``used``: rounds in use come first, `least` of them at any rate (7)
       to (9); a round without use has no circuits, as its lasers' limit says.
 
-    Parameters
-    ----------
-    instance
-        A copying collective on a LIGHTPATH fabric: all-gather, all-to-all,
-        broadcast, scatter, gather. Chunks default to the fewest possible.
-    horizon
-        Rounds there may be; as many as a greedy schedule on the candidate routes
-        needs where ``None``, so that there is an answer.
-    least
-        Rounds there are at least (``R_min``), of an objective that counts them.
-    objective
-        `RoundsObjective`.
-    wavelengths
-        `Wavelengths`.
-    paths
-        Candidate routes of every pair, or how many shortest ones to take. What is
-        optimal or infeasible is so on these; other routes may do better.
-    pinned
-        Break symmetry: pin the receptions of one node to wavelengths in order, and
-        where nothing is passed on to rounds too, as those can be permuted freely.
-        Only where wavelengths are explicit.
+    `instance`: a copying collective on a LIGHTPATH fabric: all-gather, all-to-all,
+    broadcast, scatter, gather. Chunks default to the fewest possible. `horizon`: rounds
+    there may be; as many as a greedy schedule on the candidate routes needs where
+    ``None``, so that there is an answer. `least`: rounds there are at least
+    (``R_min``), of an objective that counts them. `paths`: candidate routes of every
+    pair, or how many shortest ones to take. What is optimal or infeasible is so on
+    these; other routes may do better. `pinned`: break symmetry: pin the receptions of
+    one node to wavelengths in order, and where nothing is passed on to rounds too, as
+    those can be permuted freely. Only where wavelengths are explicit.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, or a variant does not exist.
-    InfeasibleError
-        If there are no lasers or no rounds, or a pair has no route.
+    Raises `InputError` if the instance is of another problem, or a variant does not
+    exist; `InfeasibleError` if there are no lasers or no rounds, or a pair has no
+    route.
 
-    Notes
-    -----
     Deterministic; time and memory grow with rounds * pairs * (chunks + routes *
     wavelengths).
     """
@@ -239,17 +222,7 @@ def size(
     Routes count as long as the sides of the grid and some detour; where `horizon` is
     ``None``, rounds are guessed: twice what one node's receptions need.
 
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    horizon, wavelengths, paths
-        As for `build`; its other keywords change little.
-
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric, deliveries = copy_question(instance)
     lacking = list(deliveries.lacking.values())

@@ -34,16 +34,7 @@ class Wavelengths(StrEnum):
 class RoundsInput:
     """What a model of this module is about, for its decoder.
 
-    Attributes
-    ----------
-    fabric
-        The grid.
-    deliveries
-        Who has what and who lacks it.
-    routes
-        Candidate routes by pair.
-    wavelengths
-        How they are stated.
+    `deliveries`: who has what and who lacks it.
     """
 
     fabric: Lightpath
@@ -55,15 +46,9 @@ class RoundsInput:
 def state_circuits(model: Model, question: RoundsInput) -> None:
     """State the circuits of every round, and what they compete for.
 
-    Parameters
-    ----------
-    model
-        Has the variables ``send[round, src, dst, chunk]``; gets ``lit[round, src,
-        dst, route, wavelength]``, without wavelength where that is aggregated, and
-        the constraints of equations (4) to (6).
-    question
-        Fabric, candidate routes of every pair that may send, and how wavelengths
-        are stated.
+    `model`: has the variables ``send[round, src, dst, chunk]``; gets ``lit[round, src,
+    dst, route, wavelength]``, without wavelength where that is aggregated, and the
+    constraints of equations (4) to (6).
     """
     fabric, routes = question.fabric, question.routes
     explicit = question.wavelengths is Wavelengths.EXPLICIT
@@ -113,16 +98,10 @@ def break_symmetry(model: Model, question: RoundsInput, horizon: int) -> None:
     Where nothing is passed on, (round, wavelength) slots can be permuted at will, so
     its k-th reception takes slot k. Elsewhere wavelengths can, within a round.
 
-    Parameters
-    ----------
-    model
-        Has the variables ``send[round, src, dst, chunk]`` and, from
-        `state_circuits` with explicit wavelengths, ``lit[round, src, dst, route,
-        wavelength]``; variables are fixed, or constraints added, here.
-    question
-        What the model is about; at least one node lacks something.
-    horizon
-        Number of rounds of the model.
+    `model`: has the variables ``send[round, src, dst, chunk]`` and, from
+    `state_circuits` with explicit wavelengths, ``lit[round, src, dst, route,
+    wavelength]``; variables are fixed, or constraints added, here. `question`: what the
+    model is about; at least one node lacks something.
     """
     deliveries, lasers = question.deliveries, question.fabric.lasers
     node = min(min(nodes) for nodes in deliveries.lacking.values())

@@ -51,14 +51,9 @@ class Form(StrEnum):
 class RoutingInput:
     """What a model of this module is about, for its decoder.
 
-    Attributes
-    ----------
-    requests
-        (source, destination) of each request; equal ones count each.
-    capacity
-        How often each open edge may be shared at congestion 1.
-    routes
-        Candidate routes by pair; ``None`` in arc form.
+    `requests`: (source, destination) of each request; equal ones count each.
+    `capacity`: how often each open edge may be shared at congestion 1. `routes`:
+    candidate routes by pair; ``None`` in arc form.
     """
 
     requests: tuple[Pair, ...]
@@ -70,14 +65,9 @@ class RoutingInput:
 class RoutingAnswer:
     """A route for each request.
 
-    Attributes
-    ----------
-    src, dst
-        Ends, shape (requests,), in the order of the requests.
-    route
-        Tiles of each route, both ends included; every route is a simple path.
-    congestion
-        Largest ``ceil(load / capacity)`` of a directed edge.
+    `src`, `dst`: ends, shape (requests,), in the order of the requests. `route`: tiles
+    of each route, both ends included; every route is a simple path. `congestion`:
+    largest ``ceil(load / capacity)`` of a directed edge.
     """
 
     src: IntArray
@@ -111,39 +101,20 @@ def build(
     - ``pick[q, i]`` (path form): q takes its candidate route i; ``one[q]``: just one.
     - ``share[e]``: the load of e is at most `congestion` times its capacity.
 
-    Parameters
-    ----------
-    instance
-        A demand on a LIGHTPATH fabric, one request a pair, or a collective that
-        passes nothing on, one request a delivery.
-    requests
-        (source, destination) pairs to route instead; repeated ones count each.
-    form
-        `Form`.
-    paths
-        Path form: candidate routes of every pair, or how many shortest ones to take.
-        The optimum is one among these; other routes may do better.
-    capacity
-        Of each directed edge; 1 everywhere where ``None``, as in the paper.
-    relaxed
-        Drop integrality: the optimum is then a lower bound on the congestion; in arc
-        form it is the best that edge lengths can prove.
-    degrees
-        State (11) and (12).
-    tie_break
-        Among the least congestions ask for the fewest hops in all. The objective is
-        then congestion times a number above all hops, plus hops.
+    `instance`: a demand on a LIGHTPATH fabric, one request a pair, or a collective that
+    passes nothing on, one request a delivery. `requests`: (source, destination) pairs
+    to route instead; repeated ones count each. `paths`: path form: candidate routes of
+    every pair, or how many shortest ones to take. The optimum is one among these; other
+    routes may do better. `capacity`: of each directed edge; 1 everywhere where
+    ``None``, as in the paper. `relaxed`: drop integrality: the optimum is then a lower
+    bound on the congestion; in arc form it is the best that edge lengths can prove.
+    `tie_break`: among the least congestions ask for the fewest hops in all. The
+    objective is then congestion times a number above all hops, plus hops.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, a variant or a tile does not exist, or
-        there are to be fewer candidate routes than one.
-    InfeasibleError
-        If a request has no route.
+    Raises `InputError` if the instance is of another problem, a variant or a tile does
+    not exist, or there are to be fewer candidate routes than one; `InfeasibleError` if
+    a request has no route.
 
-    Notes
-    -----
     Arc form: requests * edges columns, requests * tiles rows.
     """
     if form not in list(Form):
@@ -306,17 +277,7 @@ def size(
 ) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
 
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    requests, form, paths
-        As for `build`; its other keywords change little.
-
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric = _fabric(instance)
     count = len(routing_requests(instance, fabric, requests))

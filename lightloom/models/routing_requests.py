@@ -24,19 +24,10 @@ def routing_requests(
 ) -> tuple[Pair, ...]:
     """Return the pairs to route, in order: those given, or those of the instance.
 
-    Parameters
-    ----------
-    instance
-        A demand, or a collective that passes nothing on.
-    fabric
-        Its grid.
-    given
-        (source, destination) pairs instead, repeats counting each.
+    `given`: (source, destination) pairs instead, repeats counting each.
 
-    Raises
-    ------
-    InputError
-        If a pair is none of two tiles, or the instance has no pairs of its own.
+    Raises `InputError` if a pair is none of two tiles, or the instance has no pairs of
+    its own.
     """
     if given is None and instance.requests is not None:
         given = list(instance.requests)

@@ -58,14 +58,9 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 def by_flows(instance: Instance, seed: int) -> ProblemAnswer:
     """Return what the paper's fast scheduler gives (A.1, steps 1 to 4), repaired.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If a pair is out of reach.
-    NoAnswerError
-        If no wavelengths are found that serve all pairs.
+    Raises `InputError` if the instance is of another problem; `InfeasibleError` if a
+    pair is out of reach; `NoAnswerError` if no wavelengths are found that serve all
+    pairs.
     """
     asked = question(instance)
     plan = control_ring(asked.fabric, asked.demand, seed=seed)

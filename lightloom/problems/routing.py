@@ -80,10 +80,7 @@ def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
 def measure(instance: Instance, found: CertifiedRouting | RoutingAnswer) -> int:
     """Return the congestion of routes that join the ends of all requests.
 
-    Raises
-    ------
-    WrongAnswerError
-        If it breaks a rule; the message names the first.
+    Raises `WrongAnswerError` if it breaks a rule; the message names the first.
     """
     asked = question(instance)
     if not _serves(asked, found.route):

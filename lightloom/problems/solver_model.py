@@ -25,20 +25,11 @@ def model_that_fits(
 ) -> Formulation:
     """Return the model of a problem, not built; refuse one that is too large.
 
-    Parameters
-    ----------
-    problem, instance
-        What is asked.
-    variant
-        Keyword arguments of the model's ``build``.
-    tell
-        Told the size in words.
+    `variant`: keyword arguments of the model's ``build``.
 
-    Raises
-    ------
-    InputError
-        If there is no model or no such variant, the instance is not of the problem, or
-        memory cannot hold the model: with the estimate, and what to use instead.
+    Raises `InputError` if there is no model or no such variant, the instance is not of
+    the problem, or memory cannot hold the model: with the estimate, and what to use
+    instead.
     """
     problem.check_variant(variant)
     model = problem.model()
@@ -54,14 +45,8 @@ def solver_answer(
 ) -> ProblemAnswer | None:
     """Return the answer that a solved model holds; ``None`` for a relaxation.
 
-    Parameters
-    ----------
-    formulation, instance
-        What was asked.
-    model
-        The Pyomo model, with the solver's point in its variables.
-    outcome
-        The solver's. Its bound is a claim, taken as exact where it meets the answer.
+    `outcome`: the solver's. Its bound is a claim, taken as exact where it meets the
+    answer.
     """
     from lightloom.solvers.standard_form import has_integers
 

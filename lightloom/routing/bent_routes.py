@@ -16,16 +16,7 @@ Route: TypeAlias = tuple[int, ...]
 def bent_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
     """Return shortest routes between two tiles that turn at most twice.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    src, dst
-        Two tiles.
-
-    Returns
-    -------
-    Tiles of each: those that turn once first, then those that turn halfway.
+    Returns tiles of each: those that turn once first, then those that turn halfway.
     """
     (row, col), (to_row, to_col) = divmod(src, fabric.cols), divmod(dst, fabric.cols)
     half = (row + to_row) // 2, (col + to_col) // 2
@@ -51,16 +42,7 @@ def bent_routes(fabric: Lightpath, src: int, dst: int) -> list[Route]:
 def routes_beside(fabric: Lightpath, src: int, dst: int) -> list[Route]:
     """Return routes that run beside the line between two tiles of a row or column.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    src, dst
-        Two tiles.
-
-    Returns
-    -------
-    Tiles of each, two hops more than the line: up to two, none for other tiles.
+    Returns tiles of each, two hops more than the line: up to two, none for other tiles.
     """
     (row, col), (to_row, to_col) = divmod(src, fabric.cols), divmod(dst, fabric.cols)
     if (row == to_row) == (col == to_col):

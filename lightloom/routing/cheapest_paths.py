@@ -18,12 +18,7 @@ class Detours:
 
     Importing this module loads scipy: import it where it is needed.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    layers
-        Number of copies; edge ids of copy i are ``4 * nodes * i`` larger.
+    `layers`: number of copies; edge ids of copy i are ``4 * nodes * i`` larger.
     """
 
     def __init__(self, fabric: Lightpath, layers: int) -> None:
@@ -46,15 +41,8 @@ class Detours:
     ) -> list[int] | None:
         """Return the edge ids of the cheapest route, if it is cheaper than `below`.
 
-        Parameters
-        ----------
-        price
-            Positive price of each edge id; sums must stay below 2**53, where sums
-            of doubles are exact.
-        src, dst
-            Tiles of the first copy; the route may run on any one copy.
-        below
-            Price to beat.
+        `price`: positive price of each edge id; sums must stay below 2**53, where sums
+        of doubles are exact.
         """
         self._graph.data = np.array(price, dtype=np.float64)[self._ids]
         distance, before, _ = dijkstra(

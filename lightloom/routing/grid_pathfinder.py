@@ -25,18 +25,9 @@ class Negotiation(Auction):
     An auction in which requests take the cheapest staircase of any layer; after
     some passes also detours.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles, shape (requests,), different in every row.
-    by_id
-        Capacity of each edge id, 0 where no route may run.
-    layers
-        Copies of the grid that a request may choose from.
-    patience
-        Passes before detours are looked at.
+    `src`, `dst`: tiles, shape (requests,), different in every row. `by_id`: capacity of
+    each edge id, 0 where no route may run. `layers`: copies of the grid that a request
+    may choose from. `patience`: passes before detours are looked at.
     """
 
     def __init__(

@@ -12,19 +12,11 @@ def cheapest_staircase(
     and never turn back, so one sweep over the rectangle finds the best of them:
     O(tiles of the rectangle), with no queue.
 
-    Parameters
-    ----------
-    price
-        Price of each edge id (``4 * tail + direction``).
-    cols
-        Columns of the grid.
-    src, dst
-        Two tiles. The grids of several layers may be stacked on top of each
-        other: a route stays between the rows of its ends.
+    `price`: price of each edge id (``4 * tail + direction``). `src`, `dst`: two tiles.
+    The grids of several layers may be stacked on top of each other: a route stays
+    between the rows of its ends.
 
-    Returns
-    -------
-    The total, and for each row of the rectangle after the first, by column,
+    Returns the total, and for each row of the rectangle after the first, by column,
     whether the best route arrives there along the column; see `trace`.
     """
     across, down, (stride, along), (step, drop) = _legs(cols, src, dst)
@@ -62,14 +54,7 @@ def cheapest_staircase(
 def trace(cols: int, src: int, dst: int, arrivals: list[list[bool]]) -> list[int]:
     """Return the edge ids, in order, of the route that `cheapest_staircase` found.
 
-    Parameters
-    ----------
-    cols
-        Columns of the grid.
-    src, dst
-        Its ends.
-    arrivals
-        What the search noted, row by row.
+    `arrivals`: what the search noted, row by row.
     """
     across, down, (stride, along), (step, drop) = _legs(cols, src, dst)
     tile = dst

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 def straight_cuts(fabric: Lightpath) -> Iterator[tuple[npt.NDArray[np.bool_], int]]:
     """Yield either side of every straight cut, and how many waveguides lead out of it.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-
-    Returns
-    -------
-    Which tiles, shape (tiles,), and waveguides or fibres: between rows first.
+    Returns which tiles, shape (tiles,), and waveguides or fibres: between rows first.
     """
     tail, head = fabric.edges()
     width = fabric.edge_waveguides(tail, head)

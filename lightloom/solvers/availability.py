@@ -54,18 +54,9 @@ class Status:
 class Requirement:
     """The Python package that a solver lives in.
 
-    Attributes
-    ----------
-    module
-        Module whose presence shows that it is installed.
-    package
-        Name of the distribution.
-    at_least, below
-        Supported versions, as (major, minor); `below` is not supported itself.
-    why
-        Why other versions do not work.
-    fix
-        What installs it.
+    `module`: module whose presence shows that it is installed. `at_least`, `below`:
+    supported versions, as (major, minor); `below` is not supported itself. `why`: why
+    other versions do not work.
     """
 
     module: str

@@ -60,10 +60,7 @@ class CpSat:
     def refuse(self, form: StandardForm) -> None:
         """Raise if a variable is not bounded as CP-SAT needs it.
 
-        Raises
-        ------
-        SolverUnavailableError
-            With the number of the first such column.
+        Raises `SolverUnavailableError`: with the number of the first such column.
         """
         size = np.maximum(np.abs(form.column_lower), np.abs(form.column_upper))
         if form.columns and size.max() > LARGEST:

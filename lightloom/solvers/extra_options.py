@@ -17,19 +17,7 @@ def check_not_ours(
 ) -> None:
     """Refuse extra options that the fields of `SolveOptions` decide.
 
-    Parameters
-    ----------
-    solver
-        Its name, for messages.
-    extra
-        Options by name.
-    ours
-        Names that are decided by fields.
-
-    Raises
-    ------
-    InputError
-        Naming the first such option.
+    Raises `InputError`: naming the first such option.
     """
     for name in extra:
         if name in ours:
@@ -44,21 +32,7 @@ def check_not_ours(
 def set_field(solver: str, message: Any, name: str, value: ExtraValue) -> None:  # noqa: ANN401
     """Set a field of a solver's parameter message.
 
-    Parameters
-    ----------
-    solver
-        Its name, for messages.
-    message
-        The message of parameters.
-    name
-        Field of the message.
-    value
-        What to set it to.
-
-    Raises
-    ------
-    InputError
-        No such field (nearest names suggested), or not of its type.
+    Raises `InputError`: no such field (nearest names suggested), or not of its type.
     """
     known = list(message.DESCRIPTOR.fields_by_name)
     where = f"options.extra.{name}"

@@ -86,10 +86,7 @@ _OURS = (
 def claim_of(status: int) -> tuple[SolverClaim, Limit | None]:
     """Return what a Gurobi status code means.
 
-    Raises
-    ------
-    UnknownStatusError
-        There is no meaning for it.
+    Raises `UnknownStatusError`: there is no meaning for it.
     """
     from gurobipy import GRB
 

@@ -21,17 +21,7 @@ _MAX_ENTRIES = 2**31 - 1
 
 
 def estimate_bytes(rows: int, columns: int, nonzeros: int) -> int:
-    """Return the memory in bytes that building and solving a model may take.
-
-    Parameters
-    ----------
-    rows
-        Rows of the model.
-    columns
-        Its columns.
-    nonzeros
-        Its entries.
-    """
+    """Return the memory in bytes that building and solving a model may take."""
     return ROW_BYTES * rows + COLUMN_BYTES * columns + NONZERO_BYTES * nonzeros
 
 
@@ -72,21 +62,9 @@ def check_size(
 ) -> None:
     """Refuse a model that is too large for this machine.
 
-    Parameters
-    ----------
-    rows, columns, nonzeros
-        Counts that the model would have.
-    where
-        The instance, for the message.
-    instead
-        What to use instead, as a noun.
-    available
-        Memory in bytes; what the machine has where ``None``.
+    `available`: memory in bytes; what the machine has where ``None``.
 
-    Raises
-    ------
-    InputError
-        With the estimate and what to use instead.
+    Raises `InputError`: with the estimate and what to use instead.
     """
     if available is None:
         available = available_bytes()

@@ -26,13 +26,6 @@ def rounded(form: StandardForm, values: FloatArray) -> FloatArray:
 
     A value farther than `INTEGRALITY` from an integer is left as it is, to be found
     by `violation`; likewise one farther than `FEASIBILITY` outside its bounds.
-
-    Parameters
-    ----------
-    form
-        The model.
-    values
-        Of all columns, shape (columns,).
     """
     near = np.rint(values)
     snap = form.integral & (np.abs(values - near) <= INTEGRALITY)
@@ -49,12 +42,7 @@ def violation(compiled: CompiledModel, point: FloatArray) -> str:
     Recomputed from the arrays; nothing the solver says about it is used. One pass
     over the matrix.
 
-    Parameters
-    ----------
-    compiled
-        The model with its names.
-    point
-        Values of all columns, shape (columns,).
+    `point`: values of all columns, shape (columns,).
     """
     form = compiled.form
     if not np.all(np.isfinite(point)):
@@ -87,12 +75,7 @@ def load(compiled: CompiledModel, point: FloatArray) -> None:
     Integral columns get integers. Variables that the model does not use get the
     value of their domain nearest to 0.
 
-    Parameters
-    ----------
-    compiled
-        The model with its variables.
-    point
-        Values of all columns, shape (columns,).
+    `point`: values of all columns, shape (columns,).
     """
     for variable, value, integral in zip(
         compiled.variables, point.tolist(), compiled.form.integral.tolist(), strict=True

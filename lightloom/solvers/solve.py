@@ -47,37 +47,20 @@ def run(
 ) -> Outcome[FloatArray]:
     """Solve a Pyomo model, and load the best point found into its variables.
 
-    Parameters
-    ----------
-    model
-        A linear Pyomo model with one objective or none (feasibility: 0).
-    solver
-        Name in the catalogue.
-    options
-        Limits, seed, threads; by default no limits, seed 0, one thread. The time
-        limit counts from the finished model on, its compilation included.
-    progress
-        Told of better points and bounds while the solver runs, at most five times a
-        second.
+    `options`: limits, seed, threads; by default no limits, seed 0, one thread. The time
+    limit counts from the finished model on, its compilation included. `progress`: told
+    of better points and bounds while the solver runs, at most five times a second.
 
-    Returns
-    -------
-    Outcome whose incumbent holds the values of the model's columns in their order in
-    the model, integral ones rounded. Infeasible, out of time, killed or crashed are
-    outcomes. A point is only given, and loaded, if it satisfies the model when that
-    is recomputed here; an unbounded model is ``FAILED``.
+    Returns outcome whose incumbent holds the values of the model's columns in their
+    order in the model, integral ones rounded. Infeasible, out of time, killed or
+    crashed are outcomes. A point is only given, and loaded, if it satisfies the model
+    when that is recomputed here; an unbounded model is ``FAILED``.
 
-    Raises
-    ------
-    SolverUnavailableError
-        Unknown or unavailable solver, or one that cannot take this model.
-    InputError
-        An option that the solver does not know; a model that is not linear.
-    UnknownStatusError
-        The solver reports a status without a meaning: a defect.
+    Raises `SolverUnavailableError`: unknown or unavailable solver, or one that cannot
+    take this model; `InputError`: an option that the solver does not know; a model that
+    is not linear; `UnknownStatusError`: the solver reports a status without a meaning:
+    a defect.
 
-    Notes
-    -----
     With one thread and no time limit the outcome is a function of model and options.
     """
     return run_adapter(model, usable(solver), options or SolveOptions(), progress)
@@ -91,21 +74,10 @@ def build_and_run(
 ) -> tuple[Model, Outcome[FloatArray]]:
     """Build a Pyomo model and solve it; the time limit is one for both.
 
-    Parameters
-    ----------
-    build
-        Returns the model.
-    solver, options, progress
-        As for `run`.
+    Returns the model, ``None`` if the time was over before it was built, and the
+    outcome.
 
-    Returns
-    -------
-    The model, ``None`` if the time was over before it was built, and the outcome.
-
-    Raises
-    ------
-    LightloomError
-        Whatever `build` and `run` raise.
+    Raises `LightloomError`: whatever `build` and `run` raise.
     """
     stamp = _Stamp.now(usable(solver), options)
     try:
@@ -134,10 +106,8 @@ def built(build: Callable[[], BuiltT]) -> BuiltT:
 def usable(name: str) -> Adapter:
     """Return the adapter of a solver that can be used here.
 
-    Raises
-    ------
-    SolverUnavailableError
-        Unknown solver (nearest names suggested), or one that cannot be used.
+    Raises `SolverUnavailableError`: unknown solver (nearest names suggested), or one
+    that cannot be used.
     """
     adapter = SOLVERS.get(name)
     status = adapter.status()
@@ -155,29 +125,11 @@ def run_adapter(
 ) -> Outcome[FloatArray]:
     """Solve a Pyomo model with an adapter that need not be in the catalogue.
 
-    Parameters
-    ----------
-    model
-        A linear Pyomo model with one objective or none (feasibility: 0).
-    adapter
-        The solver.
-    options
-        Limits, seed, threads, and options of the solver's own.
-    progress
-        Told of better points and bounds while the solver runs.
+    Returns as for `run`, which takes the name of a solver instead.
 
-    Returns
-    -------
-    As for `run`, which takes the name of a solver instead.
-
-    Raises
-    ------
-    SolverUnavailableError
-        If the solver cannot take this model.
-    InputError
-        An option that the solver does not know; a model that is not linear.
-    UnknownStatusError
-        The solver reports a status without a meaning: a defect.
+    Raises `SolverUnavailableError` if the solver cannot take this model; `InputError`:
+    an option that the solver does not know; a model that is not linear;
+    `UnknownStatusError`: the solver reports a status without a meaning: a defect.
     """
     return _run(model, _Stamp.now(adapter, options), progress)
 

@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 
 def smallest_model(adapter: Adapter) -> StandardForm:
-    """Return the model ``minimise x, x >= 1, 0 <= x <= 1``.
-
-    Parameters
-    ----------
-    adapter
-        A solver: x is an integer where it takes integers.
-    """
+    """Return the model ``minimise x, x >= 1, 0 <= x <= 1``."""
     one = np.ones(1)
     return StandardForm(
         cost=one,

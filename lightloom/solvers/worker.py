@@ -51,11 +51,8 @@ class Raised:
 def serve(parent: ParentChannel) -> None:
     """Serve jobs until nobody is left who asks.
 
-    Parameters
-    ----------
-    parent
-        Sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and
-        then an `Answer` or `Raised`.
+    `parent`: sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`,
+    and then an `Answer` or `Raised`.
     """
     die_first()
     jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]] = queue.SimpleQueue()

@@ -25,14 +25,7 @@ _CLOSE = 1e-14
 def circuits_for(size_bytes: IntArray, ratio: Fraction, most: int) -> IntArray:
     """Return ``ceil(ratio * size_bytes)``, or ``most + 1`` where that is above `most`.
 
-    Parameters
-    ----------
-    size_bytes
-        Shape (pairs,), 1 to 2**60 - 1.
-    ratio
-        Non-negative; numerator below 2**17, denominator below 2**60.
-    most
-        Below 2**17.
+    `size_bytes`: shape (pairs,), 1 to 2**60 - 1.
     """
     top, bottom = ratio.numerator, ratio.denominator
     estimate = np.floor(size_bytes * (top / bottom))
@@ -50,16 +43,10 @@ def least_ratio(
 ) -> tuple[Fraction, npt.NDArray[np.bool_]]:
     """Return the least ``counts / size_bytes``, and which pairs have it, in O(pairs).
 
-    Parameters
-    ----------
-    counts
-        Circuits of each pair, at least 0; shape (pairs,), pairs > 0.
-    size_bytes
-        Bytes of each pair, at least 1, in the same order.
+    `counts`: circuits of each pair, at least 0; shape (pairs,), pairs > 0.
+    `size_bytes`: bytes of each pair, at least 1, in the same order.
 
-    Returns
-    -------
-    The exact ratio, and a mask of shape (pairs,).
+    Returns the exact ratio, and a mask of shape (pairs,).
     """
     ratio = counts / size_bytes
     near = np.flatnonzero(ratio <= ratio.min() * (1 + _CLOSE))
@@ -80,16 +67,8 @@ def order_by_ratio(
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Return the rows by ascending ``counts / size_bytes``, and where ratios change.
 
-    Parameters
-    ----------
-    counts, size_bytes
-        Shape (rows,).
-
-    Returns
-    -------
-    order, first
-        Rows in order, equal ones as they came; and for each place in that order
-        whether its ratio is another than that of the place before.
+    Returns order, first Rows in order, equal ones as they came; and for each place in
+    that order whether its ratio is another than that of the place before.
     """
     ratio = counts / size_bytes
     order = np.argsort(ratio, kind="stable")

@@ -34,19 +34,10 @@ def every_bound(
     Tried are the empty witness, every node in either direction and on every level,
     every level, both axes, and small sets of nodes with their complements.
 
-    Parameters
-    ----------
-    fabric
-        A small one: the time is that of some proofs for each node.
-    task
-        Sound for the fabric.
-    most_sets
-        Sets of nodes that are tried, and as many complements.
+    `fabric`: a small one: the time is that of some proofs for each node.
 
-    Returns
-    -------
-    By kind, without value; kinds that say nothing are left out. Of equal bounds the
-    first witness is kept.
+    Returns by kind, without value; kinds that say nothing are left out. Of equal bounds
+    the first witness is kept.
     """
     best: dict[str, Certificate] = {}
     for witness in _witnesses(fabric.node_count, most_sets):
@@ -67,11 +58,6 @@ def best_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
     """Return the certificate of the largest bound, ``None`` where none says anything.
 
     Few sets of nodes are tried: schedules that carry one are drawn by the thousand.
-
-    Parameters
-    ----------
-    fabric, task
-        As of `every_bound`.
     """
     found = every_bound(fabric, task, most_sets=_FEW_SETS).values()
     return max(found, key=lambda certificate: certificate.bound, default=None)

@@ -31,22 +31,9 @@ class Slots:
     A slot is what one wavelength carries in one round: no source and no destination
     twice, and no edge above its waveguides.
 
-    Attributes
-    ----------
-    src, dst, slot
-        Columns, one row a pair.
-    route
-        Tiles of each row's route.
-    slot_count
-        Number of slots.
-    bound
-        No routes and slots do with fewer.
-    kind
-        ``receive`` or ``cut``: why.
-    nodes
-        Witness: a tile that all others send to, or the node set of the cut.
-    method
-        How the slots were made.
+    `src`, `dst`, `slot`: columns, one row a pair. `route`: tiles of each row's route.
+    `bound`: no routes and slots do with fewer. `nodes`: witness: a tile that all others
+    send to, or the node set of the cut. `method`: how the slots were made.
     """
 
     src: IntArray
@@ -82,19 +69,9 @@ def all_to_all_slots(
     W waveguides dividing a quarter of them this meets the cut bound. Where it meets
     no bound, first fit with exchanges competes.
 
-    Parameters
-    ----------
-    fabric
-        The grid; edges without waveguides are not used.
-    nodes
-        Tiles that take part; all where ``None``.
-    seed, effort
-        Of the first fit: order among equals, and most exchanges.
+    `nodes`: tiles that take part; all where ``None``.
 
-    Raises
-    ------
-    InfeasibleError
-        If a pair has no route.
+    Raises `InfeasibleError` if a pair has no route.
     """
     whole = tuple(range(fabric.node_count))
     members = whole if nodes is None else nodes

@@ -82,12 +82,8 @@ def _curve(at: complex, along: complex, across: complex) -> Iterator[complex]:
     half of the first half, through the upper half and back down. All steps are between
     neighbours unless pieces are odd.
 
-    Parameters
-    ----------
-    at
-        Where it begins.
-    along, across
-        Sides, of so many places: the side at whose other end it stops, and the other.
+    `along`, `across`: sides, of so many places: the side at whose other end it stops,
+    and the other.
     """
     long, deep = round(abs(along)), round(abs(across))
     if not long * deep:

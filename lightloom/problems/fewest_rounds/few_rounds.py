@@ -66,18 +66,9 @@ _WINDOWS = "windows of a ring"
 class FewRounds:
     """A collective in rounds, every circuit one chunk a round, and how good it is.
 
-    Attributes
-    ----------
-    fabric, collective
-        The question, its chunk count chosen.
-    moves
-        The rounds.
-    bound
-        No schedule in this model has fewer rounds; with its witness.
-    method
-        How the rounds were made.
-    seed
-        Of what was drawn.
+    `fabric`, `collective`: the question, its chunk count chosen. `bound`: no schedule
+    in this model has fewer rounds; with its witness. `method`: how the rounds were
+    made.
     """
 
     fabric: Lightpath
@@ -124,23 +115,10 @@ def few_rounds(
     and reduce are these turned around. All-reduce is a reduce-scatter and an
     all-gather, which share a round of exchanges where they can.
 
-    Parameters
-    ----------
-    instance
-        A collective on a LIGHTPATH fabric. Chunks default to the fewest possible.
-    seed
-        Of all draws: same instance and seed, same rounds.
-    tries
-        Most tries of `forwarded`.
-    method
-        ``auto``, or ``divide-and-conquer`` for what an all-gather is made into.
+    `method`: ``auto``, or ``divide-and-conquer`` for what an all-gather is made into.
 
-    Raises
-    ------
-    InputError
-        If the instance is not of this kind, or the method cannot do it.
-    InfeasibleError
-        If some tile cannot be reached, or the tiles have no lasers.
+    Raises `InputError` if the instance is not of this kind, or the method cannot do it;
+    `InfeasibleError` if some tile cannot be reached, or the tiles have no lasers.
     """
     fabric, collective = _question(instance)
     if method not in METHODS:

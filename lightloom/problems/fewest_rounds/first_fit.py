@@ -34,21 +34,6 @@ def first_fit_slots(
     dimension-ordered routes. Then the last slot is given up, again and again: its
     pairs go elsewhere, evicting others where they must, until `effort` evictions are
     spent or `bound` slots are left.
-
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Distinct pairs of different tiles.
-    by_id
-        Capacity of each edge id.
-    bound
-        Slots that cannot be undercut.
-    seed
-        Order among pairs of equal length, and choice of what is evicted.
-    effort
-        Most evictions.
     """
     packing = _packing(fabric, src, dst, by_id, seeded_random(seed))
     packing.fill()
@@ -93,14 +78,7 @@ def route_needs(
 
     Resources are numbered edges first, then sources, then destinations.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of each request, shape (requests,).
-    first
-        Along what routes begin.
+    `src`, `dst`: tiles of each request, shape (requests,).
     """
     nodes = fabric.node_count
     route = dimension_ordered(fabric, src, dst, first=first)

@@ -50,27 +50,12 @@ def forwarded(
     Where one round is left of the bound, all that is missing is packed into it at once.
     The whole is tried again with other draws while the bound is not met.
 
-    Parameters
-    ----------
-    fabric
-        The grid, with at least one laser.
-    holds, wants
-        Shape (tiles, chunks): who has which chunk from the start, and who must have
-        it in the end. Nobody else is sent anything.
-    bound
-        Rounds that cannot be undercut: where they are met, the search ends.
-    seed
-        Of the draws; same input and seed, same rounds.
-    tries
-        Most tries; ``None`` for those of `most_tries`.
+    `fabric`: the grid, with at least one laser. `holds`, `wants`: shape (tiles,
+    chunks): who has which chunk from the start, and who must have it in the end. Nobody
+    else is sent anything. `tries`: most tries; ``None`` for those of `most_tries`.
 
-    Raises
-    ------
-    InfeasibleError
-        If light cannot reach some tile.
+    Raises `InfeasibleError` if light cannot reach some tile.
 
-    Notes
-    -----
     A slot costs O(tiles^2 chunks) beside one assignment problem of all tiles.
     """
     if not (wants & ~holds).any():
@@ -92,12 +77,7 @@ def forwarded(
 def most_tries(fabric: Lightpath, bound: int) -> int:
     """Return how often `forwarded` tries: less on larger grids, once from 200 tiles.
 
-    Parameters
-    ----------
-    fabric
-        The grid, with at least one laser.
-    bound
-        Rounds that cannot be undercut.
+    `fabric`: the grid, with at least one laser.
     """
     tiles = fabric.node_count
     slots = max(bound, 1) * fabric.lasers

@@ -37,20 +37,7 @@ def last_round(
     dimension-ordered route. ``None`` where the packing fails, or where some tile
     misses more than it has photodiodes.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    holds, missing
-        Shape (tiles, chunks).
-    hops
-        Distance of each pair of tiles.
-    by_id
-        Capacity of each edge id.
-    seed
-        Of the evictions.
-    effort
-        Most evictions.
+    `holds`, `missing`: shape (tiles, chunks). `hops`: distance of each pair of tiles.
     """
     if missing.sum(axis=1).max(initial=0) > fabric.lasers:
         return None

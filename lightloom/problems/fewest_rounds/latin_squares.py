@@ -27,19 +27,10 @@ def balanced_square(
     the left. From the cyclic shifts, cycles of two permutations are exchanged at
     random, at falling temperature.
 
-    Parameters
-    ----------
-    size
-        Places of the line, at least 1.
-    most
-        At least ``ceil(floor(size / 2) * ceil(size / 2) / size)``, which is the
-        average over the permutations at the middle.
-    identity
-        Whether the first permutation shall be the one that moves nothing.
+    `size`: places of the line, at least 1. `most`: at least ``ceil(floor(size / 2) *
+    ceil(size / 2) / size)``, which is the average over the permutations at the middle.
 
-    Returns
-    -------
-    The square, or ``None`` where none was found. Deterministic.
+    Returns the square, or ``None`` where none was found. Deterministic.
     """
     for attempt in range(_ATTEMPTS):
         rng = seeded_random(attempt)

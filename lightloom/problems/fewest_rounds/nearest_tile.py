@@ -28,14 +28,8 @@ class NearestHolder:
     ) -> list[int] | None:
         """Return the tiles from the nearest wanted one to `tile`, and take the room.
 
-        Parameters
-        ----------
-        tile
-            Where the path ends; not itself wanted.
-        wanted
-            Where it may begin, shape (tiles,).
-        room
-            What each edge id still carries; lowered by one along the path.
+        `wanted`: where it may begin, shape (tiles,). `room`: what each edge id still
+        carries; lowered by one along the path.
         """
         goals = wanted.tolist()
         onward: dict[int, tuple[int, int]] = {tile: (-1, -1)}

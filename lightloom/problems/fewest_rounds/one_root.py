@@ -24,12 +24,8 @@ def ring_broadcast(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     other part, one wavelength each, along the ring. Stretches share no edge, so one
     waveguide per edge is enough, and the growth bound is met.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What is to be done, one chunk a rank; its nodes are the ranks in order.
+    `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
+    order.
     """
     root = collective.nodes[collective.root_rank]
     ring = LightRing(fabric, collective.nodes, root)
@@ -55,12 +51,8 @@ def direct_scatter(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     A wavelength has no more than one circuit a round, so any route will do, and the
     send bound is met.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What is to be done, one chunk a rank; its nodes are the ranks in order.
+    `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
+    order.
     """
     nodes = np.array(collective.nodes, dtype=np.int64)
     block = collective.chunk_count // len(nodes)

@@ -22,14 +22,8 @@ def ring_all_gather(
     with up to two lasers the rounds meet the receive bound. What goes backward ends a
     round earlier where ranks are even, or begins one round later if it is to be `late`.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What is to be done, one chunk a rank; its nodes are the ranks in order.
-    late
-        Whether what goes backward begins a round later.
+    `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
+    order.
     """
     ring = LightRing(fabric, collective.nodes)
     rank = {node: rank for rank, node in enumerate(collective.nodes)}
@@ -53,12 +47,8 @@ def ring_all_gather(
 def ring_step(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     """Return one round in which every rank sends its own chunk to the next one.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What is to be done, one chunk a rank; its nodes are the ranks in order.
+    `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
+    order.
     """
     ring = LightRing(fabric, collective.nodes)
     rank = {node: rank for rank, node in enumerate(collective.nodes)}

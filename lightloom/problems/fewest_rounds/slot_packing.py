@@ -18,25 +18,12 @@ class Packing:
     The slots with room for a resource are the bits of one integer, so a row is placed
     by a handful of conjunctions.
 
-    Parameters
-    ----------
-    needs
-        Resources that each choice of each row takes, by row; one of each.
-    width
-        How much of each resource a slot has.
-    order
-        Rows in the order in which they are placed first.
-    rng
-        Draws what is evicted.
+    `needs`: resources that each choice of each row takes, by row; one of each. `width`:
+    how much of each resource a slot has. `order`: rows in the order in which they are
+    placed first.
 
-    Attributes
-    ----------
-    slots
-        Number of slots.
-    place
-        (slot, choice) of each row; meaningless for rows that wait.
-    waiting
-        Rows that have no slot.
+    `place`: (slot, choice) of each row; meaningless for rows that wait. `waiting`: rows
+    that have no slot.
     """
 
     def __init__(
@@ -62,15 +49,7 @@ class Packing:
                 assert self._fits(row), "a row fits an empty slot"
 
     def fill_only(self, slots: int, effort: int) -> int:
-        """Place every row in so many slots; return what is left of `effort`.
-
-        Parameters
-        ----------
-        slots
-            Number of slots.
-        effort
-            Most moves of rows.
-        """
+        """Place every row in so many slots; return what is left of `effort`."""
         for _ in range(slots):
             self._open()
         self.waiting = deque(row for row in self._order if not self._fits(row))

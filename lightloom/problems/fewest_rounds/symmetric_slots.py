@@ -29,23 +29,9 @@ def symmetric_slots(
     are the same after each turn. What the tile in the middle sends is in the orbits.
     That leaves a fourth, or half, of the pairs to place, by `settled`.
 
-    Parameters
-    ----------
-    fabric
-        The grid, all of whose tiles send to all others.
-    by_id
-        Capacity of each edge id.
-    slots
-        How many there may be.
-    seed
-        Of the draws; same input and seed, same slots.
-    moves
-        Most moves.
-
-    Returns
-    -------
-    Rows in the order of pairs (source, destination); ``None`` where the moves do not
-    end all conflicts, where turned edges have other capacities, or for large grids.
+    Returns rows in the order of pairs (source, destination); ``None`` where the moves
+    do not end all conflicts, where turned edges have other capacities, or for large
+    grids.
     """
     if moves < 1:
         return None

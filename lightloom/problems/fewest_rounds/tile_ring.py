@@ -17,14 +17,8 @@ class LightRing:
     cycle. On other grids one step of the ring is a route of two edges, and on a grid
     of one line the ring goes out over every second tile and back over the others.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    nodes
-        Tiles that take part, all different.
-    first
-        Tile that comes first; the lowest place of the grid's ring where ``None``.
+    `nodes`: tiles that take part, all different. `first`: tile that comes first; the
+    lowest place of the grid's ring where ``None``.
     """
 
     def __init__(
@@ -52,10 +46,7 @@ class LightRing:
     def route(self, place: int, other: int) -> list[int]:
         """Return the tiles on the way forward from one place of the ring to another.
 
-        Parameters
-        ----------
-        place, other
-            Places on the ring, from 0.
+        `place`, `other`: places on the ring, from 0.
         """
         count = len(self.order)
         begin = self._visit[self.order[place % count]]

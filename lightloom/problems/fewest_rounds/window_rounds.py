@@ -32,20 +32,11 @@ def windowed(
     These hold in each later round what lies as much farther along the ring as the
     window has grown, so the circuits stay as they are: only two rounds are packed.
 
-    Parameters
-    ----------
-    fabric
-        The grid, with at least one laser.
-    nodes
-        Tile of each rank, two ranks at least; the chunk of a rank is its number.
-    rounds
-        How many there may be, one at least.
-    seed
-        Of the draws; same input and seed, same rounds.
+    `fabric`: the grid, with at least one laser. `nodes`: tile of each rank, two ranks
+    at least; the chunk of a rank is its number. `rounds`: how many there may be, one at
+    least.
 
-    Returns
-    -------
-    ``None`` where no such rounds were found.
+    Returns ``None`` where no such rounds were found.
     """
     count = len(nodes)
     due = -(-(count - 1) // rounds)

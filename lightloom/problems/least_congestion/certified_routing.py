@@ -37,20 +37,13 @@ _PATIENCE = 4
 class CertifiedRouting:
     """Routes of some requests, and a proof of how good they are.
 
-    Attributes
-    ----------
-    route
-        Nodes of each route, both ends included; every route is a simple path.
-    congestion
-        Largest ``ceil(load / capacity)`` of an edge.
-    bound
-        No routing has a smaller congestion.
-    witness
-        Proves the bound (`lightloom.validate.certificates.proofs.edge_lengths`), in the
-        order of the edges of the graph or grid; ``None`` where there is no request.
-    finished
-        Whether, up to a solver's tolerances, no edge lengths prove more than the
-        bound; ``False`` where that was not asked.
+    `route`: nodes of each route, both ends included; every route is a simple path.
+    `congestion`: largest ``ceil(load / capacity)`` of an edge. `bound`: no routing has
+    a smaller congestion. `witness`: proves the bound
+    (`lightloom.validate.certificates.proofs.edge_lengths`), in the order of the edges
+    of the graph or grid; ``None`` where there is no request. `finished`: whether, up to
+    a solver's tolerances, no edge lengths prove more than the bound; ``False`` where
+    that was not asked.
     """
 
     route: Ragged
@@ -81,31 +74,15 @@ def certified_routing(
     lengths bound better (`EdgeLengthSearch`), and negotiation is asked again for what
     they allow, in turns, until both meet or the work is done.
 
-    Parameters
-    ----------
-    network
-        A grid, or any directed graph.
-    src, dst
-        Nodes of the requests, shape (requests,); repeated rows count each.
-    capacity
-        Grids: of each edge in the order of ``edges()``; 1 where ``None``. A graph
-        has its own.
-    seed
-        Of the order in which requests are routed again, and of the solver.
-    effort
-        Most rip-ups beyond those of `minimum_congestion`.
+    `src`, `dst`: nodes of the requests, shape (requests,); repeated rows count each.
+    `capacity`: grids: of each edge in the order of ``edges()``; 1 where ``None``. A
+    graph has its own.
 
-    Returns
-    -------
-    Routes, bound and witness. Same input and seed, same result: all limits are on
-    work, none on time.
+    Returns routes, bound and witness. Same input and seed, same result: all limits are
+    on work, none on time.
 
-    Raises
-    ------
-    InputError
-        If requests or capacities do not fit the network, or `effort` is negative.
-    InfeasibleError
-        If a request has no route; the message names it.
+    Raises `InputError` if requests or capacities do not fit the network, or `effort` is
+    negative; `InfeasibleError` if a request has no route; the message names it.
     """
     if effort < 0:
         raise InputError("negative", where="effort", found=effort, allowed=">= 0")

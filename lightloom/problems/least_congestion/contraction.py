@@ -23,17 +23,10 @@ class Contraction:
     Nodes that reach each other over edges of length 0 are one node, pairs are pairs
     of those, and parallel edges are one: best lengths give them the same.
 
-    Attributes
-    ----------
-    graph
-        The contracted graph, sorted by (tail, head); the capacity of an edge is that
-        of all edges it stands for.
-    pairs
-        The pairs whose ends are still two nodes; may be none.
-    edge
-        Edge of `graph` that each edge stands behind, -1 inside a node.
-    priced
-        Whether each edge of `graph` may have a length, shape (edges of `graph`,).
+    `graph`: the contracted graph, sorted by (tail, head); the capacity of an edge is
+    that of all edges it stands for. `pairs`: the pairs whose ends are still two nodes;
+    may be none. `edge`: edge of `graph` that each edge stands behind, -1 inside a node.
+    `priced`: whether each edge of `graph` may have a length, shape (edges of `graph`,).
     """
 
     graph: Graph
@@ -47,14 +40,8 @@ class Contraction:
     def of(cls, graph: Graph, pairs: RequestedPairs, priced: IntArray) -> Contraction:
         """Contract all edges of a graph but some.
 
-        Parameters
-        ----------
-        graph
-            All edges open and sorted by (tail, head).
-        pairs
-            Of its nodes.
-        priced
-            Edges that may have a length, ascending.
+        `graph`: all edges open and sorted by (tail, head). `priced`: edges that may
+        have a length, ascending.
         """
         node, count = _joined(graph, priced)
         tail, head = node[graph.tail], node[graph.head]

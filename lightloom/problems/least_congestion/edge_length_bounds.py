@@ -50,23 +50,11 @@ class EdgeLengthSearch:
     and then for more and more of them. Every bound is that of rational lengths,
     proved by `check_edge_lengths`; floating point only proposes.
 
-    Parameters
-    ----------
-    graph
-        Any.
-    src, dst
-        Requests, each with a route; at least one.
-    seed
-        Of the solver.
+    `src`, `dst`: requests, each with a route; at least one.
 
-    Attributes
-    ----------
-    bound
-        No routing has a smaller congestion.
-    witness
-        Lengths that prove it, in the order of the graph's edges.
-    finished
-        Whether, up to the solver's tolerances, no lengths prove more.
+    `bound`: no routing has a smaller congestion. `witness`: lengths that prove it, in
+    the order of the graph's edges. `finished`: whether, up to the solver's tolerances,
+    no lengths prove more.
     """
 
     def __init__(self, graph: Graph, src: IntArray, dst: IntArray, seed: int) -> None:
@@ -91,13 +79,7 @@ class EdgeLengthSearch:
         return self.finished or self._level >= len(_LEVELS)
 
     def advance(self, goal: int) -> None:
-        """Search on: smooth and solve small programs, or solve that of the next level.
-
-        Parameters
-        ----------
-        goal
-            The search stops at this bound; there are routes of that congestion.
-        """
+        """Search on: smooth and solve small programs, or the one of the next level."""
         if not self._passes:
             self._smoothen(goal)
             while self._next_level(goal, _FEW_ENTRIES):
@@ -176,14 +158,8 @@ class EdgeLengthSearch:
 class _Level:
     """The linear program of some edges, and the best lengths found for them.
 
-    Attributes
-    ----------
-    length
-        The best lengths, of the contracted graph.
-    value
-        Their sum of distances.
-    grew
-        Whether the last `improve` found new walks.
+    `length`: the best lengths, of the contracted graph. `grew`: whether the last
+    `improve` found new walks.
     """
 
     def __init__(self, small: Contraction, whole_length: FloatArray) -> None:

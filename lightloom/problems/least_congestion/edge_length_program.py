@@ -37,12 +37,7 @@ class LengthProgram:
     of k, and sum c_e l_e = 1. It is the dual of routing fractionally over the known
     walks at least congestion; more walks lower its optimum to that of all routes.
 
-    Parameters
-    ----------
-    capacity
-        Of each edge, shape (edges,), positive.
-    pairs
-        At least one.
+    `capacity`: of each edge, shape (edges,), positive.
     """
 
     def __init__(self, capacity: IntArray, pairs: RequestedPairs) -> None:

@@ -31,23 +31,11 @@ class SmoothedRouting:
     Potential Function Methods, 2002). Floating point: its lengths are hints, to be
     rounded and proved elsewhere.
 
-    Parameters
-    ----------
-    graph
-        All edges open and sorted by (tail, head).
-    pairs
-        At least one; each has a route.
-    search
-        Of the same graph.
+    `graph`: all edges open and sorted by (tail, head). `pairs`: at least one; each has
+    a route.
 
-    Attributes
-    ----------
-    length
-        The lengths of the best bound, sum of capacity times length 1.
-    bound
-        Their sum of distances.
-    walks
-        The paths that were tried, by pass and block, `pair` counted in `pairs`.
+    `length`: the lengths of the best bound, sum of capacity times length 1. `walks`:
+    the paths that were tried, by pass and block, `pair` counted in `pairs`.
     """
 
     def __init__(self, graph: Graph, pairs: RequestedPairs, search: PathSearch) -> None:

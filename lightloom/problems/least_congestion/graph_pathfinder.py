@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 class GraphNegotiation(Auction):
     """Routes of all requests over a graph: an auction by Dijkstra's algorithm.
 
-    Parameters
-    ----------
-    graph
-        All edges open and sorted by (tail, head); there are routes for all requests.
-    src, dst
-        Nodes, shape (requests,), different in every row.
+    `graph`: all edges open and sorted by (tail, head); there are routes for all
+    requests. `src`, `dst`: nodes, shape (requests,), different in every row.
     """
 
     def __init__(self, graph: Graph, src: IntArray, dst: IntArray) -> None:

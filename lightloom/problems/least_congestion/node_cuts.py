@@ -20,13 +20,6 @@ def cut_lengths(
 
     All edges that leave the node set are equally long, or all that enter it,
     whichever proves more; all others have length 0.
-
-    Parameters
-    ----------
-    graph, src, dst
-        The graph and its requests; every request has a route, some must cross.
-    nodes
-        The node set.
     """
     inside = np.zeros(graph.node_count, dtype=np.bool_)
     inside[nodes] = True
@@ -45,13 +38,9 @@ def cut_lengths(
 def node_cut(graph: Graph, src: IntArray, dst: IntArray) -> tuple[int, EdgeLengths]:
     """Return the best bound on congestion by the edges of one node, and its witness.
 
-    Parameters
-    ----------
-    graph, src, dst
-        The graph and its requests, at least one; every request has a route.
+    `graph`, `src`, `dst`: the graph and its requests, at least one; every request has a
+    route.
 
-    Notes
-    -----
     O(requests + edges).
     """
     nodes = graph.node_count

@@ -25,13 +25,6 @@ def rational_lengths(length: FloatArray, capacity: IntArray) -> Iterator[EdgeLen
 
     First those that are small multiples of one unit, if the given ones nearly are,
     as at vertices of the linear program; then finer and finer grids.
-
-    Parameters
-    ----------
-    length
-        Non-negative, some positive.
-    capacity
-        Of each edge, positive.
     """
     largest = float(length.max())
     whole = np.where(length < _NOTHING * largest, 0.0, length)

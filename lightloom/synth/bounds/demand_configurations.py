@@ -107,14 +107,8 @@ def _covers(
 ) -> list[int]:
     """Return covers of durations that raise the least of all numbers.
 
-    Parameters
-    ----------
-    fabric, task
-        As of a bound.
-    divided, lines
-        What nodes send and receive, and what leaves cuts.
-    least_ps
-        What is known for each number of configurations; what few take is raised.
+    `least_ps`: what is known for each number of configurations; what few take is
+    raised.
     """
     if fabric.lasers > _MOST_UNITS or not divided.cuttable:
         return []

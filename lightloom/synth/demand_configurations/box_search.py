@@ -57,15 +57,7 @@ class _Options:
 
 
 def searchable(divided: DividedLines, count: int) -> bool:
-    """Return whether all choices of units of all pairs can be looked at.
-
-    Parameters
-    ----------
-    divided
-        The demand and its lines.
-    count
-        Number of configurations.
-    """
+    """Return whether all choices of units of all pairs can be looked at."""
     choices = len(divided.size_bytes) * (divided.units + 1) ** count
     return divided.cuttable and choices <= _MOST_CHOICES and count <= _MOST_COUNT
 
@@ -73,15 +65,8 @@ def searchable(divided: DividedLines, count: int) -> bool:
 class BoxSearch:
     """Looks for divisions of a demand among so many configurations.
 
-    Parameters
-    ----------
-    divided
-        The demand and its lines.
-    count
-        Number of configurations.
+    `divided`: the demand and its lines.
 
-    Notes
-    -----
     In a box of durations every pair has some choices of units that may be enough. A
     linear program mixes them so that lines have least to carry: where that is more
     than their units, its dual prices refute the box. Else an integer program takes one
@@ -110,19 +95,8 @@ class BoxSearch:
     ) -> WholeDivision | list[int] | None:
         """Return a division of no longer durations, or a walk that proves none.
 
-        Parameters
-        ----------
-        total_ps
-            What durations add up to.
-        boxes
-            Most that are looked at, of this and earlier runs.
-        improve
-            Whether to look for divisions, rather than for a proof alone.
-
-        Returns
-        -------
-        A walk as of `lightloom.validate.certificates.proofs.duration_walk`; ``None``
-        where nothing is found.
+        Returns a walk as of `lightloom.validate.certificates.proofs.duration_walk`;
+        ``None`` where nothing is found.
         """
         walk: list[int] = []
         stack = [first_box(total_ps, self._count)]

@@ -33,22 +33,10 @@ def short_durations(
     From those to begin with and from geometric ones; the best are changed at random,
     and kept if lines pass in a little less time.
 
-    Parameters
-    ----------
-    lines
-        Of a demand.
-    first
-        Durations to begin with, of as many configurations each, the longest first.
-    most
-        Sum that is of no use any more.
-    seed
-        Of random choices, 0 or more.
-    work
-        Most entries of tables that are looked at.
+    `first`: durations to begin with, of as many configurations each, the longest first.
+    `seed`: of random choices, 0 or more.
 
-    Returns
-    -------
-    ``None`` if none of a sum below `most` are found.
+    Returns ``None`` if none of a sum below `most` are found.
     """
     count = len(first[0])
     critical = critical_lines(lines)
@@ -97,11 +85,6 @@ def critical_lines(lines: Lines) -> list[int]:
     """Return the lines with most to move for their capacity, and with most pairs.
 
     Of lines that are alike, one.
-
-    Parameters
-    ----------
-    lines
-        Of a demand.
     """
     everyone = range(len(lines.capacity))
     room = lines.capacity.tolist()

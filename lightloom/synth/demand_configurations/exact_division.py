@@ -36,15 +36,9 @@ _ROUNDED = 1 - 1e-11
 class ExactDivision:
     """What is known of a small demand.
 
-    Attributes
-    ----------
-    best
-        The fastest division found, ``None`` where there is none.
-    proven
-        Whether lines leave no faster one.
-    walks
-        For numbers of configurations: a time that data move longer than, and the walk
-        over boxes of durations that proves it.
+    `best`: the fastest division found, ``None`` where there is none. `proven`: whether
+    lines leave no faster one. `walks`: for numbers of configurations: a time that data
+    move longer than, and the walk over boxes of durations that proves it.
     """
 
     best: WholeDivision | None = None
@@ -61,19 +55,8 @@ def exact_division(
     units promise most first: `BoxSearch` finds a division that is, or
     proves that there is none.
 
-    Parameters
-    ----------
-    divided
-        The demand and its lines.
-    fixed_ps
-        What so many configurations cost without data.
+    Returns ``None`` where pairs are too many.
 
-    Returns
-    -------
-    ``None`` where pairs are too many.
-
-    Notes
-    -----
     Deterministic. The limits count boxes, and nodes of integer programs.
     """
     if not divided.cuttable or len(divided.size_bytes) > MOST_PAIRS:

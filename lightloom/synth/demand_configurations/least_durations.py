@@ -21,16 +21,10 @@ _MOST_LINES = 24
 class UnitBound:
     """Durations that no line refutes by its units, and why they are not shorter.
 
-    Attributes
-    ----------
-    durations
-        Of each configuration, the longest first, shape (configurations,).
-    lines, largest
-        What weighs: a line, and how many of its largest pairs.
-    weights
-        Of each, above 0; shape (weights,).
-    total
-        What weights prove of the sum of durations, but for rounding.
+    `durations`: of each configuration, the longest first, shape (configurations,).
+    `lines`, `largest`: what weighs: a line, and how many of its largest pairs.
+    `weights`: of each, above 0; shape (weights,). `total`: what weights prove of the
+    sum of durations, but for rounding.
     """
 
     durations: FloatArray
@@ -48,16 +42,10 @@ def unit_bound(lines: Lines, count: int) -> UnitBound | None:
     more than what so many of the longest units give. A linear program finds the least
     sum of durations with which this holds on the fullest lines.
 
-    Parameters
-    ----------
-    lines
-        Of a demand; only those that are `exact` count.
-    count
-        Number of configurations m, in which every pair can have a unit.
+    `lines`: of a demand; only those that are `exact` count. `count`: number of
+    configurations m, in which every pair can have a unit.
 
-    Returns
-    -------
-    ``None`` if no durations do.
+    Returns ``None`` if no durations do.
     """
     from scipy.optimize import linprog
 
@@ -115,13 +103,9 @@ def _fullest(lines: Lines) -> list[int]:
 def durations_of_counts(need: FloatArray, counts: IntArray) -> FloatArray:
     """Return the durations of least sum in which counts move all data.
 
-    Parameters
-    ----------
-    need
-        How long one unit takes for each pair, shape (pairs,); above 0.
-    counts
-        Units of each pair in each configuration, shape (pairs, configurations); some
-        for every pair.
+    `need`: how long one unit takes for each pair, shape (pairs,); above 0. `counts`:
+    units of each pair in each configuration, shape (pairs, configurations); some for
+    every pair.
     """
     from scipy.optimize import linprog
 
@@ -143,15 +127,6 @@ def moved_bytes(bits_per_s: int, size_bytes: IntArray, division: Division) -> In
     """Return the bytes of each pair in each configuration, shape of the counts.
 
     Durations become whole picoseconds, as few more as rounding asks for.
-
-    Parameters
-    ----------
-    bits_per_s
-        Rate of a unit.
-    size_bytes
-        Of each pair, shape (pairs,).
-    division
-        Of all pairs.
     """
     unit = BITS_PER_BYTE * PS_PER_S
     counts = division.counts.tolist()

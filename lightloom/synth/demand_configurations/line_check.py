@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 class LineCheck:
     """Tests lines against durations, those that failed last first.
 
-    Parameters
-    ----------
-    lines
-        Of a demand.
-    chosen
-        The lines that are looked at.
+    `chosen`: the lines that are looked at.
     """
 
     def __init__(self, lines: Lines, chosen: list[int]) -> None:
@@ -30,13 +25,7 @@ class LineCheck:
         self.work = 0
 
     def passes(self, durations: FloatArray) -> bool:
-        """Return whether every chosen line can be served.
-
-        Parameters
-        ----------
-        durations
-            Of the configurations.
-        """
+        """Return whether every chosen line can be served."""
         for place, line in enumerate(self._chosen):
             if not self._served(line, durations):
                 self._chosen.insert(0, self._chosen.pop(place))

@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LitDivision:
-    """A division of a demand with circuits for every unit of it.
-
-    Attributes
-    ----------
-    division
-        Durations and counts.
-    circuits
-        Of each configuration.
-    """
+    """A division of a demand with circuits for every unit of it."""
 
     division: Division
     circuits: tuple[Circuits, ...]
@@ -37,12 +29,7 @@ class LitDivision:
     ) -> Realisation:
         """Return a segment for each configuration that moves something, and one step.
 
-        Parameters
-        ----------
-        rate
-            Bits per second of a unit.
-        src, dst, size_bytes
-            The demand, shape (pairs,).
+        `rate`: bits per second of a unit.
         """
         moved = moved_bytes(rate, size_bytes, self.division)
         segments: list[Segment] = []

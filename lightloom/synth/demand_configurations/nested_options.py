@@ -22,22 +22,13 @@ def nested_options(
     one less of them, and the shortest unit that is enough then; or the longest unit
     that what is left fills, and the shortest for the rest.
 
-    Parameters
-    ----------
-    need
-        Of each pair, shape (pairs,).
-    durations
-        Of the configurations, the longest first; those of next to nothing count as a
-        ten-thousandth of the longest.
-    units
-        Most units in a configuration.
+    `durations`: of the configurations, the longest first; those of next to nothing
+    count as a ten-thousandth of the longest.
 
-    Returns
-    -------
-    Units by length, shape (pairs, options, configurations), and how much more they
-    move than needed, shape (pairs, options): infinite where that is no option. A unit
-    may be in its configuration or in a longer one, and not more are in the longest few
-    than fit.
+    Returns units by length, shape (pairs, options, configurations), and how much more
+    they move than needed, shape (pairs, options): infinite where that is no option. A
+    unit may be in its configuration or in a longer one, and not more are in the longest
+    few than fit.
     """
     times = np.maximum(durations, durations[0] * _SHORTEST)
     count = len(times)

@@ -24,19 +24,8 @@ _UNIT_WEIGHT = 0.1
 def options_of(need: float, durations: FloatArray, units: int) -> IntArray:
     """Return units in each configuration that move the data of a pair, none to spare.
 
-    Parameters
-    ----------
-    need
-        How long one unit takes.
-    durations
-        Of the configurations.
-    units
-        Most units in a configuration.
-
-    Returns
-    -------
-    Shape (options, configurations): all that there are, those of least waste first.
-    Meant for at most `MOST_EXACT` configurations.
+    Returns shape (options, configurations): all that there are, those of least waste
+    first. Meant for at most `MOST_EXACT` configurations.
     """
     options = np.unique(_combinations(need, durations, units), axis=0)
     order = np.argsort(options @ durations, kind="stable")
@@ -48,22 +37,11 @@ def options_table(
 ) -> tuple[IntArray, FloatArray]:
     """Return the options of least waste of many pairs.
 
-    Parameters
-    ----------
-    need
-        Of each pair, shape (pairs,).
-    durations, units
-        As of `options_of`.
-    most
-        Options of a pair.
-
-    Returns
-    -------
-    Up to `MOST_EXACT` configurations, two where units are more than 32, of all options,
-    else of those that give a pair equally many units of all configurations, and more in
-    few of them.
-    Units, shape (pairs, most, configurations), and how much more they move than
-    needed, shape (pairs, most); infinite where a pair has fewer options.
+    Returns up to `MOST_EXACT` configurations, two where units are more than 32, of all
+    options, else of those that give a pair equally many units of all configurations,
+    and more in few of them. Units, shape (pairs, most, configurations), and how much
+    more they move than needed, shape (pairs, most); infinite where a pair has fewer
+    options.
     """
     count = len(durations)
     if count > MOST_EXACT or (count > 2 and units > _MOST_EXACT_UNITS):

@@ -30,12 +30,7 @@ class PriceCheck(LineCheck):
     of the line, it cannot be served; else what the pairs take on average shows that it
     can, in fractions.
 
-    Parameters
-    ----------
-    lines
-        Of a demand.
-    chosen
-        The lines that are looked at.
+    `chosen`: the lines that are looked at.
     """
 
     def _fits(self, need: FloatArray, room: int, durations: FloatArray) -> bool:

@@ -46,12 +46,8 @@ _MOST_PAIRS = 400_000
 class Division:
     """A demand divided among configurations.
 
-    Attributes
-    ----------
-    durations
-        Of each configuration, the longest first, shape (configurations,).
-    counts
-        Units of each pair in each, shape (pairs, configurations).
+    `durations`: of each configuration, the longest first, shape (configurations,).
+    `counts`: units of each pair in each, shape (pairs, configurations).
     """
 
     durations: FloatArray
@@ -63,20 +59,11 @@ def divisions(
 ) -> Iterator[Division]:
     """Yield divisions of a demand, each faster than those before.
 
-    Parameters
-    ----------
-    lines
-        Of the demand; a pair or more.
-    fixed
-        What a configuration costs beside its duration, in the unit of needs.
-    seed
-        Of random choices, 0 or more.
-    known
-        What the demand takes otherwise, configurations included; numbers of
-        configurations that cannot be faster are left out.
+    `lines`: of the demand; a pair or more. `fixed`: what a configuration costs beside
+    its duration, in the unit of needs. `seed`: of random choices, 0 or more. `known`:
+    what the demand takes otherwise, configurations included; numbers of configurations
+    that cannot be faster are left out.
 
-    Notes
-    -----
     Deterministic. The limits count looks at tables and tried changes. Of more than 64
     units, or 400,000 pairs times configurations, only one configuration is tried, and
     those of `unit_shapes`.

@@ -21,12 +21,9 @@ _EQUAL = 1 + 1e-12
 class PairUnits:
     """What pairs are cut to.
 
-    Attributes
-    ----------
-    pair, length, number
-        So many units of a length for a pair; each of shape (kinds of units,).
-    overfull
-        Whether some line is known to be short of room for the longest of them.
+    `pair`, `length`, `number`: so many units of a length for a pair; each of shape
+    (kinds of units,). `overfull`: whether some line is known to be short of room for
+    the longest of them.
     """
 
     pair: IntArray
@@ -36,15 +33,7 @@ class PairUnits:
 
 
 def cut_pairs(need: FloatArray, cut: float) -> PairUnits:
-    """Return units of one length for every pair, and what is left of each.
-
-    Parameters
-    ----------
-    need
-        Of each pair, shape (pairs,).
-    cut
-        The length.
-    """
+    """Return units of one length for every pair, and what is left of each."""
     whole = np.floor(need / cut * _EQUAL).astype(np.int64)
     rest = np.maximum(need - whole * cut, 0.0)
     pair = np.arange(len(need))
@@ -61,19 +50,9 @@ def place_units(lines: Lines, units: PairUnits, count: int) -> IntArray | None:
     the others have no room for, and of all units the shortest, as far as a flow from
     sources to destinations finds enough. What it leaves are units for the others.
 
-    Parameters
-    ----------
-    lines
-        Of a demand: what nodes send and receive, and nothing else.
-    units
-        Of all pairs.
-    count
-        Number of configurations.
-
-    Returns
-    -------
-    Shape (pairs, configurations), the longest first; ``None`` where units do not fit.
-    In a configuration lasting as long as the longest unit in it, all are moved.
+    Returns shape (pairs, configurations), the longest first; ``None`` where units do
+    not fit. In a configuration lasting as long as the longest unit in it, all are
+    moved.
     """
     placing = _Placing(lines, units)
     found = np.zeros((len(lines.need), count), dtype=np.int64)
@@ -97,13 +76,7 @@ class _Placing:
         self._pairs, self._of_pair = len(lines.need), lines.of_pair
 
     def take(self, others: int) -> IntArray | None:
-        """Return units of each pair for one configuration, beside so many longer ones.
-
-        Parameters
-        ----------
-        others
-            Configurations that are still empty.
-        """
+        """Return units of each pair for a configuration beside so many longer ones."""
         due = np.maximum(self._loads(self._left) - self._room * others, 0)
         if (due > self._room).any():
             return None

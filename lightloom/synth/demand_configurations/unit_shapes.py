@@ -18,12 +18,7 @@ _CUTS = 48
 class UnitShape:
     """Durations for units of one length and what is left of each pair.
 
-    Attributes
-    ----------
-    durations
-        Of each configuration, the longest first, shape (configurations,).
-    cut
-        The length.
+    `durations`: of each configuration, the longest first, shape (configurations,).
     """
 
     durations: FloatArray
@@ -37,14 +32,8 @@ def unit_shapes(lines: Lines) -> dict[int, UnitShape]:
     of the first configuration, as many as a line has in it, and so on; a configuration
     lasts as long as the longest unit of it on any line.
 
-    Parameters
-    ----------
-    lines
-        Of a demand.
-
-    Returns
-    -------
-    For each number of configurations that some length needs, the shape of least sum.
+    Returns for each number of configurations that some length needs, the shape of least
+    sum.
     """
     best: dict[int, UnitShape] = {}
     least, most = lines.least_total * 1e-3, float(lines.need.max())

@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 class WholeDivision:
     """A division in whole picoseconds.
 
-    Attributes
-    ----------
-    durations_ps
-        Of each configuration, shape (configurations,).
-    counts
-        Units of each pair in each, shape (pairs, configurations).
+    `durations_ps`: of each configuration, shape (configurations,). `counts`: units of
+    each pair in each, shape (pairs, configurations).
     """
 
     durations_ps: IntArray
@@ -42,14 +38,7 @@ def shortened(
 
     In turn each configuration lasts as long as others leave bytes for it.
 
-    Parameters
-    ----------
-    divided
-        The demand.
-    counts
-        Units of each pair in each configuration, shape (pairs, configurations).
-    start
-        Durations to begin with, in which they are nearly enough.
+    `counts`: units of each pair in each configuration, shape (pairs, configurations).
     """
     found = []
     every = list(range(len(start)))

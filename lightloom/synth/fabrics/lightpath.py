@@ -91,12 +91,8 @@ class LightpathRealiser(Realiser[Lightpath]):
     def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
         """Yield a demand divided among several configurations, ever faster.
 
-        Raises
-        ------
-        InfeasibleError
-            There is something to send and no laser to send it.
-        NoAnswerError
-            None fits the waveguides.
+        Raises `InfeasibleError`: there is something to send and no laser to send it;
+        `NoAnswerError`: none fits the waveguides.
         """
         del algorithm
         found = False

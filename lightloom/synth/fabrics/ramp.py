@@ -42,14 +42,10 @@ _FEW_RANKS, _FEW = 128, 6
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of the algorithm ``ramp``.
 
-    Attributes
-    ----------
-    strategy
-        ``steps``, ``spread``; ``exchange``, ``hubs`` (all-reduce), ``whole``,
-        ``rarest-first`` (reduce),
-        ``relayed``, ``two-phase``, ``three-phase``, ``four-phase``, ``direct``
-        (all-to-all), ``tree`` (broadcast), ``classes`` (scatter); by default the
-        fastest.
+    `strategy`: ``steps``, ``spread``; ``exchange``, ``hubs`` (all-reduce), ``whole``,
+    ``rarest-first`` (reduce), ``relayed``, ``two-phase``, ``three-phase``,
+    ``four-phase``, ``direct`` (all-to-all), ``tree`` (broadcast), ``classes``
+    (scatter); by default the fastest.
     """
 
     strategy: str | None = None
@@ -112,15 +108,10 @@ class RampRealiser(Realiser[Ramp]):
 def own(instance: Instance, algorithm: str) -> bool:
     """Tell whether RAMP's own algorithm makes the schedule.
 
-    Returns
-    -------
-    Not for algorithms of the catalogue, and for ``auto`` neither for demands nor for
-    nodes that RAMP's own algorithm does not serve.
+    Returns not for algorithms of the catalogue, and for ``auto`` neither for demands
+    nor for nodes that RAMP's own algorithm does not serve.
 
-    Raises
-    ------
-    InputError
-        If there is no such algorithm.
+    Raises `InputError` if there is no such algorithm.
     """
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)

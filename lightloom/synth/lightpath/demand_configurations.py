@@ -56,19 +56,10 @@ def realised_divisions(
     limit pairs too, and cuts across the grid (`FewWaveguides`). Of few pairs the best
     division comes first, and alone where it is proven and lit.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    demand
-        Bytes between pairs of tiles.
-    seed
-        Of random choices, 0 or more.
+    `seed`: of random choices, 0 or more.
 
-    Raises
-    ------
-    InfeasibleError
-        There is something to send and no laser to send it, or no way to go.
+    Raises `InfeasibleError`: there is something to send and no laser to send it, or no
+    way to go.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.node_count)
     if not len(src):

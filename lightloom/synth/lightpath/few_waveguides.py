@@ -39,14 +39,8 @@ _FULL = 0.95
 class FewWaveguides:
     """Routes and wavelengths for the divisions of one demand.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    src, dst
-        Ends of each pair, shape (pairs,).
-    lines
-        What nodes send and receive.
+    `src`, `dst`: ends of each pair, shape (pairs,). `lines`: what nodes send and
+    receive.
     """
 
     def __init__(
@@ -94,11 +88,6 @@ class FewWaveguides:
         another aside as long as nodes and cuts across the grid have room to spare;
         others come in where they fit. ``None`` where a pair has only routes of more
         turns.
-
-        Parameters
-        ----------
-        units
-            Of all pairs.
         """
         if not all(self._routes):
             return None
@@ -125,14 +114,7 @@ class FewWaveguides:
 
         Nodes, and cuts with some room to spare, have room for the longest.
 
-        Parameters
-        ----------
-        count
-            Number of configurations.
-        durations
-            Some to begin with, of so many configurations.
-        seed
-            Of random choices, 0 or more.
+        `seed`: of random choices, 0 or more.
         """
         lines = self.cut_lines(_FULL)
         bound = unit_bound(replace(lines, exact=len(lines.capacity)), count)
@@ -158,13 +140,7 @@ class FewWaveguides:
         return int((load <= lines.capacity).all(axis=1).sum()) - 1
 
     def cut_lines(self, full: float = 1.0) -> Lines:
-        """Return the lines of nodes, and of straight cuts across the grid.
-
-        Parameters
-        ----------
-        full
-            Of the waveguides across a cut, what pairs may take.
-        """
+        """Return the lines of nodes, and of straight cuts across the grid."""
         lines, (src, dst) = self._node_lines, self._ends.T
         columns, rooms = [], []
         for inside, waveguides in straight_cuts(self._fabric):
@@ -186,11 +162,6 @@ class FewWaveguides:
         """Return light paths for a division, of fewer units where not all fit.
 
         Then configurations last longer. ``None`` where a pair has none left.
-
-        Parameters
-        ----------
-        division
-            Of the demand.
         """
         if not all(self._routes):
             return None

@@ -20,14 +20,7 @@ class LightPaths:
     A lane that fits its waveguides is one layer: one wavelength serves it. A lane
     that does not is cut into several.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    router
-        ``minimum-congestion`` or ``random``.
-    seed
-        Of random choices, 0 or more.
+    `seed`: of random choices, 0 or more.
     """
 
     def __init__(self, fabric: Lightpath, router: str, seed: int) -> None:
@@ -45,13 +38,7 @@ class LightPaths:
         return every_permutation_fits(self._fabric, self._capacity)
 
     def least_layers(self, lane: Lane) -> int:
-        """Return a lower bound on the layers of a lane, 1 or more, without routing it.
-
-        Parameters
-        ----------
-        lane
-            A partial permutation of tiles.
-        """
+        """Return a lower bound (1 or more) on the layers of a lane, not routing it."""
         key = lane.key()
         if key in self._packed:
             return self._packed[key].layer_count
@@ -67,15 +54,7 @@ class LightPaths:
     def layers(self, lane: Lane) -> Layers:
         """Return the layers and routes of a lane.
 
-        Parameters
-        ----------
-        lane
-            A partial permutation of tiles.
-
-        Raises
-        ------
-        InfeasibleError
-            If some pair of it has no light path at all.
+        Raises `InfeasibleError` if some pair of it has no light path at all.
         """
         key = lane.key()
         if key not in self._packed:

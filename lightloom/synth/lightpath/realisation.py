@@ -46,14 +46,7 @@ def outlined_ps(
     wavelengths left to them; where k is more than the lasers, several configurations
     share the time of all.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    rounds
-        What the rounds of the plan take at least.
-    buffer_bytes
-        The buffer that shares refer to.
+    `rounds`: what the rounds of the plan take at least.
     """
     if not rounds or not fabric.lasers:
         return 0
@@ -100,20 +93,10 @@ def least_ps(
     Exact, but for the rounding of single transfers, where every lane fits its
     waveguides. Nothing is routed.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    rounds
-        Traffic in order, between nodes.
-    light_paths
-        If given, lanes that cuts show not to fit their waveguides count with the
-        layers they need at least; else waveguides are plenty.
+    `light_paths`: if given, lanes that cuts show not to fit their waveguides count with
+    the layers they need at least; else waveguides are plenty.
 
-    Raises
-    ------
-    InfeasibleError
-        If there is something to send and no laser to send it.
+    Raises `InfeasibleError` if there is something to send and no laser to send it.
     """
     traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
     weights = [
@@ -131,19 +114,10 @@ def realise_lightpath(
     A round that does not fit is served by several segments within its step, so
     that transfers which must read the same state still do.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    rounds
-        Traffic in order, between nodes.
-    light_paths
-        Routes of lanes on this rack; what it finds is kept for the next call.
+    `light_paths`: routes of lanes on this rack; what it finds is kept for the next
+    call.
 
-    Raises
-    ------
-    InfeasibleError
-        If some pair has no light path at all.
+    Raises `InfeasibleError` if some pair has no light path at all.
     """
     traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
     weights = [light_paths.layers(lane).layer_count for lane in traffic.lanes]

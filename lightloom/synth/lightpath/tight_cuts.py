@@ -19,13 +19,6 @@ def tight_cuts(fabric: Lightpath, demand: Demand) -> list[IntArray]:
 
     Those that some pair leaves on a waveguide, and on fewer than nodes of that side
     send or nodes of the other side receive.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    demand
-        The demand.
     """
     src, dst = np.array(demand.src), np.array(demand.dst)
     found = []

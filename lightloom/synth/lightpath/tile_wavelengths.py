@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class LitTiles:
-    """Lasers, photodiodes and waveguides of a rack, lit route by route.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    """
+    """Lasers, photodiodes and waveguides of a rack, lit route by route."""
 
     def __init__(self, fabric: Lightpath) -> None:
         self._fabric = fabric
@@ -39,12 +33,7 @@ class LitTiles:
     def light(self, route: Sequence[int], wavelength: int) -> None:
         """Light a route on a wavelength that is free there.
 
-        Parameters
-        ----------
-        route
-            Tiles from one end to the other, both included.
-        wavelength
-            From 0 to lasers - 1; free at both ends and on every edge between.
+        `wavelength`: from 0 to lasers - 1; free at both ends and on every edge between.
         """
         edges = self._edges(route)
         self._room[edges, wavelength] -= 1
@@ -59,11 +48,6 @@ class LitTiles:
 
         A pair for which nothing is free on the routes it may take, those that it has
         and those that turn once, gets none later.
-
-        Parameters
-        ----------
-        src, dst, size_bytes
-            Distinct pairs, shape (pairs,).
         """
         routes = self._routes(src, dst)
         count = [sum(len(self._lit.get(route, ())) for route in own) for own in routes]

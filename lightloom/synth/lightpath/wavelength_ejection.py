@@ -26,14 +26,8 @@ class LightPathPlacement:
     waveguide that another light path has costs one, and more the more often it was
     fought for. Whoever had it looks for another place.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    ends
-        Source and destination of each light path, shape (paths, 2).
-    routes
-        Edges of the routes that each may take.
+    `ends`: source and destination of each light path, shape (paths, 2). `routes`: edges
+    of the routes that each may take.
     """
 
     def __init__(
@@ -60,11 +54,8 @@ class LightPathPlacement:
         Afterwards `route` and `wavelength` hold the choice of each light path, -1
         where it has none.
 
-        Parameters
-        ----------
-        pushing
-            How many may push others aside, the first of all; then the rest are placed
-            where they fit. All unless given.
+        `pushing`: how many may push others aside, the first of all; then the rest are
+        placed where they fit. All unless given.
         """
         paths = len(self._ends) if pushing is None else pushing
         lengths = np.array([min(map(len, each)) for each in self._routes[:paths]])

@@ -42,12 +42,7 @@ _MOST_PIECES = 64
 class SwitchRounds:
     """Rounds of traffic with the segments of switches that carry them.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    rounds
-        Traffic in order, between nodes.
+    `rounds`: traffic in order, between nodes.
     """
 
     def __init__(self, fabric: Ocs, rounds: Sequence[TrafficRound]) -> None:
@@ -93,17 +88,7 @@ class SwitchRounds:
     ) -> Realisation:
         """Return segments and steps, one for each round.
 
-        Parameters
-        ----------
-        baseline
-            A baseline of `lightloom.synth.ocs.overlapped_walks` instead of the best.
-        search
-            Whether planes that change by themselves are looked for, which takes long.
-
-        Raises
-        ------
-        InputError
-            What the baseline cannot hold.
+        Raises `InputError`: what the baseline cannot hold.
         """
         walks = self._walks
         if baseline is not None:

@@ -24,16 +24,7 @@ def rounds_in_turn(
     compared by the time that `expected_hop_sum` says; none is returned that promises no
     more than a single configuration does, or a direct exchange.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    ranks
-        Number of ranks, at least 2.
-    ports
-        Ports of a configuration.
-    buffer_bytes
-        What a rank sends, in blocks for all ranks.
+    `ranks`: number of ranks, at least 2.
     """
     byte_ps = Fraction(BITS_PER_BYTE * PS_PER_S, fabric.bits_per_second_per_circuit)
     hop_ps = buffer_bytes * byte_ps / ranks / ports

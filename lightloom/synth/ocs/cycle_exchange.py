@@ -23,16 +23,9 @@ _SWEEPS = 3
 def exchanged(permutations: Permutations, most_pairs: int) -> Permutations:
     """Return permutations of the same entries that last no longer together.
 
-    Parameters
-    ----------
-    permutations
-        Any.
-    most_pairs
-        Most pairs of permutations that are looked at in a sweep; the pairs of nearest
-        weights come first.
+    `most_pairs`: most pairs of permutations that are looked at in a sweep; the pairs of
+    nearest weights come first.
 
-    Notes
-    -----
     Three sweeps at most; a pair takes time in proportion to the rows.
     """
     column, part = permutations.column.copy(), permutations.part.copy()

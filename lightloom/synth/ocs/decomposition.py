@@ -76,18 +76,9 @@ class _Need:
 def decomposition_schedules(fabric: Ocs, demand: Demand) -> Iterator[Schedule]:
     """Yield schedules of a demand in configurations that take turns.
 
-    Parameters
-    ----------
-    fabric
-        The switches. Where circuits lead both ways, what they hold are matchings.
-    demand
-        Bytes of each pair.
-
-    Returns
-    -------
-    One step, in which every switch walks through its own configurations; without
-    footer. Where circuits that stay remain lit, a second schedule counts on them.
-    Deterministic.
+    Returns one step, in which every switch walks through its own configurations;
+    without footer. Where circuits that stay remain lit, a second schedule counts on
+    them. Deterministic.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
     if not len(src):

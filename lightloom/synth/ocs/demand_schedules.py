@@ -30,21 +30,11 @@ def ocs_demand_schedules(
 ) -> Iterator[MadeSchedule]:
     """Yield schedules of a demand: of one configuration, and of several in turn.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    demand
-        Bytes of each pair.
-    wanted
-        Names of `OCS_DEMAND_ALGORITHMS`, one or more. Among both, a demand that finds
-        no room in one configuration is served in several.
+    `wanted`: names of `OCS_DEMAND_ALGORITHMS`, one or more. Among both, a demand that
+    finds no room in one configuration is served in several.
 
-    Raises
-    ------
-    InputError
-        One configuration alone is wanted, and circuits are bidirectional, or a node has
-        more partners than there are switches.
+    Raises `InputError`: one configuration alone is wanted, and circuits are
+    bidirectional, or a node has more partners than there are switches.
     """
     only = wanted == (ALGORITHM,)
     if only or (ALGORITHM in wanted and not fabric.bidirectional):

@@ -24,25 +24,12 @@ _LEAST = 1e-9
 class HeldPairs:
     """Pairs that slots hold, and moves among them.
 
-    Parameters
-    ----------
-    src, dst
-        Lines of the pairs, 0 to `lines` - 1, no pair twice; shape (pairs,).
-    size
-        How long each pair has to be served, above 0.
-    lines
-        Rows, and columns.
-    held
-        Pairs of each slot, no two of them with the same end.
+    `src`, `dst`: lines of the pairs, 0 to `lines` - 1, no pair twice; shape (pairs,).
+    `size`: how long each pair has to be served, above 0. `held`: pairs of each slot, no
+    two of them with the same end.
 
-    Attributes
-    ----------
-    at
-        Pair that a slot holds at a row, -1 for none; shape (slots, lines).
-    size
-        As given.
-    weight
-        How much of each pair's lack counts, shape (pairs + 1,); the last is of no pair.
+    `at`: pair that a slot holds at a row, -1 for none; shape (slots, lines). `weight`:
+    how much of each pair's lack counts, shape (pairs + 1,); the last is of no pair.
     """
 
     def __init__(
@@ -78,9 +65,7 @@ class HeldPairs:
     def lack(self, lasts: FloatArray) -> FloatArray:
         """Return how much longer pairs need service; negative if they have more.
 
-        Returns
-        -------
-        Shape (pairs + 1,); the last is of no pair, and not positive.
+        Returns shape (pairs + 1,); the last is of no pair, and not positive.
         """
         count = self._pairs + 1
         weights = np.repeat(lasts, self.at.shape[1])
@@ -99,15 +84,7 @@ class HeldPairs:
         return float(np.maximum(self.lack(lasts), 0.0).sum())
 
     def exchange(self, lasts: FloatArray, random: np.random.Generator) -> None:
-        """Exchange chains of pairs between any two slots, where no more is lacking.
-
-        Parameters
-        ----------
-        lasts
-            Duration of each slot.
-        random
-            Whether a chain changes sides that makes no difference.
-        """
+        """Exchange chains of pairs between any two slots, where no more is lacking."""
         slot = np.arange(len(self.at))
         for apart in range(1, 2 ** (len(slot) - 1).bit_length()):
             one = slot[(slot < slot ^ apart) & (slot ^ apart < len(slot))]
@@ -127,10 +104,8 @@ class HeldPairs:
         The pairs of two slots form paths and cycles: from a row to its column in the
         first slot, and from there to the row of that column in the second.
 
-        Returns
-        -------
-        Chains of shape (pairs of slots, lines), numbered over all of them; what is
-        lacking of each, shape (pairs of slots * lines,).
+        Returns chains of shape (pairs of slots, lines), numbered over all of them; what
+        is lacking of each, shape (pairs of slots * lines,).
         """
         mine, theirs = self.at[one], self.at[other]
         shape = mine.shape

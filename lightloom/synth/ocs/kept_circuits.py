@@ -22,12 +22,7 @@ def order_to_keep(
     The longest of a switch comes first, then always the one that keeps most circuits
     of the one before, the longest among equals.
 
-    Parameters
-    ----------
-    pairs
-        Rows of the demand that each slot holds.
-    switch, lasts
-        Of each slot.
+    `pairs`: rows of the demand that each slot holds.
     """
     order: list[int] = []
     for one in np.unique(switch).tolist():
@@ -46,10 +41,7 @@ def kept_pairs(
 ) -> list[npt.NDArray[np.bool_]]:
     """Return which pairs of each slot the slot before on the same switch holds too.
 
-    Parameters
-    ----------
-    pairs, switch
-        Of slots in the order in which each switch holds them.
+    `pairs`, `switch`: of slots in the order in which each switch holds them.
     """
     kept = []
     for slot, mine in enumerate(pairs):

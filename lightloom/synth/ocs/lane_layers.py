@@ -22,13 +22,6 @@ def switch_traffic(rounds: Sequence[TrafficRound], switches: int) -> LaneTraffic
     Where all pairs of all rounds together can be coloured with as many colours as
     there are switches (König), they are: a colour is a lane. Else, or where ports of
     the plan are such lanes already, the ports are the lanes.
-
-    Parameters
-    ----------
-    rounds
-        Traffic in order, between nodes.
-    switches
-        Number of switches.
     """
     traffic = lane_traffic(rounds)
     if len(traffic.lanes) <= switches or len(rounds) <= 1:
@@ -61,13 +54,6 @@ def layers_of(lane: Lane, *, bidirectional: bool) -> IntArray:
     ways holds a matching: seen so, a lane is made of paths and cycles, whose pairs
     are in layers 0 and 1 in turn; the last pair of a cycle of odd length is in
     layer 2.
-
-    Parameters
-    ----------
-    lane
-        A partial permutation of nodes.
-    bidirectional
-        Whether a circuit takes the ports of both its ends both ways.
     """
     layer = np.zeros(len(lane.src), dtype=np.int64)
     if not bidirectional:

@@ -29,14 +29,7 @@ def coloured_by_level(matrix: FloatArray) -> Permutations | None:
     if in several permutations, is cut into so many; what it has beside them is small.
     Large entries are coloured, small ones peeled.
 
-    Parameters
-    ----------
-    matrix
-        Square, not negative, with an entry in some line.
-
-    Returns
-    -------
-    ``None`` where entries are of one level.
+    Returns ``None`` where entries are of one level.
     """
     lines = np.concatenate([matrix, matrix.T])
     most = int(np.count_nonzero(lines, axis=1).max())

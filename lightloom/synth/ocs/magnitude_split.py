@@ -27,15 +27,9 @@ _NARROWEST = 0.08
 def split_by_magnitude(src: IntArray, dst: IntArray, size: FloatArray) -> Permutations:
     """Return as many permutations as the busiest line has entries.
 
-    Parameters
-    ----------
-    src, dst
-        Lines of the entries, numbered from 0; no entry twice. Shape (entries,).
-    size
-        Positive.
+    `src`, `dst`: lines of the entries, numbered from 0; no entry twice. Shape
+    (entries,).
 
-    Notes
-    -----
     Near-linear in the number of lines times the entries of the busiest one: some
     maximum flows at each of its halvings.
     """

@@ -36,16 +36,9 @@ def decompositions(
 ) -> Iterator[Permutations]:
     """Yield permutations that cover a matrix, by several rules where it is small.
 
-    Parameters
-    ----------
-    src, dst
-        Lines of the entries, 0 to `lines` - 1, no entry twice; shape (entries,).
-    size
-        Positive; the largest line sum is about 1.
-    lines
-        Rows, and columns.
-    thorough
-        Whether what is split, as it is large, is peeled too if that takes seconds.
+    `src`, `dst`: lines of the entries, 0 to `lines` - 1, no entry twice; shape
+    (entries,). `size`: positive; the largest line sum is about 1. `thorough`: whether
+    what is split, as it is large, is peeled too if that takes seconds.
     """
     most = max(int(np.bincount(end).max()) for end in (src, dst))
     work = lines * lines * most
@@ -64,12 +57,7 @@ def ports_by_size(src: IntArray, dst: IntArray, size_bytes: IntArray) -> IntArra
 
     As few as the busiest node has partners.
 
-    Parameters
-    ----------
-    src, dst
-        Nodes, no pair twice; shape (pairs,), pairs > 0.
-    size_bytes
-        Positive.
+    `src`, `dst`: nodes, no pair twice; shape (pairs,), pairs > 0.
     """
     row, column = (
         np.unique(end, return_inverse=True)[1].astype(np.int64) for end in (src, dst)

@@ -25,14 +25,7 @@ def outlined_switch_ps(
     spend a reconfiguration on every circuit that they hold in turn, alpha on every
     stream, and the time of its data.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    rounds
-        What the rounds of a plan take at least.
-    buffer_bytes
-        The buffer that shares refer to.
+    `rounds`: what the rounds of a plan take at least.
     """
     if not rounds:
         return 0

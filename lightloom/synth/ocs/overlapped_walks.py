@@ -37,15 +37,6 @@ def may_overlap(
     """Return whether planes that change by themselves may end sooner, and are few.
 
     They cannot where all planes serve all rounds on circuits that never change.
-
-    Parameters
-    ----------
-    fabric
-        The switches.
-    walks
-        What they hold where all change together.
-    sizes
-        As of `lightloom.synth.ocs.plane_walks.predicted_ps`.
     """
     jobs = sum(len(moved) for moved in sizes)
     if fabric.switches * jobs > _MOST_PLACES or fabric.switches == 1:
@@ -62,13 +53,6 @@ def overlapped(
 ) -> PlaneWalks:
     """Return walks that end sooner than given ones, or these if none are found.
 
-    Parameters
-    ----------
-    fabric, walks, sizes
-        As of `may_overlap`.
-
-    Notes
-    -----
     Times are in doubles; what is found is put in whole chunks and replayed exactly.
     """
     keys = [(step, layer) for step, moved in enumerate(sizes) for layer in moved]
@@ -91,17 +75,7 @@ def baseline_walks(
 ) -> PlaneWalks:
     """Return the walks of a baseline, data divided evenly over the planes of a layer.
 
-    Parameters
-    ----------
-    fabric, sizes
-        As of `may_overlap`.
-    baseline
-        `EVERY_STEP` or `ONE_SHOT`.
-
-    Raises
-    ------
-    InputError
-        More layers than planes, for `ONE_SHOT`.
+    Raises `InputError`: more layers than planes, for `ONE_SHOT`.
     """
     keys = [(step, layer) for step, moved in enumerate(sizes) for layer in moved]
     jobs = _jobs(fabric, keys, sizes, unit_ps=1)

@@ -19,16 +19,10 @@ def matchings_by_size(
     who have most come first; each joins the first matching in which both are free. At
     most twice as many matchings as the busiest node has partners, less one.
 
-    Parameters
-    ----------
-    src, dst
-        Nodes numbered from 0, alike at both ends; no pair twice. Shape (pairs,).
-    size
-        Positive.
+    `src`, `dst`: nodes numbered from 0, alike at both ends; no pair twice. Shape
+    (pairs,).
 
-    Returns
-    -------
-    Rows of each matching, and the largest size among them.
+    Returns rows of each matching, and the largest size among them.
     """
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     _, joined = np.unique(low * (int(high.max()) + 1) + high, return_inverse=True)

@@ -25,14 +25,10 @@ _REMATCHES = 3
 class Permutations:
     """Permutations, and what each serves of the entries on it.
 
-    Attributes
-    ----------
-    column
-        ``column[k, i]`` is the column that permutation k joins row i to; shape
-        (permutations, rows), as many rows as columns.
-    part
-        What permutation k serves of entry (i, column[k, i]), 0 or more; same shape.
-        Summed over permutations it is the matrix, but for rounding.
+    `column`: ``column[k, i]`` is the column that permutation k joins row i to; shape
+    (permutations, rows), as many rows as columns. `part`: what permutation k serves of
+    entry (i, column[k, i]), 0 or more; same shape. Summed over permutations it is the
+    matrix, but for rounding.
     """
 
     column: IntArray
@@ -54,15 +50,6 @@ def peel(size: FloatArray, power: int) -> Permutations:
     keeps more than s - w has an excess, and the sum of the excesses to that power is
     least.
 
-    Parameters
-    ----------
-    size
-        Square, no entry negative, the largest line sum about 1.
-    power
-        0 or more.
-
-    Notes
-    -----
     An assignment problem for each permutation, up to four with a positive `power`.
     """
     rest = size.copy()

@@ -29,15 +29,7 @@ _GAIN = 1e-9
 
 
 def every_step(jobs: LaneJobs, planes: int) -> UsedPlanes:
-    """Return all planes for every job, divided among the lanes of a step.
-
-    Parameters
-    ----------
-    jobs
-        What is served.
-    planes
-        Number of planes, no fewer than a step has lanes.
-    """
+    """Return all planes for every job, divided among the lanes of a step."""
     used = np.zeros((planes, len(jobs.step)), dtype=bool)
     for step in range(int(jobs.step[-1]) + 1):
         mine = np.flatnonzero(jobs.step == step)
@@ -50,11 +42,6 @@ def one_shot(jobs: LaneJobs, planes: int) -> UsedPlanes | None:
     """Return planes that keep one lane each; ``None`` where there are more lanes.
 
     Lanes with most data to move get what planes are left over.
-
-    Parameters
-    ----------
-    jobs, planes
-        As for `every_step`.
     """
     lanes, which = np.unique(jobs.lane, return_inverse=True)
     if len(lanes) > planes:
@@ -73,14 +60,7 @@ def best_timing(jobs: LaneJobs, starts: Iterable[UsedPlanes], seed: int) -> Plan
 
     Never worse than any start. Deterministic; the work is limited, not the time.
 
-    Parameters
-    ----------
-    jobs
-        What is served.
-    starts
-        Used sets to begin with, each with a plane for every job; one or more.
-    seed
-        Of the order in which moves are tried.
+    `starts`: used sets to begin with, each with a plane for every job; one or more.
     """
     found: list[tuple[float, int, UsedPlanes]] = []
     best: PlaneTiming | None = None

@@ -25,17 +25,10 @@ if TYPE_CHECKING:
 class LaneJobs:
     """What the lanes of some steps move, in order of steps.
 
-    Attributes
-    ----------
-    step, lane
-        Of each job, shape (jobs,); steps count from 0 without gaps, and no step has a
-        lane twice.
-    data
-        How long one circuit takes for what the busiest pair of the lane moves.
-    delay, alpha
-        Of the planes, in the same unit.
-    first
-        When planes have their first circuits.
+    `step`, `lane`: of each job, shape (jobs,); steps count from 0 without gaps, and no
+    step has a lane twice. `data`: how long one circuit takes for what the busiest pair
+    of the lane moves. `delay`, `alpha`: of the planes, in the same unit. `first`: when
+    planes have their first circuits.
     """
 
     step: IntArray
@@ -50,12 +43,8 @@ class LaneJobs:
 class PlaneTiming:
     """When all is done, and the data that planes move.
 
-    Attributes
-    ----------
-    end
-        End of the last step.
-    data
-        Of each plane for each job, shape (planes, jobs).
+    `end`: end of the last step. `data`: of each plane for each job, shape (planes,
+    jobs).
     """
 
     end: float
@@ -68,16 +57,9 @@ def level_timing(jobs: LaneJobs, used: UsedPlanes) -> PlaneTiming | None:
     A plane that would come after the others are through is left out, and keeps what
     it holds.
 
-    Parameters
-    ----------
-    jobs
-        What is served.
-    used
-        Whether a plane may serve a job, shape (planes, jobs).
+    `used`: whether a plane may serve a job, shape (planes, jobs).
 
-    Returns
-    -------
-    ``None`` where a job has no plane.
+    Returns ``None`` where a job has no plane.
     """
     planes = range(len(used))
     ready, holds = [jobs.first] * len(used), [-1] * len(used)
@@ -118,14 +100,7 @@ def exact_timing(jobs: LaneJobs, used: UsedPlanes) -> PlaneTiming | None:
 
     A linear program: a plane may be through before others, and change.
 
-    Parameters
-    ----------
-    jobs, used
-        As of `level_timing`; a plane serves all jobs that it may.
-
-    Returns
-    -------
-    ``None`` where a job has no plane.
+    Returns ``None`` where a job has no plane.
     """
     if not used.any(axis=0).all():
         return None

@@ -25,15 +25,10 @@ class LaneLayer(NamedTuple):
 class PlaneWalks:
     """What each switch holds in turn, and which switches serve a round.
 
-    Attributes
-    ----------
-    held
-        For each plane the layers that it holds, in order.
-    served
-        For each round the (plane, segment) pairs that hold each layer, by layer.
-    shares
-        For each round what each of these moves of what a pair moves, as integers in
-        proportion, by layer; ``None`` where all move the same.
+    `held`: for each plane the layers that it holds, in order. `served`: for each round
+    the (plane, segment) pairs that hold each layer, by layer. `shares`: for each round
+    what each of these moves of what a pair moves, as integers in proportion, by layer;
+    ``None`` where all move the same.
     """
 
     held: tuple[tuple[LaneLayer, ...], ...]
@@ -55,14 +50,8 @@ def walks_of(
     Other layers go to planes that have been idle longest: these may change while
     earlier rounds still transmit.
 
-    Parameters
-    ----------
-    configurations
-        In order; each has as many wavelengths as there are planes, or fewer.
-    rounds
-        Number of rounds that they serve.
-    planes
-        Number of switches.
+    `configurations`: in order; each has as many wavelengths as there are planes, or
+    fewer.
     """
     held: list[list[LaneLayer]] = [[] for _ in range(planes)]
     last_used = [-1] * planes
@@ -102,21 +91,12 @@ def predicted_ps(
 ) -> int:
     """Return when rounds end, each plane changing as soon as it can.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    walks
-        What they hold.
-    sizes
-        For each round the most bytes that a pair of each layer moves, by layer;
-        layers that move nothing are left out.
+    `sizes`: for each round the most bytes that a pair of each layer moves, by layer;
+    layers that move nothing are left out.
 
-    Returns
-    -------
-    Exact where the planes that hold a pair can share its bytes evenly, to within the
-    rounding of single transfers; else less than replay says, unless a plane without a
-    share could change before the others.
+    Returns exact where the planes that hold a pair can share its bytes evenly, to
+    within the rounding of single transfers; else less than replay says, unless a plane
+    without a share could change before the others.
     """
     delay_ps = fabric.reconfiguration_ps
     first_ps = delay_ps if fabric.initial_configuration_charged else 0

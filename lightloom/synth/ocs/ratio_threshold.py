@@ -23,15 +23,10 @@ _MARGIN = 1e-12
 class Threshold:
     """The largest ratio that all pairs can have, and what stops it.
 
-    Attributes
-    ----------
-    ratio
-        Circuits a byte that every pair can have: 0 where not all can be served.
-    counts
-        The fewest circuits of each pair with that ratio, all zeros if it is 0.
-    line
-        What would carry more than its capacity if every pair had more than `ratio`;
-        ``None`` if nothing does: every pair has as many as it can.
+    `ratio`: circuits a byte that every pair can have: 0 where not all can be served.
+    `counts`: the fewest circuits of each pair with that ratio, all zeros if it is 0.
+    `line`: what would carry more than its capacity if every pair had more than `ratio`;
+    ``None`` if nothing does: every pair has as many as it can.
     """
 
     ratio: Fraction
@@ -50,19 +45,10 @@ def best_threshold(
     Halving with doubles comes close to the threshold from below. From there the pairs
     of the least ratio get one more circuit, exactly, until a line stops them.
 
-    Parameters
-    ----------
-    size_bytes
-        Shape (pairs,), pairs > 0; 1 to 2**60 - 1.
-    most
-        Circuits of one pair at most, below 2**16 + 1.
-    loads
-        Monotone: the load of each line for circuits of each pair.
-    capacity
-        Of each line, shape (lines,).
+    `size_bytes`: shape (pairs,), pairs > 0; 1 to 2**60 - 1. `most`: circuits of one
+    pair at most, below 2**16 + 1. `loads`: monotone: the load of each line for circuits
+    of each pair.
 
-    Notes
-    -----
     About fifty times O(pairs) and `loads`, whatever the counts.
     """
 

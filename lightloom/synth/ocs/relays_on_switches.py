@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 def relays_on_switches(stages: RelayStages, moves: RelayMoves) -> Realisation:
-    """Return segments and steps in which each switch is a port.
-
-    Parameters
-    ----------
-    stages
-        What the switches hold in turn.
-    moves
-        What moves; rounds are stages.
-    """
+    """Return segments and steps in which each switch is a port."""
     assert moves.port is not None
     held = stages.configuration[moves.round]
     step = np.unique(moves.round, return_inverse=True)[1]

@@ -17,14 +17,9 @@ if TYPE_CHECKING:
 class Durations:
     """How long slots move data.
 
-    Attributes
-    ----------
-    slot
-        Of each slot, 0 or more.
-    total
-        End of the busiest switch, the fixed costs of its slots included.
-    price
-        How much sooner that would be if a pair needed one unit less; shape (pairs,).
+    `slot`: of each slot, 0 or more. `total`: end of the busiest switch, the fixed costs
+    of its slots included. `price`: how much sooner that would be if a pair needed one
+    unit less; shape (pairs,).
     """
 
     slot: FloatArray
@@ -43,20 +38,10 @@ def best_durations(
     A pair is served as long as the slots that hold it last together; slots of one
     switch follow one another.
 
-    Parameters
-    ----------
-    need
-        How long each pair has to be served, shape (pairs,).
-    slots
-        Pairs that each slot holds.
-    switch
-        Switch of each slot.
-    fixed
-        What all slots of a switch cost beside their durations, shape (switches,).
+    `need`: how long each pair has to be served, shape (pairs,). `fixed`: what all slots
+    of a switch cost beside their durations, shape (switches,).
 
-    Returns
-    -------
-    ``None`` where some pair is in no slot.
+    Returns ``None`` where some pair is in no slot.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array

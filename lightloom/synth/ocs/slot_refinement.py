@@ -34,15 +34,7 @@ _GAIN = 1e-7
 
 
 def worth_refining(slots: int, lines: int, work: int) -> bool:
-    """Return whether work is enough for some exchanges between all slots.
-
-    Parameters
-    ----------
-    slots, lines
-        How many there are.
-    work
-        As for `refined`.
-    """
+    """Return whether work is enough for some exchanges between all slots."""
     return work >= _LEAST_TURNS * _exchange_work(slots, lines)
 
 
@@ -55,20 +47,7 @@ def refined(
 ) -> Durations:
     """Move pairs among slots in place, and return durations that end soonest.
 
-    Parameters
-    ----------
-    slots
-        What the slots hold; every pair is in some slot.
-    switch, fixed
-        As for `best_durations`.
-    aim
-        Durations of the slots to try for first.
-    work
-        Rows of two slots that are looked at, about.
-
-    Returns
-    -------
-    Never later than what is given. Deterministic.
+    `work`: rows of two slots that are looked at, about.
     """
     best = best_durations(slots.size, slots.held(), switch, fixed)
     assert best is not None

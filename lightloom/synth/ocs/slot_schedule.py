@@ -35,20 +35,11 @@ _ROUNDING = 1e-9
 class SwitchSlots:
     """What switches hold in turn, in units of the busiest line's data time.
 
-    Attributes
-    ----------
-    pairs
-        Rows of the demand that each slot holds; no two share an end.
-    switch
-        Of each slot.
-    lasts
-        How long each slot moves data.
-    total
-        When the last switch ends.
-    kept
-        Which pairs of each slot are lit during the reconfiguration before it, as the
-        slot before holds them too; slots then are in the order of their switches.
-        ``None`` where none is counted on.
+    `pairs`: rows of the demand that each slot holds; no two share an end. `lasts`: how
+    long each slot moves data. `total`: when the last switch ends. `kept`: which pairs
+    of each slot are lit during the reconfiguration before it, as the slot before holds
+    them too; slots then are in the order of their switches. ``None`` where none is
+    counted on.
     """
 
     pairs: tuple[IntArray, ...]
@@ -63,20 +54,7 @@ def slot_schedule(
 ) -> Schedule:
     """Return slots with the bytes that they move, to the byte.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    demand
-        Bytes of each pair.
-    slots
-        What the switches hold; every pair in some slot.
-    unit_ps
-        Picoseconds of a unit of the slots.
-
-    Returns
-    -------
-    One step, without footer.
+    `unit_ps`: picoseconds of a unit of the slots.
     """
     size_bytes = np.array(demand.bytes, dtype=np.int64)
     src, dst = (np.array(end, dtype=np.int64) for end in (demand.src, demand.dst))

@@ -24,14 +24,8 @@ class SpareCircuits:
     other circuits have sorted ratios that are lexicographically larger; `conflicts`
     counts the ties in which a choice was made.
 
-    Parameters
-    ----------
-    src, dst, size_bytes
-        The pairs, shape (pairs,), ends numbered 0 to `nodes` - 1.
-    counts
-        Circuits they have; rows and columns hold `ports` at most.
-    nodes, ports
-        Of the switches.
+    `src`, `dst`, `size_bytes`: the pairs, shape (pairs,), ends numbered 0 to `nodes` -
+    1. `counts`: circuits they have; rows and columns hold `ports` at most.
     """
 
     def __init__(

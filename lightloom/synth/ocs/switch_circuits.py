@@ -45,23 +45,13 @@ ALGORITHM = "saturated-port"
 class SwitchPlan:
     """Circuits of all switches, with the proof that the slowest pair is at its best.
 
-    Attributes
-    ----------
-    demand
-        What is served.
-    counts
-        Circuits of each pair, in the order of the demand; zeros where `ratio` is 0.
-    ratio
-        Circuits a byte of the slowest pair; ``None`` where there is no pair.
-    witness
-        Why no pair can be promised more; ``None`` where there is no pair.
-    switches
-        Circuits of each switch, sorted by (src, dst).
-    pairs
-        For the circuits of each switch, the row of the demand they serve.
-    conflicts
-        Ties of spare circuits in which a choice was made. If 0, the sorted ratios of
-        all pairs are lexicographically the largest there are.
+    `counts`: circuits of each pair, in the order of the demand; zeros where `ratio` is
+    0. `ratio`: circuits a byte of the slowest pair; ``None`` where there is no pair.
+    `witness`: why no pair can be promised more; ``None`` where there is no pair.
+    `switches`: circuits of each switch, sorted by (src, dst). `pairs`: for the circuits
+    of each switch, the row of the demand they serve. `conflicts`: ties of spare
+    circuits in which a choice was made. If 0, the sorted ratios of all pairs are
+    lexicographically the largest there are.
     """
 
     demand: Demand
@@ -76,30 +66,14 @@ class SwitchPlan:
 def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> SwitchPlan:
     """Return circuits whose slowest pair has as many circuits a byte as can be.
 
-    Parameters
-    ----------
-    fabric
-        Switches with circuits in one direction.
-    demand
-        Bytes of each pair.
-    spare
-        Whether ports that the slowest pair leaves free serve others, slower ones
-        first.
-
-    Returns
-    -------
-    Plan whose witness `check_saturated_port` of
+    Returns plan whose witness `check_saturated_port` of
     `lightloom.validate.certificates.proofs.ocs_ports` accepts. If some node has more
-    partners than switches, the optimum is 0: the witness names the node, and there
-    are no circuits. Exact and deterministic.
+    partners than switches, the optimum is 0: the witness names the node, and there are
+    no circuits. Exact and deterministic.
 
-    Raises
-    ------
-    InputError
-        Bidirectional circuits, or a demand that does not fit the fabric.
+    Raises `InputError`: bidirectional circuits, or a demand that does not fit the
+    fabric.
 
-    Notes
-    -----
     For E pairs on Q switches O(E Q log(E Q)) with `spare`, beside the ties.
     """
     if fabric.bidirectional:
@@ -140,17 +114,9 @@ def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> Switc
 def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
     """Return the demand of a plan served at once, without footer.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    plan
-        Circuits of each switch for a demand, and the pairs that they serve.
+    `plan`: circuits of each switch for a demand, and the pairs that they serve.
 
-    Raises
-    ------
-    InfeasibleError
-        If the plan's ratio is 0, naming the node.
+    Raises `InfeasibleError` if the plan's ratio is 0, naming the node.
     """
     if plan.witness is not None and not plan.witness.ratio:
         node, column = plan.witness.node, plan.witness.side == "column"

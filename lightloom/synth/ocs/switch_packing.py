@@ -17,14 +17,8 @@ _HALVINGS = 40
 def levelled(weight: FloatArray, room: FloatArray, cost: float) -> IntArray:
     """Return the switch of each configuration: none is cut, the longest come first.
 
-    Parameters
-    ----------
-    weight
-        Durations.
-    room
-        By how much each switch begins sooner than others, shape (switches,).
-    cost
-        Of each configuration, beside its duration.
+    `room`: by how much each switch begins sooner than others, shape (switches,).
+    `cost`: of each configuration, beside its duration.
     """
     left = room.copy()
     switch = np.zeros(len(weight), dtype=np.int64)
@@ -47,21 +41,8 @@ def wrapped(
     For a given end the longest come first. Where no switch has room for all of one, the
     switch with most room takes what it can. Every piece pays the cost.
 
-    Parameters
-    ----------
-    weight, room, cost
-        As for `levelled`.
-    tight
-        Whether one goes where it leaves least room, or else where it leaves most.
-    waits
-        Whether the rest of one that is cut waits for its turn among the others.
+    `waits`: whether the rest of one that is cut waits for its turn among the others.
 
-    Returns
-    -------
-    Configuration, switch and duration of each piece.
-
-    Notes
-    -----
     The end is found by bisection. At ``(sum of weights + (configurations + switches -
     1) cost) / switches`` everything has room.
     """

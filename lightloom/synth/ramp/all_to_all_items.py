@@ -22,12 +22,7 @@ Rows = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
 class AllItems:
     """All items; those of a source lie together.
 
-    Attributes
-    ----------
-    blocks
-        What the items are.
-    origins
-        Members whose items each member has, shape (members, origins).
+    `origins`: members whose items each member has, shape (members, origins).
     """
 
     blocks: Blocks
@@ -41,12 +36,8 @@ class AllItems:
     def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
         """Yield what is sent in a phase, about `most_rows` rows at a time.
 
-        Parameters
-        ----------
-        phase
-            Pairs of members that send in it.
-        most_rows
-            About how many rows are yielded at once; one pair's are never divided.
+        `most_rows`: about how many rows are yielded at once; one pair's are never
+        divided.
         """
         team = self.blocks.team
         lo, hi = self.blocks.runs(team.width(phase.step))
@@ -83,14 +74,8 @@ class AllItems:
 class SomeItems:
     """Some items, one by one, where all would be too many.
 
-    Attributes
-    ----------
-    blocks
-        What the items are; a block is not empty.
-    origin, target
-        Members that have an item first and last, shape (items,).
-    here
-        Where it is.
+    `blocks`: what the items are; a block is not empty. `origin`, `target`: members that
+    have an item first and last, shape (items,).
     """
 
     blocks: Blocks
@@ -102,12 +87,7 @@ class SomeItems:
     def at_home(cls, blocks: Blocks, origin: IntArray, target: IntArray) -> SomeItems:
         """Return items before they are sent.
 
-        Parameters
-        ----------
-        blocks
-            Blocks of an all-to-all.
-        origin, target
-            Members that each item goes from and to, shape (items,).
+        `origin`, `target`: members that each item goes from and to, shape (items,).
         """
         return cls(blocks, origin, target, origin)
 

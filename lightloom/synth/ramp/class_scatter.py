@@ -30,14 +30,8 @@ if TYPE_CHECKING:
 class _Fed:
     """A class that hears a circuit, or several, in one portion.
 
-    Attributes
-    ----------
-    feeder
-        Node that sends.
-    first, width
-        Its first transceiver, and how many.
-    heard
-        Classes whose blocks are sent, that which hears them first.
+    `first`, `width`: its first transceiver, and how many. `heard`: classes whose blocks
+    are sent, that which hears them first.
     """
 
     feeder: int
@@ -47,15 +41,7 @@ class _Fed:
 
 
 def scatter_rows(fabric: Ramp, task: Collective) -> int:
-    """Return how many rows there are at most: all members hear blocks of their class.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    task
-        The scatter.
-    """
+    """Return how many rows there are at most; members hear blocks of their class."""
     _, members = _members(fabric, task)
     longest = max(map(len, members), default=0)
     every = [one for part in _fed(fabric, task, members) for one in part]
@@ -64,15 +50,7 @@ def scatter_rows(fabric: Ramp, task: Collective) -> int:
 
 
 def scatter_stream(fabric: Ramp, task: Collective) -> Iterator[Segment | StepPart]:
-    """Yield the segments, each with its step.
-
-    Parameters
-    ----------
-    fabric
-        With circuits of several destinations.
-    task
-        A scatter, its chunk count chosen.
-    """
+    """Yield the segments, each with its step."""
     rank, members = _members(fabric, task)
     cut = Partition(task.rank_count, task.chunk_count)
     for index, part in enumerate(_fed(fabric, task, members)):

@@ -39,17 +39,10 @@ MOST_PHASES = 4
 class Routes:
     """The way of every block of an all-to-all.
 
-    Attributes
-    ----------
-    box
-        Who takes part.
-    shifts
-        In the order in which they are lit.
-    shift
-        Shift that the blocks of each displacement take in each of their hops,
-        ascending, -1 where there is none; shape (hops, displacements).
-    offset
-        Offset of the groups by which they move, of the same shape.
+    `shifts`: in the order in which they are lit. `shift`: shift that the blocks of each
+    displacement take in each of their hops, ascending, -1 where there is none; shape
+    (hops, displacements). `offset`: offset of the groups by which they move, of the
+    same shape.
     """
 
     box: NodeBox
@@ -98,16 +91,10 @@ class Routes:
 class _Phase:
     """Shifts that are alike, but for constants.
 
-    Attributes
-    ----------
-    racks, numbers
-        Shifts by so many constant numbers of racks, and for each by so many of numbers.
-    turns
-        Whether racks turn with groups.
-    digits
-        Values of the digit of numbers that the offset of groups says, 1 if none.
-    digit_width, shift_width
-        What one more of this digit, and of the shift, adds to the number.
+    `racks`, `numbers`: shifts by so many constant numbers of racks, and for each by so
+    many of numbers. `turns`: whether racks turn with groups. `digits`: values of the
+    digit of numbers that the offset of groups says, 1 if none. `digit_width`,
+    `shift_width`: what one more of this digit, and of the shift, adds to the number.
     """
 
     racks: int
@@ -119,15 +106,7 @@ class _Phase:
 
 
 def exchange_routes(box: NodeBox, phases: int) -> Routes:
-    """Return the routes in a number of phases, with the fewest shifts.
-
-    Parameters
-    ----------
-    box
-        Who takes part.
-    phases
-        1 to `MOST_PHASES`.
-    """
+    """Return the routes in a number of phases, with the fewest shifts."""
     made = _phases(box, phases)
     displacement = np.arange(len(box), dtype=np.int64)
     group, rack, number = box.coordinates(displacement)

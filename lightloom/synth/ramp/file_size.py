@@ -13,15 +13,7 @@ MOST_ROWS = 2**22
 
 
 def most_ranks(fabric: Ramp, op: str) -> int:
-    """Return the most ranks for which a schedule of an operation is made.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    op
-        Name of the collective.
-    """
+    """Return the most ranks for which a schedule of an operation is made."""
     # Blocks of ranks in any order lie apart: a pair of nodes moves each by itself.
     if op in ("all-gather", "all-to-all", "reduce-scatter"):
         return isqrt(MOST_ROWS)

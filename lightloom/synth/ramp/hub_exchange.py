@@ -47,12 +47,8 @@ _Move = tuple[Shift, tuple["IntArray", "IntArray"], "IntArray", Op]
 class HubExchange:
     """An all-reduce by hubs.
 
-    Attributes
-    ----------
-    tree
-        With one displacement of each coset of the hubs.
-    orders
-        Orders of the subgroups of groups, racks and numbers that hubs are made of.
+    `tree`: with one displacement of each coset of the hubs. `orders`: orders of the
+    subgroups of groups, racks and numbers that hubs are made of.
     """
 
     tree: SpreadTree
@@ -125,15 +121,7 @@ class HubExchange:
 
 
 def hub_exchange(box: NodeBox, task: Collective) -> HubExchange | None:
-    """Return the fastest of some, ``None`` where a box has no such subgroups.
-
-    Parameters
-    ----------
-    box
-        Who takes part.
-    task
-        Its buffer counts.
-    """
+    """Return the fastest of some, ``None`` where a box has no such subgroups."""
     size_bytes = task.buffer_bytes
     promising = sorted(_hubs(box), key=lambda one: _least_ps(box, one, size_bytes))
     best: HubExchange | None = None

@@ -30,18 +30,8 @@ class Team:
     most significant: so members of a subgroup differ in the digit of their step, and
     agree in all before.
 
-    Attributes
-    ----------
-    fabric
-        The network.
-    shape
-        The network, or the smaller one that the nodes form.
-    steps
-        Active steps, ascending.
-    nodes
-        Nodes of the fabric, shape (members,).
-    places
-        Where members are in `shape`.
+    `shape`: the network, or the smaller one that the nodes form. `nodes`: nodes of the
+    fabric, shape (members,). `places`: where members are in `shape`.
     """
 
     fabric: Ramp
@@ -86,14 +76,7 @@ class Team:
     def peers(self, step: int, members: IntArray, offset: IntArray | int) -> IntArray:
         """Return the peers of members: see `Shape.peer`.
 
-        Parameters
-        ----------
-        step
-            1 to 4, as in the paper.
-        members
-            Numbers of members, shape (members,).
-        offset
-            0 to ``members(step) - 1``, one for all or one for each member.
+        `offset`: 0 to ``members(step) - 1``, one for all or one for each member.
         """
         return self.member_at(self.shape.peer(step, self.at(members), offset))
 
@@ -105,17 +88,7 @@ def team_of(fabric: Ramp, nodes: Sequence[int]) -> Team:
     more: in the network itself, or in the smaller one of the groups, racks and numbers
     that occur among them, which keeps all that makes the plans free of contention.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    nodes
-        Distinct nodes, in any order.
-
-    Raises
-    ------
-    InputError
-        If no choice of steps serves these nodes.
+    Raises `InputError` if no choice of steps serves these nodes.
     """
     column = np.sort(np.array(nodes, dtype=np.int64))
     for shape, places in _views(fabric, column):
@@ -140,16 +113,8 @@ def _views(fabric: Ramp, nodes: IntArray) -> Iterator[tuple[Shape, Places]]:
 def team_in(fabric: Ramp, shape: Shape, places: Places, nodes: IntArray) -> Team | None:
     """Return the team of nodes at places, or ``None`` if they are none.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    shape
-        Groups, racks and numbers of the network, or of the smaller one inside it.
-    places
-        Group, rack and number of each node in `shape`, shape (nodes,) each.
-    nodes
-        The nodes in the network, shape (nodes,).
+    `places`: group, rack and number of each node in `shape`, shape (nodes,) each.
+    `nodes`: the nodes in the network, shape (nodes,).
     """
     here = np.full(shape.size, -1, dtype=np.int64)
     here[shape.number_of(places)] = np.arange(len(nodes))

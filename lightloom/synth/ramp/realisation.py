@@ -59,13 +59,6 @@ def realise_ramp(fabric: Ramp, rounds: Sequence[TrafficRound]) -> Realisation:
     """Return segments and steps that carry rounds, one step for each round.
 
     Deterministic. Rounds with the same circuits, one after another, share a segment.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    rounds
-        Traffic in order, between nodes.
     """
     segments: list[Segment] = []
     parts: list[StepPart] = []
@@ -86,13 +79,6 @@ def least_round_ps(fabric: Ramp, one: TrafficRound) -> int:
 
     Every line carries its bytes on all transceivers, and its pairs in portions of so
     many as there are transceivers.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    one
-        The round.
     """
     if not len(one.size_bytes):
         return 0
@@ -177,14 +163,8 @@ def _filled(
 ) -> tuple[IntArray, IntArray]:
     """Return pairs and transceivers of a segment, the slowest pair given more.
 
-    Parameters
-    ----------
-    lines
-        Lines of its pairs, shape (3, pairs).
-    transceiver, size_bytes
-        The first transceiver of each, and what it moves, shape (pairs,).
-    transceivers
-        Of a node.
+    `lines`: lines of its pairs, shape (3, pairs). `transceiver`, `size_bytes`: the
+    first transceiver of each, and what it moves, shape (pairs,).
     """
     free = np.full(int(lines.max()) + 1, (1 << transceivers) - 1).astype(object)
     for line in lines:
@@ -285,12 +265,8 @@ def _best_slots(fabric: Ramp, lines: IntArray, size_bytes: IntArray) -> tuple[in
 def _least_slot(lines: IntArray, size_bytes: IntArray, slots: int) -> int:
     """Return the least size of slots, about, for which there are enough on all lines.
 
-    Parameters
-    ----------
-    lines, size_bytes
-        Lines of pairs, shape (3, pairs), and their bytes, shape (pairs,).
-    slots
-        How many there are, enough for one a pair.
+    `lines`, `size_bytes`: lines of pairs, shape (3, pairs), and their bytes, shape
+    (pairs,).
     """
     high = int(size_bytes.max())
     low = max(0, int(line_sums(lines, size_bytes).max()) // slots - 1)

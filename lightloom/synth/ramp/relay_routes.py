@@ -37,16 +37,7 @@ _Found = tuple[tuple["Shift", ...], "IntArray", "IntArray"]
 def relay_routes(box: NodeBox, block_bytes: int) -> Routes | None:
     """Return the routes along random shifts that are fastest for a size of blocks.
 
-    Parameters
-    ----------
-    box
-        Who takes part.
-    block_bytes
-        Size of what one node has for another.
-
-    Returns
-    -------
-    ``None`` for more than `MOST_NODES` nodes, and where none are found.
+    Returns ``None`` for more than `MOST_NODES` nodes, and where none are found.
     """
     if not 1 < len(box) <= MOST_NODES:
         return None

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 class RoutedExchange:
     """An all-to-all, and the routes that its blocks take.
 
-    Attributes
-    ----------
-    collective
-        Its chunk count chosen.
-    routes
-        In the box of its nodes.
+    `routes`: in the box of its nodes.
     """
 
     collective: Collective
@@ -43,10 +38,8 @@ class RoutedExchange:
     def events(self, most_rows: int) -> Iterator[Segment | StepPart]:
         """Yield the segments, each with its step.
 
-        Parameters
-        ----------
-        most_rows
-            A step comes in parts of about so many rows; one pair's are never divided.
+        `most_rows`: a step comes in parts of about so many rows; one pair's are never
+        divided.
         """
         box, rank = self.routes.box, self.ranks
         before, by = (column.reshape(-1) for column in self.routes.hops)
@@ -71,10 +64,8 @@ class RoutedExchange:
     def followed(self, blocks: IntArray) -> Iterator[Segment | StepPart]:
         """Yield the segments, each with its step, where only some blocks move.
 
-        Parameters
-        ----------
-        blocks
-            ``source rank * ranks + destination rank`` of the blocks, all different.
+        `blocks`: ``source rank * ranks + destination rank`` of the blocks, all
+        different.
         """
         box = self.routes.box
         place = np.argsort(self.ranks)

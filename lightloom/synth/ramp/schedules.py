@@ -62,12 +62,7 @@ OPS = (
 class Way:
     """One way to do a collective: its parameters, and the events of its schedule.
 
-    Attributes
-    ----------
-    collective
-        With its chunk count.
-    parameters
-        What a schedule says of its algorithm.
+    `parameters`: what a schedule says of its algorithm.
     """
 
     fabric: Ramp
@@ -118,12 +113,7 @@ class Way:
 def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
     """Return the strategies for an operation, the usual one first.
 
-    Parameters
-    ----------
-    fabric
-        The network; its subnets decide which strategies there are.
-    op
-        Name of a collective, or ``barrier``.
+    `op`: name of a collective, or ``barrier``.
     """
     known: dict[str, tuple[str, ...]] = {
         BARRIER: (EXCHANGE,),
@@ -142,16 +132,7 @@ def strategies(fabric: Ramp, op: str) -> tuple[str, ...]:
 def require_strategy(fabric: Ramp, op: str, strategy: str, where: str) -> None:
     """Raise unless a strategy is one for an operation.
 
-    Parameters
-    ----------
-    fabric
-        The network; its subnets decide which strategies there are.
-    op
-        Name of a collective, or ``barrier``.
-    strategy
-        Name of the strategy asked for.
-    where
-        Where it was asked for, for the message.
+    `op`: name of a collective, or ``barrier``.
     """
     known = strategies(fabric, op)
     if strategy not in known:
@@ -166,22 +147,8 @@ def routes_of(
 ) -> Routes:
     """Return the routes of an all-to-all by a strategy of `ROUTED`.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    nodes
-        Who takes part.
-    strategy
-        One of `ROUTED`.
-    block_bytes
-        Size of what one node has for another.
-
-    Raises
-    ------
-    InputError
-        Nodes that are not at the same numbers in the same racks of groups; for
-        ``relayed`` too many of them, or some that random shifts do not reach.
+    Raises `InputError`: nodes that are not at the same numbers in the same racks of
+    groups; for ``relayed`` too many of them, or some that random shifts do not reach.
     """
     box = box_of(fabric, nodes, strategy)
     if strategy in PHASES:
@@ -198,19 +165,8 @@ def routes_of(
 def box_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> NodeBox:
     """Return the box of some nodes.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    nodes
-        Who takes part.
-    strategy
-        What it is for, for the message.
-
-    Raises
-    ------
-    InputError
-        Nodes that are not at the same numbers in the same racks of groups.
+    Raises `InputError`: nodes that are not at the same numbers in the same racks of
+    groups.
     """
     box = NodeBox.of(fabric, nodes)
     if box is None:
@@ -225,16 +181,7 @@ def box_of(fabric: Ramp, nodes: Sequence[int], strategy: str) -> NodeBox:
 def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
     """Return the strategy of `ROUTED` that is fastest for an all-to-all.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    task
-        The all-to-all.
-
-    Returns
-    -------
-    The first of equals; ``None`` where the nodes do not form a box.
+    Returns the first of equals; ``None`` where the nodes do not form a box.
     """
     box = NodeBox.of(fabric, task.nodes)
     if box is None:
@@ -250,15 +197,7 @@ def fastest_phases(fabric: Ramp, task: Collective) -> str | None:
 
 
 def serves(fabric: Ramp, task: Collective) -> bool:
-    """Tell whether some strategy serves the nodes of a collective.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    task
-        The collective.
-    """
+    """Tell whether some strategy serves the nodes of a collective."""
     if task.op == "all-to-all" and NodeBox.of(fabric, task.nodes) is not None:
         return True
     known = strategies(fabric, task.op)
@@ -277,19 +216,10 @@ def ways(fabric: Ramp, task: Collective, strategy: str | None = None) -> Iterato
     Where a strategy that needs whole subgroups has none among the nodes, and another
     does not need them, that one is left out.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    task
-        The collective.
-    strategy
-        Name of the only strategy that is wanted, all where ``None``.
+    `strategy`: name of the only strategy that is wanted, all where ``None``.
 
-    Raises
-    ------
-    InputError
-        An operation or strategy there is not; nodes that no steps serve.
+    Raises `InputError`: an operation or strategy there is not; nodes that no steps
+    serve.
     """
     if task.op not in OPS:
         what = f"RAMP does not do {task.op}"

@@ -32,14 +32,7 @@ NO_LIMIT = 2**62
 class TeamCollective:
     """A collective for a team.
 
-    Attributes
-    ----------
-    team
-        Who does it.
-    collective
-        What, its chunk count chosen.
-    exchange
-        See `lightloom.synth.ramp.step_phases.phases`.
+    `collective`: what, its chunk count chosen.
     """
 
     team: Team
@@ -63,17 +56,8 @@ def stream(
 ) -> Iterator[Event]:
     """Yield the segments, and the steps in them, in the order of a file.
 
-    Parameters
-    ----------
-    job
-        What is done.
-    items
-        Items of an all-to-all to follow; by default all.
-    most_rows
-        A step of an all-to-all comes in parts of about so many rows.
+    `most_rows`: a step of an all-to-all comes in parts of about so many rows.
 
-    Notes
-    -----
     Deterministic. Memory is that of the largest step.
     """
     blocks = Blocks.of(job.team, job.collective)
@@ -93,15 +77,7 @@ def stream(
 
 
 def circuits(team: Team, phase: Phase) -> Circuits:
-    """Return the circuits of a phase: one for each pair and transceiver, by pair.
-
-    Parameters
-    ----------
-    team
-        Members of the collective.
-    phase
-        Pairs of members that send in it.
-    """
+    """Return the circuits of a phase: one for each pair and transceiver, by pair."""
     src, dst = team.at(phase.src), team.at(phase.dst)
     transceivers = team.fabric.groups
     used = transceivers_of(transceivers, team.shape, phase.step, src, dst)
@@ -114,15 +90,7 @@ def circuits(team: Team, phase: Phase) -> Circuits:
 
 
 def rows_of(blocks: Blocks, phase: Phase) -> Rows:
-    """Return what is sent in a phase: (source, destination, first chunk, end).
-
-    Parameters
-    ----------
-    blocks
-        Which chunks belong to which member.
-    phase
-        Pairs of members that send in it, and what.
-    """
+    """Return what is sent in a phase: (source, destination, first chunk, end)."""
     team = blocks.team
     if phase.content is Content.WHOLE:
         none = np.zeros(len(phase.src), dtype=np.int64)

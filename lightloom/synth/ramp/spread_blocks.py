@@ -40,14 +40,8 @@ SPREAD_OPS = tuple(_SWEEPS)
 class SpreadCollective:
     """A collective, and the tree that its blocks take.
 
-    Attributes
-    ----------
-    collective
-        Its chunk count chosen; one of `SPREAD_OPS`.
-    tree
-        In the box of its nodes.
-    whole
-        Of a reduce: whether nothing is cut into blocks.
+    `collective`: its chunk count chosen; one of `SPREAD_OPS`. `tree`: in the box of its
+    nodes. `whole`: of a reduce: whether nothing is cut into blocks.
     """
 
     collective: Collective

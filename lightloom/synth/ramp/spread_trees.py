@@ -35,17 +35,10 @@ _MORE_SHIFTS = 6
 class SpreadTree:
     """How a block spreads.
 
-    Attributes
-    ----------
-    box
-        Who takes part.
-    shifts
-        In the order in which they are lit.
-    shift, offset
-        In which shift and at which offset of the groups each displacement is reached,
-        or each coset, shape (displacements,) or (cosets,); -1 for displacement 0.
-    parent, reached
-        From which displacement, and which one; of a coset one of its displacements.
+    `shifts`: in the order in which they are lit. `shift`, `offset`: in which shift and
+    at which offset of the groups each displacement is reached, or each coset, shape
+    (displacements,) or (cosets,); -1 for displacement 0. `parent`, `reached`: from
+    which displacement, and which one; of a coset one of its displacements.
     """
 
     box: NodeBox
@@ -66,20 +59,11 @@ def spread_tree(
 ) -> SpreadTree | None:
     """Return a tree of few shifts whose offsets are nearly equally busy.
 
-    Parameters
-    ----------
-    box
-        Who takes part.
-    hubs
-        Orders of the subgroups of groups, racks and numbers whose product need only
-        be reached as a whole: the tree has one displacement of each coset.
+    `hubs`: orders of the subgroups of groups, racks and numbers whose product need only
+    be reached as a whole: the tree has one displacement of each coset.
 
-    Returns
-    -------
-    ``None`` where random shifts do not reach all.
+    Returns ``None`` where random shifts do not reach all.
 
-    Notes
-    -----
     Deterministic. As many trials as `_WORK` allows for the least number of shifts,
     then for one more, until there is a tree.
     """
@@ -89,15 +73,7 @@ def spread_tree(
 
 
 def cosets(box: NodeBox, hubs: tuple[int, int, int]) -> IntArray:
-    """Return the coset of each place, or displacement, counted from 0.
-
-    Parameters
-    ----------
-    box
-        Who takes part.
-    hubs
-        As of `spread_tree`: divisors of its groups, racks and numbers.
-    """
+    """Return the coset of each place, or displacement, counted from 0."""
     sizes = (box.groups, box.racks, box.numbers)
     group, rack, number = (
         part % (size // order)
@@ -160,15 +136,6 @@ def random_shift(box: NodeBox, random: Random, index: int) -> Shift:
     """Return a shift of which every offset leads elsewhere.
 
     The first ones move groups, then racks with groups.
-
-    Parameters
-    ----------
-    box
-        The nodes, as groups, racks and numbers.
-    random
-        Source of randomness.
-    index
-        How many shifts were made before.
     """
     turns = box.turns and box.racks > 1 and index % 2 == 1
     racks = 0 if turns or index == 0 else random.randrange(box.racks)
@@ -224,11 +191,8 @@ def _grown(box: NodeBox, shifts: tuple[Shift, ...], coset: IntArray) -> _Table |
 def _balanced(source: IntArray) -> dict[int, int]:
     """Return the way by which each target is reached, ways nearly equally busy.
 
-    Parameters
-    ----------
-    source
-        Where a target is reached from by each way, -1 where it is not, of shape
-        (ways, targets).
+    `source`: where a target is reached from by each way, -1 where it is not, of shape
+    (ways, targets).
     """
     open_ways = source >= 0
     count = open_ways.sum(axis=0)

@@ -41,16 +41,9 @@ class Content(StrEnum):
 class Phase:
     """One step of a collective.
 
-    Attributes
-    ----------
-    step
-        Step of RAMP, 1 to 4.
-    content, op
-        What pairs send, and what happens to it at the destination.
-    src, dst
-        Members at the ends of each pair, shape (pairs,).
-    key
-        Equal for phases with the same pairs.
+    `step`: step of RAMP, 1 to 4. `content`, `op`: what pairs send, and what happens to
+    it at the destination. `src`, `dst`: members at the ends of each pair, shape
+    (pairs,). `key`: equal for phases with the same pairs.
     """
 
     step: int
@@ -103,19 +96,8 @@ def phases(
 ) -> Iterator[Phase]:
     """Yield the phases of a collective.
 
-    Parameters
-    ----------
-    team
-        Who takes part.
-    op
-        Name of the collective.
-    root
-        The root's member number, where there is one.
-    exchange
-        Of an all-reduce: whether everyone sends all it has to its subgroup, in half
-        as many phases, which is best for little data and is how a barrier is done.
-    member
-        The member whose pairs are wanted; by default all.
+    `exchange`: of an all-reduce: whether everyone sends all it has to its subgroup, in
+    half as many phases, which is best for little data and is how a barrier is done.
     """
     for sweep in (Sweep.AGREE,) if exchange else _SWEEPS[op]:
         rooted = sweep in (Sweep.DEAL, Sweep.COLLECT)

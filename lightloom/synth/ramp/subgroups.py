@@ -24,11 +24,6 @@ class Shape:
 
     In what follows a node is (g, j, lam), d = lam mod x and q = lam div x: it is the
     d-th device of device group q, one of D = L / x.
-
-    Attributes
-    ----------
-    groups, racks, numbers
-        x, J and L.
     """
 
     groups: int
@@ -62,12 +57,7 @@ class Shape:
     def subgroup(self, step: int, places: Places) -> IntArray:
         """Return the id of the subgroup that each node is in (Table 5, corrected).
 
-        Parameters
-        ----------
-        step
-            1 to 4, as in the paper.
-        places
-            Group, rack and number of each node, shape (nodes,) each.
+        `places`: group, rack and number of each node, shape (nodes,) each.
         """
         group, rack, lam = places
         x, numbers = self.groups, self.numbers
@@ -86,14 +76,8 @@ class Shape:
         Table 6, corrected. Offsets are below `members`; the information portion of
         the peer is that of the node plus the offset, modulo `members`.
 
-        Parameters
-        ----------
-        step
-            1 to 4, as in the paper.
-        places
-            Group, rack and number of each node, shape (nodes,) each.
-        offset
-            0 to ``members(step) - 1``, one for all or one for each node.
+        `places`: group, rack and number of each node, shape (nodes,) each. `offset`: 0
+        to ``members(step) - 1``, one for all or one for each node.
         """
         group, rack, lam = places
         x = self.groups
@@ -112,12 +96,7 @@ class Shape:
     def portion(self, step: int, places: Places) -> IntArray:
         """Return which portion each node takes in a step (Table 7, corrected).
 
-        Parameters
-        ----------
-        step
-            1 to 4, as in the paper.
-        places
-            Group, rack and number of each node, shape (nodes,) each.
+        `places`: group, rack and number of each node, shape (nodes,) each.
         """
         group, rack, lam = places
         quotient = lam // self.groups

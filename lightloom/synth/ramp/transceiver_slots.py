@@ -23,16 +23,7 @@ if TYPE_CHECKING:
 def lines_of(fabric: Ramp, src: IntArray, dst: IntArray) -> IntArray:
     """Return the three lines of pairs, numbered from 0 without gaps.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    src, dst
-        Nodes, shape (pairs,).
-
-    Returns
-    -------
-    Lines of subnets, of sources, and of destinations, shape (3, pairs).
+    Returns lines of subnets, of sources, and of destinations, shape (3, pairs).
     """
     one = np.zeros(len(src), dtype=np.int64)
     taken = fabric.usage(Circuits(src, dst, transceiver=one)).resource
@@ -43,12 +34,7 @@ def lines_of(fabric: Ramp, src: IntArray, dst: IntArray) -> IntArray:
 def line_sums(lines: IntArray, weights: IntArray) -> IntArray:
     """Return the sum of the weights of the pairs on each line.
 
-    Parameters
-    ----------
-    lines
-        Shape (3, pairs).
-    weights
-        Shape (pairs,).
+    `lines`: shape (3, pairs).
     """
     sums = np.zeros(int(lines.max(initial=-1)) + 1, dtype=np.int64)
     for line in lines:
@@ -57,15 +43,7 @@ def line_sums(lines: IntArray, weights: IntArray) -> IntArray:
 
 
 def shift_order(fabric: Ramp, src: IntArray, dst: IntArray) -> IntArray:
-    """Return the rank of pairs in the order of shifts, those of one shift together.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    src, dst
-        Nodes, shape (pairs,).
-    """
+    """Return the rank of pairs in the order of shifts, those of one shift together."""
     here, there = fabric.coordinates(src), fabric.coordinates(dst)
     sizes = (fabric.groups, fabric.racks, fabric.nodes_per_rack)
     group, rack, number = (
@@ -81,24 +59,13 @@ def slots_for(
 ) -> IntArray | None:
     """Return a slot for each unit of pairs, pair after pair.
 
-    Parameters
-    ----------
-    lines
-        Lines of pairs, shape (3, pairs).
-    counts
-        Units of each pair, 1 or more, shape (pairs,).
-    most
-        How many slots there are.
-    rank
-        Of pairs in an order to try where the first one does not do, shape (pairs,).
+    `lines`: lines of pairs, shape (3, pairs). `counts`: units of each pair, 1 or more,
+    shape (pairs,). `rank`: of pairs in an order to try where the first one does not do,
+    shape (pairs,).
 
-    Returns
-    -------
-    Slots from 0 to ``most - 1``, shape (units,), such that no line has one twice;
-    ``None`` where none are found.
+    Returns slots from 0 to ``most - 1``, shape (units,), such that no line has one
+    twice; ``None`` where none are found.
 
-    Notes
-    -----
     Deterministic. Exact where lines of subnets bind nothing; else greedy: pairs on
     full lines first, then as ranked, each the first slot that is free.
     """
@@ -120,14 +87,8 @@ def slots_for(
 def _first_free(lines: IntArray, order: IntArray, most: int) -> IntArray | None:
     """Return the first slot that is free for each unit in turn, if there is one.
 
-    Parameters
-    ----------
-    lines
-        Of units, shape (3, units).
-    order
-        Units in the order in which they choose.
-    most
-        How many slots there are.
+    `lines`: of units, shape (3, units). `order`: units in the order in which they
+    choose.
     """
     units = lines[:, order].T.tolist()
     free = [(1 << most) - 1] * (int(lines.max()) + 1)

@@ -38,14 +38,7 @@ def even_stages(nodes: int, switches: int, turns: tuple[int, ...]) -> RelayStage
     Generators of some metacyclic groups, drawn at random and exchanged one by one for
     those that leave fewer nodes out of reach.
 
-    Parameters
-    ----------
-    nodes
-        Number of nodes, 2 or more.
-    switches
-        Number of switches, 1 or more.
-    turns
-        Steps of each configuration.
+    `nodes`: number of nodes, 2 or more. `switches`: number of switches, 1 or more.
     """
     if turns == (2,) and switches < nodes:
         for lift in balanced_lifts(nodes, switches):
@@ -64,14 +57,8 @@ def paired_stages(nodes: int, ports: int, turns: tuple[int, ...]) -> RelayStages
     They are rounds of a tournament in which everybody meets everybody, in order; where
     there are not enough they begin again. Who is idle leads to itself.
 
-    Parameters
-    ----------
-    nodes
-        Number of nodes, 2 or more.
-    ports
-        Matchings of a configuration, 1 or more.
-    turns
-        Steps of each configuration.
+    `nodes`: number of nodes, 2 or more. `ports`: matchings of a configuration, 1 or
+    more.
     """
     node, rounds = np.arange(nodes, dtype=np.int64), nodes - 1 + nodes % 2
     heads = []
@@ -126,14 +113,7 @@ def named_stages(stages: RelayStages, size: FloatArray, carried: float) -> Relay
 
     Two nodes change places as long as that leads more straight.
 
-    Parameters
-    ----------
-    stages
-        To begin with.
-    size
-        What goes from each node to each other one, shape (nodes, nodes).
-    carried
-        How much a circuit is taken to carry.
+    `size`: what goes from each node to each other one, shape (nodes, nodes).
     """
     count, switches, nodes = stages.heads.shape
     head = stages.heads.reshape(-1, nodes)
@@ -163,16 +143,8 @@ def fitted_stages(
     One permutation after another is replaced by the one that carries most of what no
     other does, and leads to pairs that are out of reach without it.
 
-    Parameters
-    ----------
-    stages
-        To begin with.
-    size
-        What goes from each node to each other one, shape (nodes, nodes).
-    carried
-        How much a circuit of each configuration is taken to carry.
-    paired
-        Whether permutations are matchings.
+    `size`: what goes from each node to each other one, shape (nodes, nodes). `carried`:
+    how much a circuit of each configuration is taken to carry.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 class RelayStages:
     """What all switches hold in turn; a stage is a step in a configuration.
 
-    Attributes
-    ----------
-    heads
-        Where each switch leads from each node, -1 for nowhere; shape (configurations,
-        switches, nodes).
-    turns
-        Steps in which each configuration is used, one after another.
+    `heads`: where each switch leads from each node, -1 for nowhere; shape
+    (configurations, switches, nodes). `turns`: steps in which each configuration is
+    used, one after another.
     """
 
     heads: IntArray
@@ -39,12 +35,7 @@ class RelayWays:
 
     A circuit is numbered by stage, switch and source. Rows are ways.
 
-    Attributes
-    ----------
-    pair
-        Row of the demand.
-    first, second
-        Circuits; of a direct way `second` is -1.
+    `first`, `second`: circuits; of a direct way `second` is -1.
     """
 
     pair: IntArray
@@ -56,12 +47,8 @@ class RelayWays:
 class RelayFlows:
     """How much goes each way, and how long that takes.
 
-    Attributes
-    ----------
-    amount
-        Of each way, in the unit of the demand.
-    stage
-        How long each stage moves data.
+    `amount`: of each way, in the unit of the demand. `stage`: how long each stage moves
+    data.
     """
 
     amount: FloatArray
@@ -71,12 +58,8 @@ class RelayFlows:
 def relay_ways(stages: RelayStages, row_of: IntArray) -> RelayWays:
     """Return all ways of one circuit or two of the pairs of a demand.
 
-    Parameters
-    ----------
-    stages
-        What the switches hold.
-    row_of
-        Row of the demand of each pair, -1 where nothing is asked; shape (nodes, nodes).
+    `row_of`: row of the demand of each pair, -1 where nothing is asked; shape (nodes,
+    nodes).
     """
     heads = stages.heads[stages.configuration]
     count, switches, nodes = heads.shape
@@ -114,18 +97,9 @@ def best_flows(
 
     A stage lasts as long as its fullest circuit moves data.
 
-    Parameters
-    ----------
-    stages
-        What the switches hold.
-    ways
-        Of each pair.
-    need
-        How much goes from each pair's source to its destination, shape (pairs,).
+    `need`: how much goes from each pair's source to its destination, shape (pairs,).
 
-    Returns
-    -------
-    ``None`` where some pair has no way.
+    Returns ``None`` where some pair has no way.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array

@@ -55,16 +55,9 @@ _FITS = 2
 class StageAnswer:
     """Stages and what goes which way.
 
-    Attributes
-    ----------
-    stages
-        What the ports hold in turn.
-    ways
-        Of the pairs of the demand.
-    flows
-        How much goes each way.
-    total
-        When it ends, in picoseconds, if ports are all there is.
+    `stages`: what the ports hold in turn. `ways`: of the pairs of the demand. `flows`:
+    how much goes each way. `total`: when it ends, in picoseconds, if ports are all
+    there is.
     """
 
     stages: RelayStages
@@ -78,16 +71,9 @@ class StageSearch:
 
     Times are in picoseconds, nodes those of the demand.
 
-    Parameters
-    ----------
-    fabric
-        On which any two nodes may have a circuit.
-    ports
-        Circuits of a node at a time, of equal rates.
-    demand
-        Bytes of each pair, one pair or more.
-    both_ways
-        Whether a port joins two nodes both ways, so that permutations are matchings.
+    `fabric`: on which any two nodes may have a circuit. `ports`: circuits of a node at
+    a time, of equal rates. `demand`: bytes of each pair, one pair or more. `both_ways`:
+    whether a port joins two nodes both ways, so that permutations are matchings.
     """
 
     def __init__(

@@ -35,28 +35,13 @@ def arc_colours(
 ) -> IntArray | None:
     """Return a colour for each arc such that no span has one twice, if one is found.
 
-    Parameters
-    ----------
-    begin, hops
-        First span and number of spans of each arc, shape (arcs,); 1 <= hops <= nodes.
-        Arc i covers the spans ``begin[i]`` to ``begin[i] + hops[i] - 1``, modulo
-        `nodes`.
-    nodes
-        Spans of the ring.
-    colours
-        How many there are.
-    seed
-        Of the search.
-    effort
-        Most walks that are merged and split again.
+    `begin`, `hops`: first span and number of spans of each arc, shape (arcs,); 1 <=
+    hops <= nodes. Arc i covers the spans ``begin[i]`` to ``begin[i] + hops[i] - 1``,
+    modulo `nodes`.
 
-    Returns
-    -------
-    Colours, shape (arcs,), 0 to ``colours - 1``; ``None`` where a span has more arcs
-    than colours, or the search ends without a colouring, which proves nothing.
+    Returns colours, shape (arcs,), 0 to ``colours - 1``; ``None`` where a span has more
+    arcs than colours, or the search ends without a colouring, which proves nothing.
 
-    Notes
-    -----
     O(arcs + nodes * colours) beside the search; deterministic.
     """
     load = span_loads(begin, hops, nodes)

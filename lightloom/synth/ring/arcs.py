@@ -20,17 +20,10 @@ if TYPE_CHECKING:
 class RingWays:
     """Every way of every pair within reach, sorted by pair and direction.
 
-    Attributes
-    ----------
-    src, dst, size_bytes
-        The pairs, shape (pairs,).
-    pair, direction, begin, hops
-        The ways, shape (ways,): light in `direction` crosses the spans ``begin`` to
-        ``begin + hops - 1``, modulo the nodes, in that order or the other one.
-    first
-        First way of each pair, shape (pairs,).
-    count
-        Ways of each pair, one or two.
+    `pair`, `direction`, `begin`, `hops`: the ways, shape (ways,): light in `direction`
+    crosses the spans ``begin`` to ``begin + hops - 1``, modulo the nodes, in that order
+    or the other one. `first`: first way of each pair, shape (pairs,). `count`: ways of
+    each pair, one or two.
     """
 
     src: IntArray
@@ -47,19 +40,8 @@ class RingWays:
 def ring_ways(fabric: Ring, demand: Demand) -> RingWays:
     """Return the ways of the pairs of a demand.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair.
-
-    Raises
-    ------
-    InputError
-        If the demand does not fit the ring.
-    InfeasibleError
-        If a pair has no way within reach, naming it.
+    Raises `InputError` if the demand does not fit the ring; `InfeasibleError` if a pair
+    has no way within reach, naming it.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
     forth = (dst - src) % fabric.nodes
@@ -93,15 +75,7 @@ def ring_ways(fabric: Ring, demand: Demand) -> RingWays:
 
 
 def crossings(ways: RingWays, nodes: int) -> tuple[IntArray, IntArray]:
-    """Return a row for each span that each way crosses: the way, and the span.
-
-    Parameters
-    ----------
-    ways
-        Ways of pairs round the ring.
-    nodes
-        Number of nodes, and of spans.
-    """
+    """Return a row for each span that each way crosses: the way, and the span."""
     way = np.repeat(np.arange(len(ways.pair)), ways.hops)
     hop = np.arange(len(way)) - np.repeat(np.cumsum(ways.hops) - ways.hops, ways.hops)
     return way, (ways.begin[way] + hop) % nodes

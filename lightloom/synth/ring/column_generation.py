@@ -40,13 +40,8 @@ _SCALES = (1, 2, 6, 60, 840, 27_720, 720_720, 2**26)
 class PriceSearch:
     """Prices of the pairs of a ring, against any numbers of circuits.
 
-    Parameters
-    ----------
-    fabric, ways
-        The ring, and the ways of the pairs.
+    `fabric`, `ways`: the ring, and the ways of the pairs.
 
-    Notes
-    -----
     What all its programs for prices may cost together is limited by their sizes. Once
     that is spent, no prices are found any more; answers stay reproducible.
     """
@@ -67,15 +62,11 @@ class PriceSearch:
     def prices(self, counts: IntArray) -> tuple[int, ...] | None:
         """Return whole prices at which these circuits do not fit, if any are found.
 
-        Parameters
-        ----------
-        counts
-            Circuits of each pair, shape (pairs,), at least one each.
+        `counts`: circuits of each pair, shape (pairs,), at least one each.
 
-        Returns
-        -------
-        Prices by pair, checked in whole numbers; deterministic. ``None`` where laps in
-        fractions hold the circuits, the work is spent, or the program has no answer.
+        Returns prices by pair, checked in whole numbers; deterministic. ``None`` where
+        laps in fractions hold the circuits, the work is spent, or the program has no
+        answer.
         """
         for direction, mine in enumerate(self._mine):
             self._add(direction, self._ways.hops[mine].astype(np.float64), 0.0)
@@ -107,12 +98,7 @@ class PriceSearch:
         at prices drawn anew: a solver, its work limited, says how often each is used.
         Fibres are packed by themselves. Deterministic for a seed.
 
-        Parameters
-        ----------
-        counts
-            Circuits of each pair, shape (pairs,).
-        seed
-            Seed of the prices drawn.
+        `counts`: circuits of each pair, shape (pairs,).
         """
         rng = np.random.default_rng(seed)
         for _ in range(_DRAWN):

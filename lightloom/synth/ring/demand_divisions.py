@@ -39,16 +39,9 @@ def ring_divisions(
     and wavelengths of each pair come from `divisions`: the lines of a pair are the
     spans that it crosses. Wavelengths are colours of arcs.
 
-    Parameters
-    ----------
-    fabric
-        The ring; each direction has transceivers of its own.
-    demand
-        Bytes between pairs of nodes, each within reach; a pair or more.
-    seed
-        Of random choices, 0 or more.
-    known_ps
-        What it takes otherwise: less is wanted.
+    `fabric`: the ring; each direction has transceivers of its own. `demand`: bytes
+    between pairs of nodes, each within reach; a pair or more. `seed`: of random
+    choices, 0 or more.
     """
     ways = ring_ways(fabric, demand)
     rate = fabric.bits_per_second_per_wavelength

@@ -47,14 +47,7 @@ def ring_turns(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisation]
     light finely, few cost little; numbers of turns are tried from few on, as long as
     the bound on circuits does not rule them out.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes between pairs of nodes, each within reach.
-    seed
-        Of colourings, 0 or more.
+    `demand`: bytes between pairs of nodes, each within reach.
     """
     ways = ring_ways(fabric, demand)
     if not len(ways.src):

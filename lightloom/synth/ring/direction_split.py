@@ -26,20 +26,9 @@ def split_circuits(
     the circuits whose other way is least loaded goes there, as long as that helps, or
     is as good and the search is not at its end.
 
-    Parameters
-    ----------
-    fabric, ways
-        The ring, and the ways of the pairs.
-    counts
-        Circuits of each pair, shape (pairs,).
-    seed
-        Breaks ties, and shakes.
-    shake
-        Share of the circuits that start on the longer way, for another split.
+    `counts`: circuits of each pair, shape (pairs,).
 
-    Returns
-    -------
-    Shape (ways,); ``None`` if none is found. O(circuits * ways * reach).
+    Returns shape (ways,); ``None`` if none is found. O(circuits * ways * reach).
     """
     by_hops = np.lexsort((ways.hops, ways.pair))
     on_way = np.zeros(len(ways.pair), dtype=np.int64)

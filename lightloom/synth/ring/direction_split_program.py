@@ -24,18 +24,9 @@ def solved_split(
 ) -> IntArray | None:
     """Return the circuits of each way, if a solver finds a split that fits all spans.
 
-    Parameters
-    ----------
-    fabric, ways
-        The ring, and the ways of the pairs.
-    counts
-        Circuits of each pair, shape (pairs,).
-    seed
-        Of the solver, whose work is limited: the same arguments have one answer.
+    `counts`: circuits of each pair, shape (pairs,).
 
-    Returns
-    -------
-    Shape (ways,); ``None`` if none is found within the work.
+    Returns shape (ways,); ``None`` if none is found within the work.
     """
     pairs, spans = len(counts), fabric.directions * fabric.nodes
     way, span = crossings(ways, fabric.nodes)

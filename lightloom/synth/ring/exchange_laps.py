@@ -35,17 +35,8 @@ _MORE_COLOURS = 3
 def lap_numbers(fabric: Ring, src: IntArray, dst: IntArray) -> IntArray | None:
     """Return the number of the wavelength that each pair shares with others of a lap.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    src, dst
-        Distinct pairs, shape (pairs,).
-
-    Returns
-    -------
-    Numbers from 0 without a gap, shape (pairs,): pairs of one number can be lit at once
-    on one wavelength. ``None`` where no such numbers are known.
+    Returns numbers from 0 without a gap, shape (pairs,): pairs of one number can be lit
+    at once on one wavelength. ``None`` where no such numbers are known.
     """
     found = _laps(fabric, src, dst)
     return None if found is None else found[0]
@@ -54,16 +45,10 @@ def lap_numbers(fabric: Ring, src: IntArray, dst: IntArray) -> IntArray | None:
 def exchange_circuits(fabric: Ring, demand: Demand) -> Circuits | None:
     """Return circuits by laps, wavelengths divided among them by what they carry.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair; any, but laps are meant for exchanges of all with all.
+    `demand`: bytes of each pair; any, but laps are meant for exchanges of all with all.
 
-    Returns
-    -------
-    ``None`` where no laps are known, light does not reach, or they are too many.
+    Returns ``None`` where no laps are known, light does not reach, or they are too
+    many.
     """
     src, dst, size_bytes = (
         np.array(column, dtype=np.int64)

@@ -39,27 +39,8 @@ def control_ring(fabric: Ring, demand: Demand, *, seed: int = 0) -> RingPlan:
     Every pair keeps to one way, the shorter one where it fits. Mean flows over laps,
     times the wavelengths, are rounded at random; a pair keeps one circuit at least.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair.
-    seed
-        Of the rounding.
-
-    Returns
-    -------
-    Plan without bound and witness. Same arguments, same plan.
-
-    Raises
-    ------
-    InputError
-        If the demand does not fit the ring.
-    InfeasibleError
-        If a pair is out of reach.
-    NoAnswerError
-        If no wavelengths are found that serve all pairs.
+    Raises `InputError` if the demand does not fit the ring; `InfeasibleError` if a pair
+    is out of reach; `NoAnswerError` if no wavelengths are found that serve all pairs.
     """
     ways = ring_ways(fabric, demand)
     ones = np.ones(len(ways.src), dtype=np.int64)

@@ -28,20 +28,10 @@ def mean_flows(
     span. The ring is cut where the fewest arcs cross. While one of these is unserved,
     the lap runs by the one with the fewest bytes left, later by none.
 
-    Parameters
-    ----------
-    begin, hops
-        First span and number of spans of each arc, shape (arcs,).
-    size_bytes
-        Bytes to serve on each.
-    nodes
-        Spans of the ring.
-    laps
-        How fine the steps are.
+    `begin`, `hops`: first span and number of spans of each arc, shape (arcs,).
 
-    Returns
-    -------
-    Shape (arcs,), 0 to 1. The arcs across a span add up to 1 at most. O(laps * arcs).
+    Returns shape (arcs,), 0 to 1. The arcs across a span add up to 1 at most. O(laps *
+    arcs).
     """
     if not len(begin):
         return np.zeros(0)

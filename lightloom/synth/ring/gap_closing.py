@@ -36,15 +36,6 @@ def worth_finishing(ladder: Ladder, depth: int, pairs: int) -> bool:
     """Return whether the gap between a depth and the top is worth the time it takes.
 
     Few pairs are always; more, where the gap is above 3 % or no circuits were found.
-
-    Parameters
-    ----------
-    ladder
-        Ratios, the highest first.
-    depth
-        How far down circuits were found.
-    pairs
-        Number of pairs, or of their ways.
     """
     if not depth or pairs > MOST_PAIRS:
         return False
@@ -57,17 +48,6 @@ def priced_bound(
 ) -> tuple[RingBound, int]:
     """Return the best bound by prices above a depth, and how deep it is.
 
-    Parameters
-    ----------
-    search, ladder
-        The question.
-    depth
-        Where circuits were found; `Ladder.levels` where they were not.
-    bound
-        The bound at the top of the ladder, returned if prices prove no more.
-
-    Notes
-    -----
     Halving: what does not fit at a depth does not fit above it.
     """
     best, low, high = bound, -1, depth
@@ -89,19 +69,10 @@ def split_anew(
 ) -> tuple[LitRing | None, int]:
     """Return circuits above a depth, if a solver splits them over the ways so.
 
-    Parameters
-    ----------
-    fabric, ways, ladder
-        The question.
-    depth
-        Of what was found; `Ladder.levels` where nothing was.
-    seed
-        Of the solver and of the colouring, whose work is limited: the same arguments
-        have one answer.
+    `seed`: of the solver and of the colouring, whose work is limited: the same
+    arguments have one answer.
 
-    Returns
-    -------
-    ``None`` and the depth of what was found where that stays the best.
+    Returns ``None`` and the depth of what was found where that stays the best.
     """
     if len(ways.src) > MOST_PAIRS or not (ways.count == 2).any():
         return None, depth
@@ -126,20 +97,10 @@ def packed_laps(
 ) -> tuple[LitRing | None, int]:
     """Return circuits nearer to the bound, if laps can be packed so.
 
-    Parameters
-    ----------
-    fabric, ways, ladder
-        The question.
-    span
-        Depths of the bound, and of what was found.
-    search
-        Of the same question; knows laps.
-    seed
-        Of the packing; its limits are on work, so the same arguments have one answer.
+    `seed`: of the packing; its limits are on work, so the same arguments have one
+    answer.
 
-    Returns
-    -------
-    ``None`` and the depth of what was found where that stays the best.
+    Returns ``None`` and the depth of what was found where that stays the best.
     """
 
     def light(counts: IntArray) -> LitRing | None:

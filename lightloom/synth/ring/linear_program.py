@@ -24,17 +24,8 @@ def integer_point(form: StandardForm, options: SolveOptions) -> IntArray | None:
     CP-SAT finds it, whose conflicts and reproducible seconds can be limited. Where
     OR-Tools is not installed HiGHS does, which finds less.
 
-    Parameters
-    ----------
-    form
-        The program.
-    options
-        For CP-SAT; HiGHS takes the seed.
-
-    Returns
-    -------
-    Shape (columns,), ``None`` if there is none or none was found; the same arguments
-    have one answer by one solver.
+    Returns shape (columns,), ``None`` if there is none or none was found; the same
+    arguments have one answer by one solver.
     """
     adapter = SOLVERS["cp-sat"]
     if not adapter.status().availability:
@@ -54,18 +45,9 @@ def linear_program(
 ) -> StandardForm:
     """Return a program to maximise, of (row, column, value) entries, columns from 0.
 
-    Parameters
-    ----------
-    entries
-        Rows, columns and values of the matrix.
-    cost
-        What a unit of each column is worth, shape (columns,).
-    upper
-        Most of each column, shape (columns,).
-    rows
-        Least and most of each row, shape (rows,) both.
-    integral
-        Whether columns are integers.
+    `entries`: rows, columns and values of the matrix. `cost`: what a unit of each
+    column is worth, shape (columns,). `upper`: most of each column, shape (columns,).
+    `rows`: least and most of each row, shape (rows,) both.
     """
     from scipy.sparse import csr_array
 

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 class PricedLaps:
     """Arcs of one fibre; finds the lap that is worth most at any prices.
 
-    Parameters
-    ----------
-    begin, hops
-        First span and number of spans of each arc, shape (arcs,).
-    nodes
-        Spans of the ring.
+    `begin`, `hops`: first span and number of spans of each arc, shape (arcs,).
     """
 
     def __init__(self, begin: IntArray, hops: IntArray, nodes: int) -> None:

@@ -28,12 +28,7 @@ _SHAKE = 0.05
 class Ladder:
     """Ratios that the slowest pair can have, from the bound down to one circuit each.
 
-    Parameters
-    ----------
-    size_bytes
-        Bytes of each pair.
-    counts
-        Fewest circuits of each pair for the ratio at the top.
+    `counts`: fewest circuits of each pair for the ratio at the top.
     """
 
     def __init__(self, size_bytes: IntArray, counts: IntArray) -> None:
@@ -100,18 +95,7 @@ def lit_at(
     Circuits are split over the ways, and the split is lit; several splits are tried
     where there is a choice of them.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-    counts
-        Circuits of each pair, shape (pairs,).
-    seed
-        Seed of splits and colourings.
-    effort
-        Of each colouring.
+    `counts`: circuits of each pair, shape (pairs,).
     """
     shared = fabric.transceivers < fabric.directions
     choice = shared or bool((ways.count == 2).any())
@@ -136,18 +120,7 @@ def light_split(
     the fibre back is then put on the wavelength of a colour of the fibre forth with
     which it has no source and no destination in common: a perfect matching.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-    on_way
-        Circuits on each way, shape (ways,).
-    seed
-        Seed of colourings.
-    effort
-        Of each colouring.
+    `on_way`: circuits on each way, shape (ways,).
     """
     lit = _coloured(fabric, ways, on_way, seed, effort)
     return None if lit is None else light_coloured(fabric, ways, *lit)
@@ -160,14 +133,7 @@ def light_coloured(
 
     ``None`` where transceivers are shared and the colours of the fibres find no match.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-    way, colour
-        Way and colour of each circuit, shape (circuits,).
+    `way`, `colour`: way and colour of each circuit, shape (circuits,).
     """
     if fabric.transceivers < fabric.directions:
         wavelength = _matched(fabric, ways, way, colour)

@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 class LitRing:
     """Wavelengths of the spans, lasers and photodiodes of a ring, lit one by one.
 
-    Parameters
-    ----------
-    fabric, ways
-        The ring, and the ways of the pairs.
+    `fabric`, `ways`: the ring, and the ways of the pairs.
 
-    Attributes
-    ----------
-    counts
-        Circuits of each pair, shape (pairs,).
+    `counts`: circuits of each pair, shape (pairs,).
     """
 
     def __init__(self, fabric: Ring, ways: RingWays) -> None:
@@ -59,24 +53,13 @@ class LitRing:
         return untaken
 
     def light(self, way: int, wavelength: int) -> None:
-        """Light a way on a wavelength that is free.
-
-        Parameters
-        ----------
-        way
-            Row of the ways.
-        wavelength
-            From 0.
-        """
+        """Light a way on a wavelength that is free."""
         self.light_all(np.array([way]), np.array([wavelength]))
 
     def light_all(self, way: IntArray, wavelength: IntArray) -> None:
         """Light ways on wavelengths that are free, shape (circuits,) both.
 
-        Parameters
-        ----------
-        way, wavelength
-            Rows of the ways, and wavelengths from 0.
+        `way`, `wavelength`: rows of the ways, and wavelengths from 0.
         """
         ways, nodes = self._ways, self._fabric.nodes
         hops = ways.hops[way]

@@ -17,19 +17,12 @@ if TYPE_CHECKING:
 def lap_parts(fabric: Ring | Ring2d, src: IntArray, dst: IntArray) -> IntArray | None:
     """Return for each row which of the fewest parts by laps it is in.
 
-    Parameters
-    ----------
-    fabric
-        The ring, or the 2D ring.
-    src, dst
-        Nodes of a ring, or of one row or column; pairs may come several times, shape
-        (rows,).
+    `src`, `dst`: nodes of a ring, or of one row or column; pairs may come several
+    times, shape (rows,).
 
-    Returns
-    -------
-    Numbers from 0, such that on no ring the pairs of a part belong to more laps than it
-    has wavelengths, shape (rows,). ``None`` where that is all of them, or where no laps
-    are known.
+    Returns numbers from 0, such that on no ring the pairs of a part belong to more laps
+    than it has wavelengths, shape (rows,). ``None`` where that is all of them, or where
+    no laps are known.
     """
     rings = fabric.rings if isinstance(fabric, Ring2d) else (fabric,)
     axis, line, one, other = np.zeros_like(src), np.zeros_like(src), src, dst

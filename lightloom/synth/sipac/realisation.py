@@ -42,12 +42,7 @@ def realise_sipac(fabric: Sipac, rounds: Sequence[TrafficRound]) -> Realisation:
     Deterministic. Consecutive rounds with the same pairs are never cut apart; where all
     cuts together would not save a reconfiguration, none is tried.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    rounds
-        Traffic in order, between nodes that share a switch.
+    `rounds`: traffic in order, between nodes that share a switch.
     """
     if not rounds:
         return Realisation((), ())

@@ -23,15 +23,10 @@ if TYPE_CHECKING:
 class SegmentPairs:
     """The (src, dst) pairs of some rounds, each one hop apart.
 
-    Attributes
-    ----------
-    src, dst, level
-        Shape (pairs,); sorted by src, then dst.
-    size_bytes
-        What each pair moves in each round, shape (rounds, pairs).
-    alike
-        Whether, in every round, what the pair's source sends on its level is the same
-        for all whom it sends to there, shape (pairs,).
+    `src`, `dst`, `level`: shape (pairs,); sorted by src, then dst. `size_bytes`: what
+    each pair moves in each round, shape (rounds, pairs). `alike`: whether, in every
+    round, what the pair's source sends on its level is the same for all whom it sends
+    to there, shape (pairs,).
     """
 
     src: IntArray
@@ -44,12 +39,7 @@ class SegmentPairs:
 def pairs_of(fabric: Sipac, rounds: Sequence[TrafficRound]) -> SegmentPairs:
     """Return the pairs of rounds in which all transfers go one hop.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    rounds
-        Traffic in order, between nodes that share a switch; one round or more.
+    `rounds`: traffic in order, between nodes that share a switch; one round or more.
     """
     count = fabric.node_count
     keys = [one.transfers.src * count + one.transfers.dst for one in rounds]
@@ -69,14 +59,8 @@ def pairs_of(fabric: Sipac, rounds: Sequence[TrafficRound]) -> SegmentPairs:
 def _odd(one: TrafficRound, place: IntArray, port: IntArray) -> IntArray:
     """Return pairs that send other chunks than the first pair of their port does.
 
-    Parameters
-    ----------
-    one
-        A round.
-    place
-        The pair of each of its rows.
-    port
-        Which source and level each pair is of.
+    `place`: the pair of each of its rows. `port`: which source and level each pair is
+    of.
     """
     moved = one.transfers
     if not isinstance(moved, Transfers):

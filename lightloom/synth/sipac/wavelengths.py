@@ -24,12 +24,7 @@ def best_circuits(fabric: Sipac, pairs: SegmentPairs) -> tuple[int, Circuits]:
     The time is that of the rounds of `pairs` in picoseconds, reconfigurations left
     out; among equals the shuffle is taken, then circuits of one destination each.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    pairs
-        Who sends how much to whom in each round.
+    `pairs`: who sends how much to whom in each round.
     """
     found = [shuffled(fabric, pairs)]
     if fabric.switching == "tunable":
@@ -45,14 +40,8 @@ def best_circuits(fabric: Sipac, pairs: SegmentPairs) -> tuple[int, Circuits]:
 def rounds_ps(fabric: Sipac, pairs: SegmentPairs, circuits: Circuits) -> int:
     """Return how long rounds take, in picoseconds, reconfigurations left out.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    pairs
-        Who sends how much to whom in each round.
-    circuits
-        Row i is the circuit of pair i.
+    `pairs`: who sends how much to whom in each round. `circuits`: row i is the circuit
+    of pair i.
     """
     rate = fabric.circuit_bits_per_s(circuits)
     total = 0
@@ -64,15 +53,7 @@ def rounds_ps(fabric: Sipac, pairs: SegmentPairs, circuits: Circuits) -> int:
 
 
 def shuffled(fabric: Sipac, pairs: SegmentPairs) -> Circuits:
-    """Return the circuits of the shuffle: equally many wavelengths for every pair.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    pairs
-        Pairs of one hop.
-    """
+    """Return the circuits of the shuffle: equally many wavelengths for every pair."""
     further = fabric.port(pairs.dst, pairs.level) - fabric.port(pairs.src, pairs.level)
     group = (further - (not fabric.loopback)) % fabric.radix
     each = fabric.wavelengths_per_peer
@@ -87,13 +68,6 @@ def coloured(fabric: Sipac, pairs: SegmentPairs) -> Circuits | None:
 
     The pairs of a level fall into as few partial permutations of ports as there can
     be, each of which gets some wavelengths. ``None`` if there are too few.
-
-    Parameters
-    ----------
-    fabric
-        The fabric, its switches tunable.
-    pairs
-        Pairs of one hop, with what they move.
     """
     colour = np.zeros(len(pairs.src), dtype=np.int64)
     for level in range(fabric.levels):
@@ -109,13 +83,6 @@ def shared(fabric: Sipac, pairs: SegmentPairs) -> Circuits | None:
     All that a source sends to on a level hear it on the same wavelengths. Sources
     whose destinations overlap take different ones: colours are given greedily, in
     order of (level, source). ``None`` if nothing is shared, or there are too few.
-
-    Parameters
-    ----------
-    fabric
-        The fabric, its switches tunable.
-    pairs
-        Pairs of one hop, with whether a source sends the same to several.
     """
     port = pairs.src * fabric.levels + pairs.level
     lit = np.where(pairs.alike, port, -1 - np.arange(len(port)))

@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 def nonsense(instance: Instance, choice: int) -> tuple[str, Instance]:
-    """Return what is wrong, and an instance of which that alone is wrong.
-
-    Parameters
-    ----------
-    instance
-        One that makes sense.
-    choice
-        Any number; which of the ways to spoil it is taken.
-    """
+    """Return what is wrong, and an instance of which that alone is wrong."""
     task = instance.communication
     if isinstance(task, Collective):
         ways = _of_collective(task, instance.fabric.node_count)

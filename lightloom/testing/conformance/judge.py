@@ -32,15 +32,6 @@ def judge(instance: Instance, reply: Reply, again: Reply) -> Findings:
     """Return what is to be said of two replies to the same question.
 
     The question must have an answer.
-
-    Parameters
-    ----------
-    instance
-        The question.
-    reply
-        What the synthesiser returned or raised.
-    again
-        The same of a second call with the same instance and seed.
     """
     if isinstance(reply, Trouble):
         return {"answers": reply.line}
@@ -57,12 +48,7 @@ def judge(instance: Instance, reply: Reply, again: Reply) -> Findings:
 def judge_refusal(what: str, reply: Reply) -> Findings:
     """Return what is to be said of the reply to a question that makes no sense.
 
-    Parameters
-    ----------
-    what
-        What is wrong with the question, for example ``no nodes``.
-    reply
-        What the synthesiser returned or raised.
+    `what`: what is wrong with the question, for example ``no nodes``.
     """
     if isinstance(reply, Refusal):
         return {"refuses": None}

@@ -29,15 +29,7 @@ if TYPE_CHECKING:
 
 
 def crossing_bytes(fabric: PacketFabric, demand: Demand) -> tuple[IntArray, list[int]]:
-    """Return the links that a demand uses, ascending, and the bytes that cross each.
-
-    Parameters
-    ----------
-    fabric
-        Any packet fabric.
-    demand
-        Sound for it.
-    """
+    """Return the links that a demand uses, ascending, and the bytes that cross each."""
     src, dst = (np.array(ends, dtype=np.int64) for ends in (demand.src, demand.dst))
     usage = fabric.link_usage(src, dst)
     links, place = np.unique(usage.resource, return_inverse=True)
