@@ -16,9 +16,8 @@ from lightloom.problems.problem import (
     refuse_relays,
 )
 from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.column_generation import PriceSearch
+from lightloom.synth.ring.column_generation import MOST_PAIRS, PriceSearch, priced_bound
 from lightloom.synth.ring.flow_heuristic import FLOW_HEURISTIC, control_ring
-from lightloom.synth.ring.gap_closing import MOST_PAIRS, priced_bound
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
 from lightloom.synth.ring.wavelengths import (

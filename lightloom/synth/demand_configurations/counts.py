@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.nested_options import nested_options
-from lightloom.synth.demand_configurations.options import MOST_EXACT, options_table
+from lightloom.synth.demand_configurations.options import (
+    MOST_EXACT,
+    nested_options,
+    options_table,
+)
 from lightloom.synth.demand_configurations.unit_flows import PairUnits, place_units
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from lightloom.synth.lightpath.divided_all_to_all import (
     MOST_RANKS,
     divided_all_to_all,
 )
-from lightloom.synth.lightpath.lane_router import LightPaths
 from lightloom.synth.lightpath.realisation import (
+    LightPaths,
     least_ps,
     outlined_ps,
     realise_lightpath,

@@ -18,10 +18,8 @@ from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
-from lightloom.synth.ramp.file_size import most_ranks
-from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
-from lightloom.synth.ramp.schedules import NAME, serves, ways
-from lightloom.synth.ramp.transceiver_slots import lines_of
+from lightloom.synth.ramp.realisation import least_round_ps, lines_of, realise_ramp
+from lightloom.synth.ramp.schedules import NAME, most_ranks, serves, ways
 from lightloom.synth.relays.pair_lines import PairLines
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.plans.algorithms import ALGORITHMS, AlgorithmEntry, make_algorithm
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
-from lightloom.synth.ocs.overlapped_walks import EVERY_STEP, ONE_SHOT
+from lightloom.synth.ocs.plane_walks import EVERY_STEP, ONE_SHOT
 from lightloom.synth.traffic import plan_traffic
 
 if TYPE_CHECKING:

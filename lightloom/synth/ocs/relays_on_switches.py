@@ -12,7 +12,7 @@ from lightloom.synth.realisation import Realisation
 
 if TYPE_CHECKING:
     from lightloom.synth.relays.relay_moves import RelayMoves
-    from lightloom.synth.relays.stage_program import RelayStages
+    from lightloom.synth.relays.stages import RelayStages
 
 
 def relays_on_switches(stages: RelayStages, moves: RelayMoves) -> Realisation:

@@ -15,7 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ramp.subgroups import Places, Shape
+    from lightloom.synth.ramp.participants import Places, Shape
 
 
 def per_pair(transceivers: int, shape: Shape, step: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.synth.realisation import Realisation
 from lightloom.synth.relays.relay_moves import named_parts
-from lightloom.synth.relays.stage_search import StageSearch
+from lightloom.synth.relays.stages import StageSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

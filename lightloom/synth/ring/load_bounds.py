@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ocs.ratio_threshold import best_threshold
+from lightloom.synth.circuit_ratios import best_threshold
 from lightloom.synth.ring.arcs import crossings
 from lightloom.validate.certificates.proofs.ring_lines import (
     CrowdedNode,

@@ -10,11 +10,10 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, NoAnswerError
-from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.arcs import LitRing, ring_ways
 from lightloom.synth.ring.exchange_laps import exchange_circuits
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder, lit_at
-from lightloom.synth.ring.wavelength_occupancy import LitRing
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand

@@ -18,10 +18,9 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
 from lightloom.synth.circuit_ratios import least_ratio
-from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
-from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.column_generation import PriceSearch
-from lightloom.synth.ring.gap_closing import (
+from lightloom.synth.ring.arcs import DEFAULT_EFFORT, LitRing, ring_ways
+from lightloom.synth.ring.column_generation import (
+    PriceSearch,
     packed_laps,
     priced_bound,
     split_anew,
@@ -29,7 +28,6 @@ from lightloom.synth.ring.gap_closing import (
 )
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder, lit_at
-from lightloom.synth.ring.wavelength_occupancy import LitRing
 from lightloom.validate.certificates.circuits_per_byte import (
     OBJECTIVE,
     ring_witness,

@@ -13,9 +13,9 @@ from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps, transmission_ps_columns
 from lightloom.synth.realisation import Realisation, take_rows
+from lightloom.synth.ring.exchange_laps import lap_parts
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring_2d.circuits import grid_circuits
-from lightloom.synth.ring_2d.lap_parts import lap_parts
 from lightloom.synth.shared_configurations import best_configurations
 
 if TYPE_CHECKING:
