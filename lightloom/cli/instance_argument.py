@@ -63,7 +63,7 @@ def asked_instance(name: str) -> Instance:
     Raises `InputError`: there is no such instance or key, or the changed instance is
     not right.
     """
-    from lightloom.instances.changed_instance import (
+    from lightloom.instances.catalogue import (
         BUFFER_BYTES,
         load_changed,
         parse_size,

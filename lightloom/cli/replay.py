@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say, write_json, write_table, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import (
+    counted,
+    progress,
+    say,
+    write_json,
+    write_table,
+    write_text,
+)
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import LightloomError
 from lightloom.core.units import format_ps

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightloom.cli.console import say, write_table, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, say, write_table, write_text
 from lightloom.core.units import PS_PER_S, format_ps
 
 if TYPE_CHECKING:

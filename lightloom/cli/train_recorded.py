@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightloom.cli.console import write_json, write_table, write_text
-from lightloom.cli.formatting import counted
-from lightloom.cli.progress import progress
+from lightloom.cli.console import counted, progress, write_json, write_table, write_text
 from lightloom.cli.train_output import (
     circuits_text,
     controller_record,

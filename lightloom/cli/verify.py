@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import write_json, write_text
+from lightloom.cli.console import counted, progress, write_json, write_text
 from lightloom.cli.failure import INVALID
-from lightloom.cli.formatting import counted
 from lightloom.cli.json_records import (
     certificate_record,
     certificates_text,
@@ -17,7 +16,6 @@ from lightloom.cli.json_records import (
     violation_records,
 )
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import plain_name, read_schedule_file
 from lightloom.core.errors import FormatError
 

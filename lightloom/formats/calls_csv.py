@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import FormatError
-from lightloom.formats.commented_csv import count_of, read_commented_csv
 from lightloom.formats.communication_log import (
     MOST_BYTES,
     AllReduceCall,
     LayerTransfer,
 )
+from lightloom.formats.text_file import count_of, read_commented_csv
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.acyclic import refuse_cycle
+from lightloom.core.computation import refuse_cycle
 from lightloom.core.errors import FormatError, nearest
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.formats.json_file import read_json
 
 if TYPE_CHECKING:

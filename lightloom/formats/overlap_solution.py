@@ -19,8 +19,8 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import FormatError
-from lightloom.core.record_conversion import convert
-from lightloom.formats.toml_tables import read_toml
+from lightloom.core.record import convert
+from lightloom.formats.json_file import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,14 +11,13 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.core.errors import InputError, nearest, placed
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.task import Collective, Demand
 from lightloom.formats.demand_csv import read_matrix, read_pairs
-from lightloom.formats.toml_tables import read_toml
+from lightloom.formats.json_file import read_toml
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.demand_rows import check_demand_rows
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.instance import Instance
+from lightloom.instances.instance import Instance, check_demand_rows
 from lightloom.instances.workload_table import read_workload
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.acyclic import refuse_cycle
+from lightloom.core.computation import refuse_cycle
 from lightloom.core.errors import InputError
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.task import Workload
 from lightloom.formats.operation_graph import read_op_graph
 

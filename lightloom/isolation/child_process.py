@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
 import pickle
 import queue
@@ -17,15 +18,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lightloom.core.errors import NoAnswerError
 from lightloom.isolation.process_tree import end_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_MAIN = "from lightloom.isolation.parent_channel import main; main({!r})"
+
+_MAIN = "from lightloom.isolation.child_process import main; main({!r})"
 _MOST_LAST_WORDS = 400
 """Characters of what a child wrote last that are quoted."""
 
@@ -203,3 +207,95 @@ class IdleProcesses:
 
 idle_processes = IdleProcesses()
 """Those of this program."""
+
+
+_AGAIN_S = 1.0
+"""The alarm rings again after this: where it rang first, in a destructor for example,
+Python may have had to ignore it."""
+
+
+class TimeIsOverError(NoAnswerError):
+    """The time limit was over before the work was done."""
+
+
+@contextlib.contextmanager
+def deadline(left_s: float | None, work: str) -> Iterator[None]:
+    """Raise in the block as soon as its time is over.
+
+    `left_s`: seconds for the block; no limit where ``None``. `work`: what the block
+    does, for the message: ``building the model``.
+
+    Raises `TimeIsOverError`: in the block, between two steps of Python code. Outside
+    the main thread, and where there is no timer (Windows), at the end of the block.
+    """
+    if left_s is None:
+        yield
+        return
+    over = TimeIsOverError(f"the time limit was over while {work}")
+    if left_s <= 0:
+        raise over
+    due = time.monotonic() + left_s
+    main = threading.current_thread() is threading.main_thread()
+    armed = main and hasattr(signal, "setitimer")
+
+    def ring(*_: object) -> None:
+        if armed:
+            raise over
+
+    if not armed:
+        yield
+    else:
+        before = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, left_s, _AGAIN_S)
+        try:
+            yield
+        finally:
+            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    if time.monotonic() > due:
+        raise over
+
+
+class ParentChannel:
+    """Messages from and to the process that started this one.
+
+    What this process writes to stdout goes to stderr, so that nothing can come
+    between messages; a terminal's Ctrl-C is ignored here.
+    """
+
+    def __init__(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._out = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        """Return a file that is readable when there is a message or nobody is left."""
+        return sys.stdin.fileno()
+
+    def receive(self) -> object:
+        """Return the next message.
+
+        Raises `EOFError`: the process that started this one is gone.
+        """
+        return pickle.load(sys.stdin.buffer)  # noqa: S301  (who started us)
+
+    def send(self, message: object) -> None:
+        """Send a message, from any thread; where nobody is left, this process ends."""
+        packed = pickle.dumps(message)
+        with self._lock:
+            try:
+                self._out.write(packed)
+                self._out.flush()
+            except OSError:
+                os._exit(1)
+
+
+def main(serve: str) -> None:
+    """Run a function with a `ParentChannel`."""
+    channel = ParentChannel()
+    module, _, function = serve.partition(":")
+    getattr(importlib.import_module(module), function)(channel)

@@ -20,7 +20,7 @@ from lightloom.core.schedule import (
     StepPart,
     Transfers,
 )
-from lightloom.models.rounds_circuits import Wavelengths
+from lightloom.models.rounds import Wavelengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,6 +13,8 @@ from pyomo.common.gc_manager import PauseGC
 
 from lightloom.core.columns import IntArray, Ragged, column
 from lightloom.core.errors import InputError
+from lightloom.core.task import Collective, Demand
+from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models import ModelSize
 from lightloom.models.candidate_routes import (
@@ -22,16 +24,16 @@ from lightloom.models.candidate_routes import (
     open_edges,
     route_edges,
 )
+from lightloom.models.deliveries import copy_question
 from lightloom.models.linear_expression import difference, total, weighted
-from lightloom.models.routing_requests import routing_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lightloom.instances.instance import Instance
     from lightloom.models.candidate_routes import Edge, Pair, Route, Routes
     from lightloom.models.linear_expression import Linear, Model, Variable
-    from lightloom.models.routing_requests import Requests
+
 
 Stated: TypeAlias = "tuple[dict[Edge, list[Variable]], list[tuple[int, Variable]]]"
 """What runs over each edge, and the hops that each variable stands for."""
@@ -297,3 +299,40 @@ def size(
 def objective(answer: RoutingAnswer) -> Fraction:
     """Return the objective of Algorithm 2: the congestion."""
     return Fraction(answer.congestion)
+
+
+Requests: TypeAlias = "Sequence[Pair]"
+
+
+def routing_requests(
+    instance: Instance, fabric: Lightpath, given: Requests | None = None
+) -> tuple[Pair, ...]:
+    """Return the pairs to route, in order: those given, or those of the instance.
+
+    `given`: (source, destination) pairs instead, repeats counting each.
+
+    Raises `InputError` if a pair is none of two tiles, or the instance has no pairs of
+    its own.
+    """
+    if given is None and instance.requests is not None:
+        given = list(instance.requests)
+    elif given is None and isinstance(instance.task, Demand):
+        given = list(zip(instance.task.src, instance.task.dst, strict=True))
+    elif given is None:
+        reduces = isinstance(instance.task, Collective) and op_of(instance.task).reduces
+        deliveries = None if reduces else copy_question(instance)[1]
+        if deliveries is None or not deliveries.one_hop:
+            what = "what such a collective routes depends on its algorithm"
+            fix = (
+                "--set collective.op=all-to-all, scatter or gather; or give a [demand]"
+            )
+            raise InputError(what, where="collective.op", fix=fix)
+        given = [
+            (deliveries.holders[chunk][0], nodes[0])
+            for chunk, nodes in deliveries.lacking.items()
+        ]
+    for row, pair in enumerate(given):
+        if pair[0] == pair[1] or not all(0 <= end < fabric.node_count for end in pair):
+            what = "not two different tiles of the grid"
+            raise InputError(what, where=f"requests, row {row}", found=pair)
+    return tuple(given)

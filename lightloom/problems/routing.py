@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.core.schedule import Algorithm
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.models.routing_requests import routing_requests
+from lightloom.models.routing import routing_requests
 from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,

@@ -21,7 +21,7 @@ import numpy as np
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import INTEGER_ONLY, Capabilities
 from lightloom.solvers.availability import SolverUnavailableError
-from lightloom.solvers.extra_options import check_not_ours, set_field
+from lightloom.solvers.options import check_not_ours, set_field
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer

@@ -33,7 +33,7 @@ from lightloom.solvers.availability import (
     SolverUnavailableError,
     Status,
 )
-from lightloom.solvers.extra_options import check_not_ours
+from lightloom.solvers.options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.schedule import FluidTransfers, Transfers
 
 if TYPE_CHECKING:

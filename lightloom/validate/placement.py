@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.columns import column
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import column, exact_sums
 from lightloom.core.violation import Violation
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from lightloom.cli.console import say
-from lightloom.cli.progress import progress
+from lightloom.cli.console import progress, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ import msgspec
 
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:

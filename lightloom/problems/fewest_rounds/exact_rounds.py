@@ -15,15 +15,19 @@ from lightloom.core.schedule import Algorithm
 from lightloom.core.task import Collective
 from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
-from lightloom.models.horizon import rounds_that_suffice
-from lightloom.models.rounds import DEFAULT_PATHS, RoundsObjective, build
+from lightloom.models.rounds import (
+    DEFAULT_PATHS,
+    RoundsObjective,
+    Wavelengths,
+    build,
+    rounds_that_suffice,
+)
 from lightloom.models.rounds_answer import (
     RoundAnswer,
     RoundsAnswer,
     decode_rounds,
     rounds_schedule,
 )
-from lightloom.models.rounds_circuits import Wavelengths
 from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.problems.fewest_rounds.reversed_rounds import (
     ALL_REDUCE,

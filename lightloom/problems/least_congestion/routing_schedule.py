@@ -26,7 +26,7 @@ def one_round_schedule(
     """Return the schedule that holds all routes of a routing at once, without footer.
 
     `route`: tiles of the route of each request, in the order of
-    `lightloom.models.routing_requests.routing_requests`; one circuit each.
+    `lightloom.models.routing.routing_requests`; one circuit each.
 
     Raises `NoAnswerError` if the routes cannot be lit at once, or no wavelengths for
     them are found.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError, nearest
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ramp import Ramp

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import COLLECTIVES

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.circuit import Circuits
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart, transfer_columns
 from lightloom.core.units import transmission_ps

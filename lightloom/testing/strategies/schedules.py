@@ -12,7 +12,7 @@ from lightloom.core.schedule import Op, SealedSchedule
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import op_of
-from lightloom.testing.exhaustive_bounds import best_bound
+from lightloom.testing.conformance.judge import best_bound
 from lightloom.testing.strategies.candidate_circuits import joined_pairs
 from lightloom.testing.strategies.random_steps import (
     RandomSteps,

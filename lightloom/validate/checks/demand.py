@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.violation import Violation
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of

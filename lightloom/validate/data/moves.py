@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from lightloom.core.distinct import distinct, number_among
+from lightloom.core.columns import distinct, number_among
 from lightloom.instances.collectives import op_of
 
 if TYPE_CHECKING:

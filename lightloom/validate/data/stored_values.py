@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.validate.data.values import NOTHING
 
 if TYPE_CHECKING:

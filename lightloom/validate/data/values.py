@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import alike_groups, distinct, distinct_and_places
+from lightloom.core.columns import alike_groups, distinct, distinct_and_places
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps

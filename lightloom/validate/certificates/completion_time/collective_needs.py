@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.fabric import NearCircuits
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.step_costs import reach_ps

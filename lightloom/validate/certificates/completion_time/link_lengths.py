@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.collective_needs import (

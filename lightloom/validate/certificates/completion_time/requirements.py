@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of

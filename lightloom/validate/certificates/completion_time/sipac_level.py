@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.columns import exact_sums
 from lightloom.core.errors import InputError
-from lightloom.core.exact_sums import exact_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

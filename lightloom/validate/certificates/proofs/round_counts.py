@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
