@@ -11,8 +11,13 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.routing.congestion import capacity_by_id, check_requests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+
 
 _MOST_LINES = 64
 _UP, _LEFT, _RIGHT, _DOWN = range(4)
@@ -268,3 +273,17 @@ def _cut(
     nodes = (row[:, None] * fabric.cols + col).ravel()
     bound = int(best.bound)
     return RectangleCut(bound, nodes, best.demand, best.capacity, leaving=best.leaving)
+
+
+def straight_cuts(fabric: Lightpath) -> Iterator[tuple[npt.NDArray[np.bool_], int]]:
+    """Yield either side of every straight cut, and how many waveguides lead out of it.
+
+    Returns which tiles, shape (tiles,), and waveguides or fibres: between rows first.
+    """
+    tail, head = fabric.edges()
+    width = fabric.edge_waveguides(tail, head)
+    sides = np.divmod(np.arange(fabric.node_count), fabric.cols)
+    for side, most in zip(sides, (fabric.rows, fabric.cols), strict=True):
+        for place in range(1, most):
+            for inside in (side < place, side >= place):
+                yield inside, int(width[inside[tail] & ~inside[head]].sum())

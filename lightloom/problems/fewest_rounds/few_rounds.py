@@ -30,9 +30,13 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
 )
 from lightloom.problems.fewest_rounds.divide_and_conquer import squares_all_gather
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, most_tries
-from lightloom.problems.fewest_rounds.one_root import direct_scatter, ring_broadcast
 from lightloom.problems.fewest_rounds.planned_rounds import planned
-from lightloom.problems.fewest_rounds.ring_all_gather import ring_all_gather, ring_step
+from lightloom.problems.fewest_rounds.ring_all_gather import (
+    direct_scatter,
+    ring_all_gather,
+    ring_broadcast,
+    ring_step,
+)
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.problems.fewest_rounds.window_rounds import windowed
 from lightloom.routing.congestion import capacity_by_id, check_reachable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.routing.straight_cuts import straight_cuts
+from lightloom.routing.rectangle_cuts import straight_cuts
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
