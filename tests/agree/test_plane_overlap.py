@@ -9,7 +9,6 @@ import pytest
 
 from lightloom.core.outcome import Reason
 from lightloom.core.seed import seeded_random
-from lightloom.models.plane_overlap import OverlapQuestion, build_overlap, used_planes
 from lightloom.solvers import SOLVERS, run
 from lightloom.synth.ocs.plane_walks import (
     LaneJobs,
@@ -17,6 +16,7 @@ from lightloom.synth.ocs.plane_walks import (
     every_step,
     exact_timing,
 )
+from tests.oracle.plane_overlap_model import OverlapQuestion, build_overlap, used_planes
 
 
 def _question(seed: int) -> OverlapQuestion:
