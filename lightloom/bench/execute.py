@@ -6,6 +6,8 @@ import importlib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from lightloom.bench.event_clock import EventClock
 from lightloom.bench.measured import run_measure
 from lightloom.bench.participants import (
@@ -123,7 +125,8 @@ def _synthesised(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
     schedule = outcome.incumbent.schedule
     value = schedule.footer.completion_time_ps
     answer = ProblemAnswer(value, None, schedule=lambda: schedule)
-    return _finding(job, answer, clock)
+    finding = _finding(job, answer, clock)
+    return msgspec.structs.replace(finding, algorithm=schedule.algorithm.name)
 
 
 def _solved(

@@ -96,6 +96,8 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ``|objective - bound| / |bound|``; ``None`` where only the bound is 0.
     proof, witness
         What the bound rests on, and the kind of witness or ''.
+    algorithm
+        Name of the algorithm of a schedule; '' where there is none.
     verified
         Whether the answer was checked by rules of its own; ``None`` without answer.
     first_answer_s, proof_s
@@ -120,6 +122,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     gap: float | None = None
     proof: Proof = Proof.NONE
     witness: str = ""
+    algorithm: str = ""
     verified: bool | None = None
     first_answer_s: float | None = None
     proof_s: float | None = None

@@ -39,7 +39,14 @@ FAMILIES = {
     "requests": {"rows": 2, "cols": 2, "pattern": "random", "count": 3},
     "ring": {"nodes": 4, "wavelengths": 4, "partners": 2},
     "split-model": {"model": "ncf", "devices": 4, "distance": 1},
+    "subset": {
+        "fabric": "torus-16",
+        "op": "gather",
+        "nodes": "0 3 5",
+        "buffer_bytes": 12,
+    },
     "switches": {"nodes": 4, "switches": 4, "partners": 2},
+    "traffic": {"fabric": "ring-8", "partners": 2},
 }
 
 
