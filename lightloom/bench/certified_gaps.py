@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.bench.result_row import Ending, Proof
+from lightloom.bench.results import Ending, Proof
 from lightloom.core.certificate import gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 Question: TypeAlias = tuple[str, str]
 """A problem and the hash of an instance."""

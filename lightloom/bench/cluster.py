@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lightloom.bench.isolation import end_runs
-from lightloom.bench.versions import worker_versions
+from lightloom.bench.results import worker_versions
 from lightloom.core.errors import InputError
 from lightloom.core.extras import require
 

@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _NO_CHANGE = "no change shown"
 Measure: TypeAlias = Literal["cpu", "wall"]

@@ -9,7 +9,7 @@ import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.bench.result_row import Finding, Point
+from lightloom.bench.results import Finding, Point
 from lightloom.isolation.process_tree import descendants
 
 if TYPE_CHECKING:

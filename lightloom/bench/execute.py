@@ -17,7 +17,7 @@ from lightloom.bench.participants import (
     is_callable,
     problem_named,
 )
-from lightloom.bench.result_row import Ending, Finding, Proof
+from lightloom.bench.results import Ending, Finding, Proof
 from lightloom.core.certificate import gap
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Limit, Outcome, Reason

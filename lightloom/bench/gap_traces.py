@@ -10,7 +10,7 @@ from lightloom.core.certificate import gap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _WIDEST = 1.0
 """The gap of a run without an answer or a bound, and the most that any gap counts."""

@@ -15,16 +15,15 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.bench.result_row import label
+from lightloom.bench.results import code_version, label
 from lightloom.bench.suite import load_suite
-from lightloom.bench.versions import code_version
 from lightloom.core.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lightloom.bench.job import BenchJob
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 SUITES = ("golden", "demands", "ocs", "ring", "rounds", "routing", "placement")
 """Suites whose runs by our own code are cells."""

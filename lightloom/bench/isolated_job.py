@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Finding, Measured, Row
+    from lightloom.bench.results import Finding, Measured, Row
 
 
 class IsolatedJob(Protocol):

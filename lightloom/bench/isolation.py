@@ -8,15 +8,14 @@ from concurrent.futures import CancelledError
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lightloom.bench.machine import this_machine
-from lightloom.bench.result_row import Ending, Finding, Measured
+from lightloom.bench.results import Ending, Finding, Measured, this_machine
 from lightloom.bench.run_monitor import Report
 from lightloom.core.errors import InputError
 from lightloom.isolation.child_process import ChildProcess, idle_processes
 
 if TYPE_CHECKING:
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _SERVER = "lightloom.bench.fork_server:serve"
 _ONE_THREAD = {

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
 from lightloom.bench.question import BenchQuestion
-from lightloom.bench.result_row import Row, label
-from lightloom.bench.versions import code_version
+from lightloom.bench.results import Row, code_version, label
 from lightloom.core.task import Collective, Demand, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Finding, Measured
+    from lightloom.bench.results import Finding, Measured
     from lightloom.instances.instance import Instance
 
 _KEY_LENGTH = 24
@@ -27,7 +26,7 @@ _GRACE_S = 8.0
 
 @dataclass(frozen=True, kw_only=True)
 class BenchJob(BenchQuestion):
-    """A run that is to be made; see `lightloom.bench.result_row.Row` for the fields."""
+    """A run that is to be made; see `lightloom.bench.results.Row` for the fields."""
 
     suite: str
     instance_sha256: str

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.versions import code_version
+from lightloom.bench.results import code_version
 from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.problems.problem import LIGHTLOOM, Problem
@@ -14,7 +14,7 @@ from lightloom.problems.problem import LIGHTLOOM, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.bench.result_row import Parameter
+    from lightloom.bench.results import Parameter
 
 __all__ = [
     "COMPLETION_TIME",

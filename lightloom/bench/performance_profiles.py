@@ -7,12 +7,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lightloom.bench.plot_curve import Curve, by_label, stairs
-from lightloom.bench.result_row import Ending
+from lightloom.bench.results import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 
 def performance_profile(rows: Sequence[Row]) -> list[Curve]:

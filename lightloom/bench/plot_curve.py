@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from lightloom.bench.event_clock import RunPhase
-from lightloom.bench.result_row import Ending, Finding
+from lightloom.bench.results import Ending, Finding
 from lightloom.isolation import process_tree
 
 if TYPE_CHECKING:
     from lightloom.bench.event_clock import Event
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.result_row import Point
+    from lightloom.bench.results import Point
     from lightloom.isolation.child_process import ParentChannel
     from lightloom.isolation.forked_process import ForkedProcess
 

@@ -12,7 +12,7 @@ from lightloom.bench.summary import geometric_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _NUMBER = re.compile(r"[-=#x]?\d\S*")
 

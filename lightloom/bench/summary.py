@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from lightloom.bench.certified_gaps import certified_bounds, certified_gap
-from lightloom.bench.result_row import Ending
+from lightloom.bench.results import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _NumberT = TypeVar("_NumberT", int, float)
 

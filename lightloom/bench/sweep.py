@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from lightloom.bench.isolation import run_isolated
-from lightloom.bench.result_row import Ending, Finding, Measured
+from lightloom.bench.results import Ending, Finding, Measured
 from lightloom.core.errors import NoAnswerError
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from lightloom.bench.cluster import Workers
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.result_row import Row
-    from lightloom.bench.results import ResultsFile
+    from lightloom.bench.results import ResultsFile, Row
 
 JobT = TypeVar("JobT", bound="IsolatedJob")
 

@@ -17,7 +17,7 @@ from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from lightloom.bench.grid import GridPoint
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
     from lightloom.core.schedule import ParameterValue
     from lightloom.report.sweep_table import SweepRow
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.bench.event_clock import EventClock
-from lightloom.bench.result_row import Ending, Finding, Row
-from lightloom.bench.versions import code_version
+from lightloom.bench.results import Ending, Finding, Row, code_version
 from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Measured
+    from lightloom.bench.results import Measured
     from lightloom.core.catalogue import Catalogue
     from lightloom.papers.reproduction import Figure
 

@@ -16,7 +16,7 @@ from lightloom.bench.certified_gaps import (
 from lightloom.bench.compare import compare
 from lightloom.bench.gap_traces import gap_against_time
 from lightloom.bench.performance_profiles import performance_profile
-from lightloom.bench.result_row import Ending, Proof
+from lightloom.bench.results import Ending, Proof
 from lightloom.bench.scaling import scaling
 from lightloom.bench.summary import geometric_mean, summaries
 from lightloom.core.errors import InputError

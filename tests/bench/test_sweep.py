@@ -14,8 +14,7 @@ import pytest
 
 from lightloom.bench import cluster
 from lightloom.bench.cluster import connected, local_workers
-from lightloom.bench.result_row import Ending
-from lightloom.bench.results import ResultsFile, read_results
+from lightloom.bench.results import Ending, ResultsFile, read_results
 from lightloom.bench.sweep import pending, sweep
 from lightloom.core.errors import InputError
 from lightloom.isolation.process_tree import descendants
@@ -231,7 +230,7 @@ HERE: dict[str, str | None] | None = None
 
 def worker_versions_there() -> dict[str, str | None]:
     """Return the true versions at the workers, and what the test says here."""
-    from lightloom.bench.versions import worker_versions
+    from lightloom.bench.results import worker_versions
 
     return HERE or worker_versions()
 

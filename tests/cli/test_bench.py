@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.bench import cluster
-from lightloom.bench.result_row import Ending
+from lightloom.bench.results import Ending
 from lightloom.bench.results import ResultsFile, read_results
 from lightloom.bench.suite import load_suite
 from tests.bench.rows import row_of

@@ -16,7 +16,7 @@ from lightloom.core.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from lightloom.bench.result_row import Parameter
+    from lightloom.bench.results import Parameter
 
 STAGE = "stage"
 """Parameter that says which stage is timed."""

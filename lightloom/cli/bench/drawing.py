@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.bench.plot_curve import Curve
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _APART = 1.3
 """Factor between neighbouring sizes that are written at an axis."""

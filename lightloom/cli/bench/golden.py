@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.bench.golden import GoldenChange
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _SHOWN = 60
 """Changes that people see; --json has all of them."""

@@ -14,7 +14,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 
 @click.command(

@@ -58,8 +58,7 @@ def command(
 ) -> None:
     """Run, append, and say what the suite's rows show."""
     from lightloom.bench.certified_gaps import contradictions
-    from lightloom.bench.result_row import Ending
-    from lightloom.bench.results import ResultsFile
+    from lightloom.bench.results import Ending, ResultsFile
     from lightloom.bench.suite import load_suite
     from lightloom.bench.sweep import pending, tally
 

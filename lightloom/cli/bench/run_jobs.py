@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.result_row import Row
-    from lightloom.bench.results import ResultsFile
+    from lightloom.bench.results import ResultsFile, Row
 
 CommandT = TypeVar("CommandT", bound="Callable[..., object]")
 

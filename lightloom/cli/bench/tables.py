@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lightloom.bench.compare import ResultsComparison
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
     from lightloom.bench.summary import Summary
 
 _SUMMARY = (
