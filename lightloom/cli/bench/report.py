@@ -41,7 +41,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Print the table, and draw if there is a folder."""
-    from lightloom.bench.certified_gaps import contradictions
+    from lightloom.bench.analysis import contradictions
     from lightloom.bench.results import read_results
     from lightloom.cli.bench.tables import (
         runs_page,
