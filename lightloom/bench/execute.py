@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lightloom.bench.event_clock import EventClock
-from lightloom.bench.measured import run_measure
-from lightloom.bench.participants import (
+from lightloom.bench.job import (
     COMPLETION_TIME,
     MEASURE,
     OWN,
     is_callable,
     problem_named,
 )
+from lightloom.bench.measured import run_measure
 from lightloom.bench.results import Ending, Finding, Proof
 from lightloom.core.certificate import gap
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lightloom.bench.event_clock import Event
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.question import BenchQuestion
+    from lightloom.bench.job import BenchQuestion
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
 

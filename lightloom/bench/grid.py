@@ -7,8 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.bench.job import BenchJob, instance_hash
-from lightloom.bench.participants import COMPLETION_TIME, entrant
+from lightloom.bench.job import COMPLETION_TIME, BenchJob, entrant, instance_hash
 from lightloom.core.errors import InputError
 from lightloom.instances.catalogue import load_changed
 

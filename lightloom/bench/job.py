@@ -4,20 +4,210 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.participants import COMPLETION_TIME, OWN, is_callable
-from lightloom.bench.question import BenchQuestion
 from lightloom.bench.results import Row, code_version, label
+from lightloom.core.certificate import COMPLETION_TIME
+from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.task import Collective, Demand, Workload
+from lightloom.problems.problem import LIGHTLOOM, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.results import Finding, Measured
+    from lightloom.bench.results import Finding, Measured, Parameter
     from lightloom.instances.instance import Instance
+
+
+__all__ = [
+    "COMPLETION_TIME",
+    "MEASURE",
+    "OWN",
+    "Entrant",
+    "entrant",
+    "is_callable",
+    "problem_named",
+]
+
+MEASURE = "measure"
+"""What is measured besides answers, see `lightloom.bench.measures`."""
+OWN = LIGHTLOOM
+"""Our own algorithm for a problem, as in ``lightloom solve``."""
+_SOONEST_END = Problem(
+    name=COMPLETION_TIME,
+    summary="soonest end of a task",
+    sense="minimise",
+    unit="ps",
+    schedule_objective=COMPLETION_TIME,
+)
+"""Algorithms take part, no solvers."""
+_MEASURED = Problem(
+    name=MEASURE, summary="what work in stages takes", sense="minimise", unit=""
+)
+"""Measures take part, whose numbers count what each says."""
+AUTO = "auto"
+_CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Somebody who is asked a problem.
+
+    Attributes
+    ----------
+    solver
+        A solver, ``lightloom``, an algorithm, or ``module:function``.
+    parameters
+        The variant of the model, or the parameters of the algorithm.
+    version
+        Of the solver's package, or of our code; ``None`` where not installed.
+    sense, unit
+        What the problem asks for.
+    """
+
+    solver: str
+    parameters: dict[str, Parameter]
+    version: str | None
+    sense: str
+    unit: str
+
+
+def is_callable(solver: str) -> bool:
+    """Return whether this names a function rather than a solver."""
+    return _CALLABLE.fullmatch(solver) is not None
+
+
+def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
+    """Return who is meant by an entry of ``by``.
+
+    Parameters
+    ----------
+    problem
+        A problem of `lightloom.problems`, ``completion-time`` or ``measure``.
+    by
+        A name, or a table of ``solver`` and parameters.
+    where
+        For messages.
+
+    Raises
+    ------
+    InputError
+        Unknown problem, solver, algorithm or parameter.
+    """
+    table: dict[str, Any] = {"solver": by} if isinstance(by, str) else dict(by)
+    solver = table.pop("solver", None)
+    if not isinstance(solver, str):
+        fix = 'write solver = "NAME"'
+        raise InputError("no solver is named", where=where, found=solver, fix=fix)
+    asked = problem_named(problem, where.rpartition(".by")[0])
+    if problem == COMPLETION_TIME:
+        return _algorithm(solver, table, where)
+    if problem == MEASURE:
+        return _measure(solver, table, where)
+    if not is_callable(solver) and solver != OWN:
+        return _solver(asked, solver, table, where)
+    if table:
+        what = f"{solver} takes no parameters"
+        raise InputError(what, where=where, found=sorted(table))
+    if solver == OWN and asked.solve is None:
+        what = f"lightloom has no algorithm of its own for {problem}"
+        raise InputError(what, where=where)
+    return Entrant(solver, {}, code_version(), asked.sense, asked.unit)
+
+
+def problem_named(name: str, where: str = "problem") -> Problem:
+    """Return the problem of a name, ``completion-time`` and ``measure`` included.
+
+    Parameters
+    ----------
+    name
+        The name.
+    where
+        Where it stands, for messages.
+
+    Raises
+    ------
+    InputError
+        Unknown problem.
+    """
+    from lightloom.problems import PROBLEMS
+
+    if name == COMPLETION_TIME:
+        return _SOONEST_END
+    if name == MEASURE:
+        return _MEASURED
+    if name not in PROBLEMS:
+        known = sorted([*PROBLEMS, COMPLETION_TIME, MEASURE])
+        raise unknown_name("problem", name, known, where=where)
+    return PROBLEMS[name]
+
+
+def _solver(
+    problem: Problem, name: str, parameters: dict[str, Parameter], where: str
+) -> Entrant:
+    from lightloom.solvers import SOLVERS
+
+    if name not in SOLVERS:
+        raise unknown_name(
+            "solver", name, [OWN, *SOLVERS, "module:function"], where=where
+        )
+    problem.check_variant(parameters, where)
+    version = SOLVERS[name].status().version
+    return Entrant(name, parameters, version, problem.sense, problem.unit)
+
+
+def _measure(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
+    from lightloom.bench.measures import MEASURES, check_parameters
+
+    measure = MEASURES.get(name, where)
+    check_parameters(measure, parameters, where)
+    version = code_version()
+    return Entrant(name, parameters, version, _MEASURED.sense, measure.unit)
+
+
+def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
+    from lightloom.plans.algorithms import ALGORITHMS
+    from lightloom.synth.demand_algorithms import ON_DEMANDS
+
+    known = [AUTO, *ALGORITHMS, *ON_DEMANDS]
+    if name not in known and not is_callable(name):
+        raise unknown_name("algorithm", name, [*known, "module:function"], where=where)
+    return Entrant(
+        name,
+        parameters,
+        code_version(),
+        _SOONEST_END.sense,
+        _SOONEST_END.unit,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchQuestion:
+    """A problem of an instance, put to a participant.
+
+    Attributes
+    ----------
+    problem
+        A problem of `lightloom.problems`, ``completion-time`` or ``measure``.
+    entrant
+        Who is asked.
+    instance
+        What is asked about.
+    seed
+        Of everything random.
+    time_limit_s
+        Seconds that the answer may take.
+    """
+
+    problem: str
+    entrant: Entrant
+    instance: Instance
+    seed: int
+    time_limit_s: float
+
 
 _KEY_LENGTH = 24
 _GRACE_S = 8.0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.bench.event_clock import Event
-    from lightloom.bench.question import BenchQuestion
+    from lightloom.bench.job import BenchQuestion
 
 
 def run_measure(

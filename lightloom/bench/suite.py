@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.bench import families
-from lightloom.bench.job import BenchJob, instance_hash
-from lightloom.bench.participants import entrant
+from lightloom.bench.job import BenchJob, entrant, instance_hash
 from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.core.record import convert
 from lightloom.core.units import MIB

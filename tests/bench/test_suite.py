@@ -13,8 +13,7 @@ import tomli_w
 
 from lightloom.bench.families import FAMILIES as KNOWN_FAMILIES
 from lightloom.bench.families import member
-from lightloom.bench.job import instance_hash
-from lightloom.bench.participants import entrant
+from lightloom.bench.job import entrant, instance_hash
 from lightloom.bench.suite import built_in_suites, load_suite
 from lightloom.core.errors import FormatError, InputError
 from lightloom.front_door import load_instance
