@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lightloom.bench.event_clock import EventClock
+from lightloom.bench.isolation import EventClock
 from lightloom.bench.job import (
     COMPLETION_TIME,
     MEASURE,
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from lightloom.bench.event_clock import Event
-    from lightloom.bench.isolated_job import IsolatedJob
+    from lightloom.bench.isolation import Event, IsolatedJob
     from lightloom.bench.job import BenchQuestion
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem

@@ -17,7 +17,7 @@ from lightloom.problems.problem import LIGHTLOOM, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lightloom.bench.event_clock import Event
+    from lightloom.bench.isolation import Event
     from lightloom.bench.results import Finding, Measured, Parameter
     from lightloom.instances.instance import Instance
 

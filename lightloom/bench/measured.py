@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.bench.event_clock import EventClock
+from lightloom.bench.isolation import EventClock
 from lightloom.bench.measures import MEASURES, STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.bench.event_clock import Event
+    from lightloom.bench.isolation import Event
     from lightloom.bench.job import BenchQuestion
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from lightloom.bench.cluster import Workers
-    from lightloom.bench.isolated_job import IsolatedJob
+    from lightloom.bench.isolation import IsolatedJob
     from lightloom.bench.results import ResultsFile, Row
 
 JobT = TypeVar("JobT", bound="IsolatedJob")

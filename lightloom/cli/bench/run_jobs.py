@@ -11,7 +11,7 @@ from lightloom.cli.console import progress, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lightloom.bench.isolated_job import IsolatedJob
+    from lightloom.bench.isolation import IsolatedJob
     from lightloom.bench.results import ResultsFile, Row
 
 CommandT = TypeVar("CommandT", bound="Callable[..., object]")
