@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.bench import cluster
-from lightloom.bench.cluster import connected, local_workers
 from lightloom.bench.results import Ending, ResultsFile, read_results
-from lightloom.bench.sweep import pending, sweep
+from lightloom.bench.sweep import connected, local_workers, pending, sweep
 from lightloom.core.errors import InputError
 from lightloom.isolation.process_tree import descendants
 from tests.bench.faulty import MARKER
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from lightloom.bench.cluster import Workers
     from lightloom.bench.job import BenchJob
+    from lightloom.bench.sweep import Workers
 
 # A worker that is killed leaves its sockets to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

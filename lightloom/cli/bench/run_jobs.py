@@ -55,8 +55,7 @@ def run_jobs(
     ``None`` for half of its cores. `tell_of`: what is told of a row; by default what
     was asked of whom, and how it ended.
     """
-    from lightloom.bench.cluster import connected, default_workers, local_workers
-    from lightloom.bench.sweep import sweep
+    from lightloom.bench.sweep import connected, default_workers, local_workers, sweep
 
     done = 0
     with progress(task) as tell:
