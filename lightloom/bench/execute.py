@@ -16,7 +16,7 @@ from lightloom.bench.job import (
     is_callable,
     problem_named,
 )
-from lightloom.bench.measured import run_measure
+from lightloom.bench.measures import MEASURES, STAGE
 from lightloom.bench.results import Ending, Finding, Proof
 from lightloom.core.certificate import gap
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
@@ -25,12 +25,12 @@ from lightloom.problems.problem import ProblemAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from fractions import Fraction
 
     from lightloom.bench.isolation import Event, IsolatedJob
     from lightloom.bench.job import BenchQuestion
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
+
 
 _ENDINGS = {
     Reason.PROVEN_OPTIMAL: Ending.OPTIMAL,
@@ -244,3 +244,30 @@ def _finding(
 
 def _float(value: float | Fraction | None) -> float | None:
     return None if value is None else float(value)
+
+
+def run_measure(
+    job: BenchQuestion, tell: Callable[[Event], None]
+) -> tuple[int, EventClock]:
+    """Return the number that the timed stage comes to, and its clock.
+
+    Parameters
+    ----------
+    job
+        Names the measure, its parameters and the stage, by default the last.
+    tell
+        Receives events.
+    """
+    measure = MEASURES[job.entrant.solver]
+    parameters = dict(job.entrant.parameters)
+    stage = parameters.pop(STAGE, measure.stages[-1])
+    stages = measure.run(job.instance, job.seed, **parameters)
+    for name in measure.stages:
+        if name == stage:
+            break
+        next(stages)
+    clock = EventClock(tell)
+    value = next(stages)
+    clock.progress(float(value), None)
+    clock.stop()
+    return value, clock
