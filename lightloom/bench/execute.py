@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +24,7 @@ from lightloom.problems.problem import ProblemAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from lightloom.bench.isolation import Event, IsolatedJob
     from lightloom.bench.job import BenchQuestion

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from lightloom.bench.job import BenchJob
     from lightloom.bench.results import Row
 
-SUITES = ("golden", "demands", "ocs", "ring", "rounds", "routing", "placement")
+SUITES = (
+    *("golden", "demands", "ocs", "ring", "rounds", "routing", "placement"),
+    "golden-large",
+)
 """Suites whose runs by our own code are cells."""
 STORED = Path(str(resources.files("lightloom.bench") / "golden.csv"))
 """The stored answers."""

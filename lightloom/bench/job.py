@@ -162,7 +162,9 @@ def _solver(
 def _measure(name: str, parameters: dict[str, Parameter], where: str) -> Entrant:
     from lightloom.bench.measures import MEASURES, check_parameters
 
-    measure = MEASURES.get(name, where)
+    if name not in MEASURES:
+        raise unknown_name("measure", name, sorted(MEASURES), where=where)
+    measure = MEASURES[name]
     check_parameters(measure, parameters, where)
     version = code_version()
     return Entrant(name, parameters, version, _MEASURED.sense, measure.unit)
