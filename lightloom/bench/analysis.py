@@ -48,12 +48,7 @@ def certified_bounds(rows: Iterable[Row]) -> dict[Question, Fraction]:
 def certified_gap(row: Row, bounds: dict[Question, Fraction]) -> float | None:
     """Return the gap of an answer to the best certified bound.
 
-    Parameters
-    ----------
-    row
-        Any; ``None`` is returned for a row without an answer.
-    bounds
-        As of `certified_bounds`.
+    `row`: any; ``None`` is returned for a row without an answer.
     """
     if not row.solved or row.finding.answer is None:
         return None
@@ -106,23 +101,14 @@ _NumberT = TypeVar("_NumberT", int, float)
 class Summary:
     """How a solver did on a problem.
 
-    Attributes
-    ----------
-    problem, solver
-        Who, with parameters, on what.
-    runs, answered, proven, certified
-        Runs in all; those with an answer; those whose answer somebody calls the best;
-        those whose answer meets a bound with a checked witness, whoever found it.
-    mean_gap, worst_gap
-        Gap of the answers to the best certified bound; ``None`` where there is none.
-    solve_s, slowest_s
-        Geometric mean and maximum of the seconds of answered runs.
-    cpu_s
-        Geometric mean of their processor seconds.
-    peak_bytes
-        Most memory of any run.
-    troubles
-        How the other runs ended, with their numbers.
+    `problem`, `solver`: who, with parameters, on what. `runs`, `answered`, `proven`,
+    `certified`: runs in all; those with an answer; those whose answer somebody calls
+    the best; those whose answer meets a bound with a checked witness, whoever found it.
+    `mean_gap`, `worst_gap`: gap of the answers to the best certified bound; ``None``
+    where there is none. `solve_s`, `slowest_s`: geometric mean and maximum of the
+    seconds of answered runs. `cpu_s`: geometric mean of their processor seconds.
+    `peak_bytes`: most memory of any run. `troubles`: how the other runs ended, with
+    their numbers.
     """
 
     problem: str
@@ -236,15 +222,8 @@ def performance_profile(rows: Sequence[Row]) -> list[Curve]:
     are pairs of instance and seed; those that nobody proves count, and so no curve
     reaches 1. Repetitions are replaced by their median.
 
-    Parameters
-    ----------
-    rows
-        Of one problem.
-
-    Returns
-    -------
-    Staircases from tau = 1 to the largest ratio of anybody, solvers in the order of
-    their first rows; none where nothing was proven.
+    Returns staircases from tau = 1 to the largest ratio of anybody, solvers in the
+    order of their first rows; none where nothing was proven.
     """
     questions = {(row.instance_sha256, row.seed) for row in rows}
     seconds = {label: _seconds(group) for label, group in by_label(rows).items()}
@@ -296,15 +275,9 @@ def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
     A run's gap is that between its own objective and its own bound, relative to the
     bound; 1 before it has both, and 1 for good if it never has.
 
-    Parameters
-    ----------
-    rows
-        Of one problem.
-
-    Returns
-    -------
-    Staircases over seconds, all from the first event of anybody, where the gap of a
-    solver without answers is 1, to just past the last, so that every event is seen.
+    Returns staircases over seconds, all from the first event of anybody, where the gap
+    of a solver without answers is 1, to just past the last, so that every event is
+    seen.
     """
     events = {
         label: [_gaps(row) for row in group] for label, group in by_label(rows).items()
@@ -350,11 +323,6 @@ def scaling(rows: Sequence[Row]) -> list[Curve]:
     Answered runs alone: a line that ends early tells where answers end. Instances whose
     names differ in more than numbers are no sizes of one thing: each such family has a
     curve of its own, labelled by the solver alone.
-
-    Parameters
-    ----------
-    rows
-        Of one problem.
     """
     curves = []
     for label, group in by_label(rows).items():

@@ -42,15 +42,7 @@ _ENDINGS = {
 
 
 def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
-    """Return what a job finds; whatever it raises is a finding too.
-
-    Parameters
-    ----------
-    job
-        What is done.
-    tell
-        Receives events: the start, the trace as it grows, the answer.
-    """
+    """Return what a job finds; whatever it raises is a finding too."""
     try:
         return job.find(tell)
     except InfeasibleError as problem:
@@ -67,15 +59,7 @@ def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
 
 
 def ask(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
-    """Return what is answered to a question.
-
-    Parameters
-    ----------
-    job
-        What is asked of whom.
-    tell
-        As `execute` takes it.
-    """
+    """Return what is answered to a question."""
     problem = problem_named(job.problem)
     if job.problem == MEASURE:
         value, clock = run_measure(job, tell)
@@ -249,15 +233,7 @@ def _float(value: float | Fraction | None) -> float | None:
 def run_measure(
     job: BenchQuestion, tell: Callable[[Event], None]
 ) -> tuple[int, EventClock]:
-    """Return the number that the timed stage comes to, and its clock.
-
-    Parameters
-    ----------
-    job
-        Names the measure, its parameters and the stage, by default the last.
-    tell
-        Receives events.
-    """
+    """Return the number that the timed stage comes to, and its clock."""
     measure = MEASURES[job.entrant.solver]
     parameters = dict(job.entrant.parameters)
     stage = parameters.pop(STAGE, measure.stages[-1])

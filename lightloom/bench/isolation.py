@@ -63,12 +63,8 @@ def run_isolated(job: IsolatedJob) -> Row:
     From any thread. Fork servers are kept for the next jobs; runs have one thread
     each.
 
-    Raises
-    ------
-    InputError
-        If this is not Linux.
-    CancelledError
-        `end_runs` was called meanwhile.
+    Raises `InputError` if this is not Linux; `CancelledError`: `end_runs` was called
+    meanwhile.
     """
     if sys.platform != "linux":
         what, fix = "benchmarks isolate their runs by means of Linux", "run them there"
@@ -167,13 +163,7 @@ Event: TypeAlias = RunPhase | Point | Finding
 
 
 class EventClock:
-    """Measures a run from here on, and tells how objective and bound go on.
-
-    Parameters
-    ----------
-    tell
-        Receives the events.
-    """
+    """Measures a run from here on, and tells how objective and bound go on."""
 
     def __init__(self, tell: Callable[[Event], None]) -> None:
         self._tell = tell
@@ -196,12 +186,8 @@ class EventClock:
     def progress(self, objective: float | None, bound: float | None) -> None:
         """Note an objective and a bound; what was told before is not told again.
 
-        Parameters
-        ----------
-        objective
-            Objective of the best answer so far; ``None`` before the first one.
-        bound
-            Best proven bound so far; ``None`` before the first one.
+        `objective`: objective of the best answer so far; ``None`` before the first one.
+        `bound`: best proven bound so far; ``None`` before the first one.
         """
         if self.points and self.points[-1][1:] == (objective, bound):
             return
@@ -250,13 +236,7 @@ _LIBRARIES = (
 
 
 def serve(parent: ParentChannel) -> None:
-    """Serve jobs until nobody is left who asks.
-
-    Parameters
-    ----------
-    parent
-        Sends an `IsolatedJob` at a time, and is sent its `Report`.
-    """
+    """Serve jobs until nobody is left who asks."""
     sys.path.insert(0, os.getcwd())  # noqa: PTH109  (sys.path has strings)
     process_tree.adopt_orphans()
     _preload()
@@ -309,12 +289,8 @@ _TAIL_BYTES = 400
 class Report:
     """What became of a run.
 
-    Attributes
-    ----------
-    finding
-        What it found, or how it ended.
-    peak_bytes
-        Most memory that its processes held together, ``None`` where nobody looked.
+    `finding`: what it found, or how it ended. `peak_bytes`: most memory that its
+    processes held together, ``None`` where nobody looked.
     """
 
     finding: Finding
@@ -325,17 +301,8 @@ class Report:
 class Watch:
     """Watches a run that was just forked.
 
-    Parameters
-    ----------
-    job
-        What it is doing.
-    run
-        Its process.
-    words
-        What it writes to stdout and stderr.
-    parent
-        Where the report goes. If nobody is left there, the run is ended, and this
-        process with it.
+    `words`: what it writes to stdout and stderr. `parent`: where the report goes. If
+    nobody is left there, the run is ended, and this process with it.
     """
 
     job: IsolatedJob

@@ -56,16 +56,10 @@ _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 class Entrant:
     """Somebody who is asked a problem.
 
-    Attributes
-    ----------
-    solver
-        A solver, ``lightloom``, an algorithm, or ``module:function``.
-    parameters
-        The variant of the model, or the parameters of the algorithm.
-    version
-        Of the solver's package, or of our code; ``None`` where not installed.
-    sense, unit
-        What the problem asks for.
+    `solver`: a solver, ``lightloom``, an algorithm, or ``module:function``.
+    `parameters`: the variant of the model, or the parameters of the algorithm.
+    `version`: of the solver's package, or of our code; ``None`` where not installed.
+    `sense`, `unit`: what the problem asks for.
     """
 
     solver: str
@@ -83,19 +77,10 @@ def is_callable(solver: str) -> bool:
 def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
     """Return who is meant by an entry of ``by``.
 
-    Parameters
-    ----------
-    problem
-        A problem of `lightloom.problems`, ``completion-time`` or ``measure``.
-    by
-        A name, or a table of ``solver`` and parameters.
-    where
-        For messages.
+    `problem`: a problem of `lightloom.problems`, ``completion-time`` or ``measure``.
+    `by`: a name, or a table of ``solver`` and parameters.
 
-    Raises
-    ------
-    InputError
-        Unknown problem, solver, algorithm or parameter.
+    Raises `InputError`: unknown problem, solver, algorithm or parameter.
     """
     table: dict[str, Any] = {"solver": by} if isinstance(by, str) else dict(by)
     solver = table.pop("solver", None)
@@ -121,17 +106,7 @@ def entrant(problem: str, by: str | Mapping[str, Any], where: str) -> Entrant:
 def problem_named(name: str, where: str = "problem") -> Problem:
     """Return the problem of a name, ``completion-time`` and ``measure`` included.
 
-    Parameters
-    ----------
-    name
-        The name.
-    where
-        Where it stands, for messages.
-
-    Raises
-    ------
-    InputError
-        Unknown problem.
+    Raises `InputError`: unknown problem.
     """
     from lightloom.problems import PROBLEMS
 
@@ -190,18 +165,8 @@ def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entra
 class BenchQuestion:
     """A problem of an instance, put to a participant.
 
-    Attributes
-    ----------
-    problem
-        A problem of `lightloom.problems`, ``completion-time`` or ``measure``.
-    entrant
-        Who is asked.
-    instance
-        What is asked about.
-    seed
-        Of everything random.
-    time_limit_s
-        Seconds that the answer may take.
+    `problem`: a problem of `lightloom.problems`, ``completion-time`` or ``measure``.
+    `time_limit_s`: seconds that the answer may take.
     """
 
     problem: str

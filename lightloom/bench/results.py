@@ -80,18 +80,9 @@ class Proof(StrEnum):
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a run took place.
 
-    Attributes
-    ----------
-    system, processor
-        Operating system and kind of processor.
-    cores
-        Cores that the run could use.
-    memory_bytes
-        Memory of the machine.
-    python, numpy
-        Versions.
-    load
-        Processes that waited for a core in the minute before the run.
+    `system`, `processor`: operating system and kind of processor. `cores`: cores that
+    the run could use. `load`: processes that waited for a core in the minute before the
+    run.
     """
 
     system: str
@@ -106,34 +97,17 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a run found; times in seconds, ``None`` where there is nothing to say.
 
-    Attributes
-    ----------
-    ending
-        How it ended.
-    answer, bound_exact
-        Objective and bound, exact, as an integer or a fraction.
-    objective, bound
-        The same as numbers.
-    gap
-        ``|objective - bound| / |bound|``; ``None`` where only the bound is 0.
-    proof, witness
-        What the bound rests on, and the kind of witness or ''.
-    algorithm
-        Name of the algorithm of a schedule; '' where there is none.
-    verified
-        Whether the answer was checked by rules of its own; ``None`` without answer.
-    first_answer_s, proof_s
-        Until the first answer, and until an answer was proven the best.
-    build_s, solve_s
-        To state the model, and in all, without start-up and verification.
-    cpu_s
-        Processor time of the same span, in all processes of the run.
-    check_s
-        To verify the answer, its schedule signed first where it is one.
-    trace
-        How objective and bound went on.
-    detail
-        What a person should know beyond that.
+    `answer`, `bound_exact`: objective and bound, exact, as an integer or a fraction.
+    `gap`: ``|objective - bound| / |bound|``; ``None`` where only the bound is 0.
+    `proof`, `witness`: what the bound rests on, and the kind of witness or ''.
+    `algorithm`: name of the algorithm of a schedule; '' where there is none.
+    `verified`: whether the answer was checked by rules of its own; ``None`` without
+    answer. `first_answer_s`, `proof_s`: until the first answer, and until an answer was
+    proven the best. `build_s`, `solve_s`: to state the model, and in all, without
+    start-up and verification. `cpu_s`: processor time of the same span, in all
+    processes of the run. `check_s`: to verify the answer, its schedule signed first
+    where it is one. `trace`: how objective and bound went on. `detail`: what a person
+    should know beyond that.
     """
 
     ending: Ending
@@ -158,13 +132,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 @dataclass(frozen=True)
 class Measured:
-    """How a run went, whatever came of it.
-
-    Attributes
-    ----------
-    peak_bytes, wall_s, started, machine
-        As in `Row`.
-    """
+    """How a run went, whatever came of it."""
 
     peak_bytes: int | None
     wall_s: float
@@ -182,33 +150,15 @@ class Row(
 ):
     """A run: what was asked, what came of it, where.
 
-    Attributes
-    ----------
-    key
-        Hash of what decides the outcome: instance, problem, solver, its version and
-        parameters, limits, seed. Rows of one key are repetitions.
-    suite
-        Suite that asked.
-    problem, sense, unit
-        The problem; whether its objective is minimised, and what it counts.
-    instance, instance_sha256, size
-        Name, hash of the content, and how large it is, in what the problem counts.
-    solver, parameters, version
-        Who was asked, in which variant, of which version.
-    time_limit_s, memory_limit_bytes, seed
-        Limits and seed.
-    finding
-        What came of it.
-    peak_bytes
-        Most memory that all processes of the run held at a time.
-    wall_s
-        From the request to the row, start-up and verification included.
-    started
-        When, UTC, ISO 8601.
-    lightloom
-        Version of the code that ran.
-    machine
-        Where; ``None`` where no worker came back to say.
+    `key`: hash of what decides the outcome: instance, problem, solver, its version and
+    parameters, limits, seed. Rows of one key are repetitions. `problem`, `sense`,
+    `unit`: the problem; whether its objective is minimised, and what it counts.
+    `instance`, `instance_sha256`, `size`: name, hash of the content, and how large it
+    is, in what the problem counts. `solver`, `parameters`, `version`: who was asked, in
+    which variant, of which version. `peak_bytes`: most memory that all processes of the
+    run held at a time. `wall_s`: from the request to the row, start-up and verification
+    included. `lightloom`: version of the code that ran. `machine`: where; ``None``
+    where no worker came back to say.
     """
 
     key: str
@@ -244,13 +194,7 @@ class Row(
 
 
 def label(solver: str, parameters: dict[str, Parameter]) -> str:
-    """Return a solver with its parameters as one text.
-
-    Parameters
-    ----------
-    solver, parameters
-        As in a row.
-    """
+    """Return a solver with its parameters as one text."""
     words = [
         f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
         for key, value in sorted(parameters.items())
@@ -285,12 +229,8 @@ _HEADER = msgspec.json.Decoder(_Header)
 def read_results(path: str | Path) -> tuple[Row, ...]:
     """Return the rows of a results file, in the order they were written.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is no results file, one of another version, or damaged; with the line.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is no results file,
+    one of another version, or damaged; with the line.
     """
     if not str(path):
         raise InputError("the name of the results file is empty")
@@ -305,22 +245,14 @@ def read_results(path: str | Path) -> tuple[Row, ...]:
 class ResultsFile:
     """A results file that is being appended to; others are kept from it meanwhile.
 
-    Parameters
-    ----------
-    path
-        An existing file is checked line by line and continued; a missing one is made.
+    `path`: an existing file is checked line by line and continued; a missing one is
+    made.
 
-    Raises
-    ------
-    InputError
-        It cannot be read or written, or another sweep is writing to it.
-    FormatError
-        It is no results file, one of another version, or damaged. Nothing is changed.
+    Raises `InputError`: it cannot be read or written, or another sweep is writing to
+    it; `FormatError`: it is no results file, one of another version, or damaged.
+    Nothing is changed.
 
-    Attributes
-    ----------
-    rows
-        What it held when it was opened.
+    `rows`: what it held when it was opened.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -348,10 +280,8 @@ class ResultsFile:
     def append(self, row: Row) -> None:
         """Write a row, and return when it is on the disk.
 
-        Raises
-        ------
-        InputError
-            The disk is full, for example; what was written of the row is taken back.
+        Raises `InputError`: the disk is full, for example; what was written of the row
+        is taken back.
         """
         self._write(msgspec.json.encode(row) + b"\n")
 
@@ -465,11 +395,6 @@ def code_version(*, drawn: bool = False) -> str:
 
     Two checkouts of one version number that differ in any module differ here; tests,
     documents, bytecode and the suites do not count. A few milliseconds, then none.
-
-    Parameters
-    ----------
-    drawn
-        Whether what draws counts, too.
     """
     apart = ("bench/", "cli/") if drawn else ("bench/", "report/", "cli/")
     root = Path(lightloom.__file__).parent

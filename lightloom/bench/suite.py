@@ -63,14 +63,8 @@ class _SuiteTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Suite:
     """A suite, its jobs in the order of the file.
 
-    Attributes
-    ----------
-    name
-        Name of a built-in suite, or the path of a file.
-    summary
-        What it is for, in a line.
-    jobs
-        No two of the same key.
+    `name`: name of a built-in suite, or the path of a file. `summary`: what it is for,
+    in a line. `jobs`: no two of the same key.
     """
 
     name: str
@@ -93,13 +87,9 @@ def built_in_suites() -> dict[str, str]:
 def load_suite(name: str) -> Suite:
     """Return a built-in suite, or the one in a TOML file.
 
-    Raises
-    ------
-    InputError
-        There is no such suite, or it names a key, problem, instance, family or
-        solver that there is not; the message says which and where.
-    FormatError
-        It was written for another version of lightloom.
+    Raises `InputError`: there is no such suite, or it names a key, problem, instance,
+    family or solver that there is not; the message says which and where; `FormatError`:
+    it was written for another version of lightloom.
     """
     if name.endswith(".toml") or Path(name).is_file():
         return _suite(name, read_toml(name), Path(name).parent)
@@ -210,12 +200,8 @@ _MOST_POINTS = 10_000
 class GridPoint:
     """One question of a grid.
 
-    Attributes
-    ----------
-    values
-        Value of each key, then of ``algorithm``.
-    job
-        The question for the harness of benchmarks.
+    `values`: value of each key, then of ``algorithm``. `job`: the question for the
+    harness of benchmarks.
     """
 
     values: Mapping[str, ParameterValue]
@@ -232,24 +218,11 @@ def grid_points(
 ) -> tuple[GridPoint, ...]:
     """Return the questions of a grid, the last axis first to change.
 
-    Parameters
-    ----------
-    instance
-        A name of the catalogue or a TOML file.
-    axes
-        Values by key with its table, for example ``{"fabric.lasers": (4, 8)}``.
-    algorithms
-        Names of algorithms; ``auto`` for the best.
-    seed
-        Seed of everything random.
-    time_limit_s
-        Seconds that a question may take.
+    `axes`: values by key with its table, for example ``{"fabric.lasers": (4, 8)}``.
+    `algorithms`: names of algorithms; ``auto`` for the best.
 
-    Raises
-    ------
-    InputError
-        Unknown key or algorithm, a value that the instance cannot have, or more than
-        10,000 points.
+    Raises `InputError`: unknown key or algorithm, a value that the instance cannot
+    have, or more than 10,000 points.
     """
     count = math.prod(map(len, axes.values())) * len(algorithms)
     if count > _MOST_POINTS:

@@ -38,13 +38,6 @@ def pending(jobs: Iterable[JobT], rows: Iterable[Row]) -> tuple[JobT, ...]:
     """Return the jobs that have no row yet.
 
     A run that was lost with its workers has none: nothing is known of it.
-
-    Parameters
-    ----------
-    jobs
-        Jobs of a suite.
-    rows
-        Rows of a results file.
     """
     done = {row.key for row in rows if row.machine is not None}
     return tuple(job for job in jobs if job.key not in done)
@@ -148,12 +141,7 @@ _PAUSE_S = 0.05
 class Workers:
     """Who runs jobs.
 
-    Attributes
-    ----------
-    executor
-        Takes jobs.
-    count
-        How many runs go on at a time.
+    `count`: how many runs go on at a time.
     """
 
     executor: Executor
@@ -190,17 +178,11 @@ def local_workers(count: int) -> Iterator[Workers]:
 def connected(scheduler: str) -> Iterator[Workers]:
     """Yield the workers of a Dask cluster, which run this very code.
 
-    Parameters
-    ----------
-    scheduler
-        Address of a scheduler, for example ``tcp://10.0.0.1:8786``.
+    `scheduler`: address of a scheduler, for example ``tcp://10.0.0.1:8786``.
 
-    Raises
-    ------
-    InputError
-        Dask is not installed; the scheduler does not answer within ten seconds, has
-        no workers, or its workers have another version of lightloom, Python or a
-        solver.
+    Raises `InputError`: dask is not installed; the scheduler does not answer within ten
+    seconds, has no workers, or its workers have another version of lightloom, Python or
+    a solver.
     """
     require("distributed", "dask", "runs on a cluster")
     # A worker that is lost and found again is told by rows, not by log lines.
@@ -229,10 +211,7 @@ def _client_in_time(scheduler: str) -> Any:  # noqa: ANN401
     Its own time-out does not hold where something listens and says nothing, so it is
     made in a thread that may be left waiting.
 
-    Raises
-    ------
-    queue.Empty
-        It was not made in time.
+    Raises `queue.Empty`: it was not made in time.
     """
     from distributed import Client
 
