@@ -1,4 +1,8 @@
-"""Certified gaps: every answer against the best bound that anybody proved."""
+"""What rows show: gaps to certified bounds, summaries, and curves to be drawn.
+
+Performance profiles are those of E. Dolan and J. More, Mathematical Programming 91
+(2002).
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,12 @@ Question: TypeAlias = tuple[str, str]
 _MAXIMISE = "maximise"
 _CLAIM_SLACK = Fraction(1, 10**6)
 """Solvers' claims hold up to their tolerances."""
-
-
-def question_of(row: Row) -> Question:
-    """Return what a row is about, whoever answered it."""
-    return row.problem, row.instance_sha256
+_WIDEST = 1.0
+"""The gap of a run without an answer or a bound, and the most that any gap counts."""
+_PAST_THE_LAST = 1.2
+"""Where curves end, over the time of the last event."""
+_NUMBER = re.compile(r"[-=#x]?\d\S*")
+_NumberT = TypeVar("_NumberT", int, float)
 
 
 def certified_bounds(rows: Iterable[Row]) -> dict[Question, Fraction]:
@@ -39,20 +44,19 @@ def certified_bounds(rows: Iterable[Row]) -> dict[Question, Fraction]:
         bound = row.finding.bound_exact
         if not row.solved or row.finding.proof is not Proof.CHECKED or bound is None:
             continue
-        question, value = question_of(row), Fraction(bound)
+        question, value = (row.problem, row.instance_sha256), Fraction(bound)
         better = min if row.sense == _MAXIMISE else max
         best[question] = better(best.get(question, value), value)
     return best
 
 
 def certified_gap(row: Row, bounds: dict[Question, Fraction]) -> float | None:
-    """Return the gap of an answer to the best certified bound.
-
-    `row`: any; ``None`` is returned for a row without an answer.
-    """
+    """Return the gap of an answer, if there is one, to the best certified bound."""
     if not row.solved or row.finding.answer is None:
         return None
-    return gap(Fraction(row.finding.answer), bounds.get(question_of(row)))
+    return gap(
+        Fraction(row.finding.answer), bounds.get((row.problem, row.instance_sha256))
+    )
 
 
 def contradictions(rows: Sequence[Row]) -> list[str]:
@@ -64,11 +68,11 @@ def contradictions(rows: Sequence[Row]) -> list[str]:
     best: dict[Question, Row] = {}
     for row in rows:
         if row.solved and row.finding.answer is not None:
-            held = best.setdefault(question_of(row), row)
+            held = best.setdefault((row.problem, row.instance_sha256), row)
             if _beats(row, Fraction(held.finding.answer or 0)):
-                best[question_of(row)] = row
+                best[(row.problem, row.instance_sha256)] = row
     for row in rows:
-        winner = best.get(question_of(row))
+        winner = best.get((row.problem, row.instance_sha256))
         if winner is None:
             continue
         where = f"{row.problem} {row.instance}: {winner.label}"
@@ -94,21 +98,14 @@ def _beats(row: Row, bound: Fraction, slack: Fraction = Fraction(0)) -> bool:
     return value < bound - slack
 
 
-_NumberT = TypeVar("_NumberT", int, float)
-
-
 @dataclass(frozen=True)
 class Summary:
     """How a solver did on a problem.
 
-    `problem`, `solver`: who, with parameters, on what. `runs`, `answered`, `proven`,
-    `certified`: runs in all; those with an answer; those whose answer somebody calls
-    the best; those whose answer meets a bound with a checked witness, whoever found it.
-    `mean_gap`, `worst_gap`: gap of the answers to the best certified bound; ``None``
-    where there is none. `solve_s`, `slowest_s`: geometric mean and maximum of the
-    seconds of answered runs. `cpu_s`: geometric mean of their processor seconds.
-    `peak_bytes`: most memory of any run. `troubles`: how the other runs ended, with
-    their numbers.
+    `proven` answers are those that somebody calls the best, `certified` ones those that
+    meet a bound with a checked witness, whoever found it; gaps are to the best such
+    bound, ``None`` where there is none. Of answered runs, `solve_s` and `cpu_s` are
+    geometric means. `troubles` is how the other runs ended, with their numbers.
     """
 
     problem: str
@@ -188,14 +185,12 @@ class Curve:
     y: tuple[float, ...]
 
 
-def stairs(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _stairs(label: str, points: Sequence[tuple[float, float]]) -> Curve:
     """Return points as a staircase: each y holds until the next x."""
-    walked: list[tuple[float, float]] = []
-    for x, y in points:
-        if walked:
-            walked.append((x, walked[-1][1]))
-        walked.append((x, y))
-    return walked
+    corners = list(points[:1])
+    for x, y in points[1:]:
+        corners += [(x, corners[-1][1]), (x, y)]
+    return Curve(label, tuple(x for x, _ in corners), tuple(y for _, y in corners))
 
 
 def by_problem(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -206,7 +201,7 @@ def by_problem(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return dict(groups)
 
 
-def by_label(rows: Iterable[Row]) -> dict[str, list[Row]]:
+def _by_label(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Return the rows of each solver, in the order of their first rows."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -226,7 +221,7 @@ def performance_profile(rows: Sequence[Row]) -> list[Curve]:
     order of their first rows; none where nothing was proven.
     """
     questions = {(row.instance_sha256, row.seed) for row in rows}
-    seconds = {label: _seconds(group) for label, group in by_label(rows).items()}
+    seconds = {label: _seconds(group) for label, group in _by_label(rows).items()}
     fastest = {
         question: min(
             times[question] for times in seconds.values() if question in times
@@ -246,10 +241,7 @@ def performance_profile(rows: Sequence[Row]) -> list[Curve]:
         points = [(1.0, 0.0)]
         points += [(tau, (n + 1) / len(questions)) for n, tau in enumerate(found)]
         points.append((end, points[-1][1]))
-        walked = stairs(points)
-        curves.append(
-            Curve(label, tuple(x for x, _ in walked), tuple(y for _, y in walked))
-        )
+        curves.append(_stairs(label, points))
     return curves
 
 
@@ -260,13 +252,6 @@ def _seconds(rows: Sequence[Row]) -> dict[tuple[str, int], float]:
         if row.finding.ending is Ending.OPTIMAL and row.finding.proof_s is not None:
             times[row.instance_sha256, row.seed].append(max(row.finding.proof_s, 1e-6))
     return {question: statistics.median(found) for question, found in times.items()}
-
-
-_WIDEST = 1.0
-"""The gap of a run without an answer or a bound, and the most that any gap counts."""
-
-_PAST_THE_LAST = 1.2
-"""Where curves end, over the time of the last event."""
 
 
 def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
@@ -280,7 +265,7 @@ def gap_against_time(rows: Sequence[Row]) -> list[Curve]:
     seen.
     """
     events = {
-        label: [_gaps(row) for row in group] for label, group in by_label(rows).items()
+        label: [_gaps(row) for row in group] for label, group in _by_label(rows).items()
     }
     times = [at for runs in events.values() for run in runs for at, _ in run]
     if not times:
@@ -310,11 +295,7 @@ def _mean(
     for at, place, share in changes:
         gaps[place] = share
         points.append((at, sum(gaps) / len(gaps)))
-    walked = stairs([*points, (end, points[-1][1])])
-    return Curve(label, tuple(x for x, _ in walked), tuple(y for _, y in walked))
-
-
-_NUMBER = re.compile(r"[-=#x]?\d\S*")
+    return _stairs(label, [*points, (end, points[-1][1])])
 
 
 def scaling(rows: Sequence[Row]) -> list[Curve]:
@@ -325,7 +306,7 @@ def scaling(rows: Sequence[Row]) -> list[Curve]:
     curve of its own, labelled by the solver alone.
     """
     curves = []
-    for label, group in by_label(rows).items():
+    for label, group in _by_label(rows).items():
         families: dict[str, dict[int, list[float]]] = {}
         for row in group:
             if row.solved and row.finding.solve_s is not None:

@@ -1,11 +1,10 @@
 """Isolation: a job in, a row out, and nothing that a run does reaches us.
 
-The fork server: a process with everything imported, that forks one for each run.
-
-It is sent jobs and sends a `Report` for each. A run's process starts in milliseconds,
-and what happens to it happens to it alone. The server itself computes nothing: it
-watches, and ends a run with all its processes when that is due, or when whoever
-started the server goes away.
+A fork server is a process with everything imported, that forks one for each run. It is
+sent jobs and sends a `Report` for each. A run's process starts in milliseconds, and
+what happens to it happens to it alone. The server itself computes nothing: it watches,
+and ends a run with all its processes when that is due, or when whoever started the
+server goes away.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from lightloom.core.errors import InputError
 from lightloom.isolation import process_tree
 from lightloom.isolation.child_process import ChildProcess, idle_processes
 from lightloom.isolation.forked_process import ForkedProcess
-from lightloom.isolation.process_tree import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +53,25 @@ _TRIES = 2
 """A fork server that somebody ended is replaced once."""
 _busy: set[ChildProcess] = set()
 """Fork servers that have a run."""
+_ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
+_LIBRARIES = (
+    "lightloom.bench.execute",
+    "networkx",
+    "scipy.optimize",
+    "scipy.sparse.csgraph",
+    "scipy.stats",
+)
+"""What rooms and their libraries import where they use it."""
+_SOON_S, _LATE_S = 0.002, 0.05
+"""How often memory is looked at: often in young runs, less so later."""
+_START_UP_S = 60.0
+"""A run that has not begun by then is stuck."""
+_VERIFY_S = 600.0
+"""Verification is not in the time limit, but it ends too."""
+_TAIL_BYTES = 400
+"""How much of a dead run's last words is quoted."""
+_CPU_CLOCK = 2
+"""Of clock_getcpuclockid(3)."""
 
 
 def run_isolated(job: IsolatedJob) -> Row:
@@ -144,9 +161,6 @@ class IsolatedJob(Protocol):
         """
 
 
-_CPU_CLOCK = 2
-
-
 class RunPhase(StrEnum):
     """What a run is at; told when it begins."""
 
@@ -184,11 +198,7 @@ class EventClock:
         self.build_s = self.elapsed_s()
 
     def progress(self, objective: float | None, bound: float | None) -> None:
-        """Note an objective and a bound; what was told before is not told again.
-
-        `objective`: objective of the best answer so far; ``None`` before the first one.
-        `bound`: best proven bound so far; ``None`` before the first one.
-        """
+        """Note the best objective and bound so far; told again only if they change."""
         if self.points and self.points[-1][1:] == (objective, bound):
             return
         self.points.append((self.elapsed_s(), objective, bound))
@@ -217,22 +227,19 @@ def _cpu_seconds() -> float:
     """
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = time.process_time() + ended.ru_utime + ended.ru_stime
-    for process in descendants(os.getpid()):
+    for process in process_tree.descendants(os.getpid()):
         with contextlib.suppress(OSError):
             # The clock of a process, as clock_getcpuclockid(3) makes it.
             spent += time.clock_gettime(~process.pid << 3 | _CPU_CLOCK)
     return spent
 
 
-_ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
-_LIBRARIES = (
-    "lightloom.bench.execute",
-    "networkx",
-    "scipy.optimize",
-    "scipy.sparse.csgraph",
-    "scipy.stats",
-)
-"""What rooms and their libraries import where they use it."""
+@dataclass(frozen=True)
+class Report:
+    """What became of a run; `peak_bytes` is ``None`` where nobody looked."""
+
+    finding: Finding
+    peak_bytes: int | None
 
 
 def serve(parent: ParentChannel) -> None:
@@ -247,7 +254,7 @@ def serve(parent: ParentChannel) -> None:
             return
         with tempfile.TemporaryFile() as words:
             run = ForkedProcess(partial(_live, job), words.fileno())
-            parent.send(Watch(job, run, words, parent).report())
+            parent.send(_Watch(job, run, words, parent).report())
 
 
 def _live(job: IsolatedJob, told: Connection) -> None:
@@ -275,30 +282,8 @@ def _preload() -> None:
     gc.freeze()
 
 
-_SOON_S, _LATE_S = 0.002, 0.05
-"""How often memory is looked at: often in young runs, less so later."""
-_START_UP_S = 60.0
-"""A run that has not begun by then is stuck."""
-_VERIFY_S = 600.0
-"""Verification is not in the time limit, but it ends too."""
-_TAIL_BYTES = 400
-"""How much of a dead run's last words is quoted."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What became of a run.
-
-    `finding`: what it found, or how it ended. `peak_bytes`: most memory that its
-    processes held together, ``None`` where nobody looked.
-    """
-
-    finding: Finding
-    peak_bytes: int | None
-
-
 @dataclass
-class Watch:
+class _Watch:
     """Watches a run that was just forked.
 
     `words`: what it writes to stdout and stderr. `parent`: where the report goes. If

@@ -1,4 +1,4 @@
-"""Jobs: one question to one solver, and the key under which its row is kept."""
+"""Jobs: who can be asked a problem, one question to one of them, its row's key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.results import Row, code_version, label
+from lightloom.bench.results import Row, code_version
 from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.task import Collective, Demand, Workload
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from lightloom.bench.results import Finding, Measured, Parameter
     from lightloom.instances.instance import Instance
 
-
-__all__ = [
-    "COMPLETION_TIME",
-    "MEASURE",
-    "OWN",
-    "Entrant",
-    "entrant",
-    "is_callable",
-    "problem_named",
-]
 
 MEASURE = "measure"
 """What is measured besides answers, see `lightloom.bench.measures`."""
@@ -48,7 +38,10 @@ _MEASURED = Problem(
     name=MEASURE, summary="what work in stages takes", sense="minimise", unit=""
 )
 """Measures take part, whose numbers count what each says."""
-AUTO = "auto"
+_AUTO = "auto"
+_KEY_LENGTH = 24
+_GRACE_S = 8.0
+"""A solver is told its time limit, and given this much more to stop by itself."""
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -149,43 +142,26 @@ def _algorithm(name: str, parameters: dict[str, Parameter], where: str) -> Entra
     from lightloom.plans.algorithms import ALGORITHMS
     from lightloom.synth.demand_algorithms import ON_DEMANDS
 
-    known = [AUTO, *ALGORITHMS, *ON_DEMANDS]
+    known = [_AUTO, *ALGORITHMS, *ON_DEMANDS]
     if name not in known and not is_callable(name):
         raise unknown_name("algorithm", name, [*known, "module:function"], where=where)
-    return Entrant(
-        name,
-        parameters,
-        code_version(),
-        _SOONEST_END.sense,
-        _SOONEST_END.unit,
-    )
+    asked = _SOONEST_END
+    return Entrant(name, parameters, code_version(), asked.sense, asked.unit)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchQuestion:
-    """A problem of an instance, put to a participant.
+class BenchJob:
+    """A problem put to an entrant, in a run that is to be made.
 
-    `problem`: a problem of `lightloom.problems`, ``completion-time`` or ``measure``.
-    `time_limit_s`: seconds that the answer may take.
+    `lightloom.bench.results.Row` says what the fields are.
     """
 
+    suite: str
     problem: str
     entrant: Entrant
     instance: Instance
     seed: int
     time_limit_s: float
-
-
-_KEY_LENGTH = 24
-_GRACE_S = 8.0
-"""A solver is told its time limit, and given this much more to stop by itself."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchJob(BenchQuestion):
-    """A run that is to be made; see `lightloom.bench.results.Row` for the fields."""
-
-    suite: str
     instance_sha256: str
     memory_limit_bytes: int | None
 
@@ -204,12 +180,6 @@ class BenchJob(BenchQuestion):
         ]
         text = json.dumps(decisive, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:_KEY_LENGTH]
-
-    @property
-    def title(self) -> str:
-        """The job in a few words."""
-        solver = label(self.entrant.solver, self.entrant.parameters)
-        return f"{self.problem} {self.instance.name} by {solver}, seed {self.seed}"
 
     @property
     def search_limit_s(self) -> float:

@@ -23,13 +23,16 @@ import msgspec
 import numpy as np
 
 import lightloom
-from lightloom import __version__
 from lightloom.core.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+FORMAT = "lightloom-results"
+VERSION = 1
+_MOST_LINE_BYTES = 2**24
+"""No row is this long; whatever has such a line is another kind of file."""
 Parameter: TypeAlias = bool | int | float | str | list[int]
 Point: TypeAlias = tuple[float, float | None, float | None]
 """Seconds since the start, the best objective by then, the best bound by then."""
@@ -202,12 +205,6 @@ def label(solver: str, parameters: dict[str, Parameter]) -> str:
     return " ".join([solver, *words])
 
 
-FORMAT = "lightloom-results"
-VERSION = 1
-_MOST_LINE_BYTES = 2**24
-"""No row is this long; whatever has such a line is another kind of file."""
-
-
 class _Header(
     msgspec.Struct,
     frozen=True,
@@ -229,8 +226,8 @@ _HEADER = msgspec.json.Decoder(_Header)
 def read_results(path: str | Path) -> tuple[Row, ...]:
     """Return the rows of a results file, in the order they were written.
 
-    Raises `InputError`: the file cannot be read; `FormatError`: it is no results file,
-    one of another version, or damaged; with the line.
+    Raises `InputError` where it cannot be read; `FormatError`, with the line, where it
+    is no results file, one of another version, or damaged.
     """
     if not str(path):
         raise InputError("the name of the results file is empty")
@@ -245,14 +242,10 @@ def read_results(path: str | Path) -> tuple[Row, ...]:
 class ResultsFile:
     """A results file that is being appended to; others are kept from it meanwhile.
 
-    `path`: an existing file is checked line by line and continued; a missing one is
-    made.
-
-    Raises `InputError`: it cannot be read or written, or another sweep is writing to
-    it; `FormatError`: it is no results file, one of another version, or damaged.
-    Nothing is changed.
-
-    `rows`: what it held when it was opened.
+    An existing file is checked line by line and continued, a missing one is made;
+    `rows` is what it held. Raises `InputError` where it cannot be read or written, or
+    another sweep writes to it; `FormatError` where it is no results file, one of
+    another version, or damaged. Nothing is changed then.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -278,11 +271,7 @@ class ResultsFile:
         self._file.close()
 
     def append(self, row: Row) -> None:
-        """Write a row, and return when it is on the disk.
-
-        Raises `InputError`: the disk is full, for example; what was written of the row
-        is taken back.
-        """
+        """Write a row, and return when it is on the disk, or take it back and raise."""
         self._write(msgspec.json.encode(row) + b"\n")
 
     def _begin(self) -> tuple[Row, ...]:
@@ -296,7 +285,9 @@ class ResultsFile:
             raise self._refused("cannot lock the results", problem) from None
         if os.fstat(self._file.fileno()).st_size:
             return read_results(self.path)
-        header = _Header("lightloom-results", VERSION, f"lightloom {__version__}")
+        header = _Header(
+            "lightloom-results", VERSION, f"lightloom {lightloom.__version__}"
+        )
         self._write(msgspec.json.encode(header) + b"\n")
         return ()
 
@@ -320,7 +311,8 @@ class ResultsFile:
 def _rows(file: BinaryIO, where: str) -> Iterator[Row]:
     """Yield the rows of an open file."""
     number = 0
-    for number, line in enumerate(_lines(file), start=1):
+    lines = iter(lambda: file.readline(_MOST_LINE_BYTES), b"")
+    for number, line in enumerate(lines, start=1):
         place = f"{where} line {number}"
         if number == 1:
             _check_header(line, place)
@@ -336,11 +328,6 @@ def _rows(file: BinaryIO, where: str) -> Iterator[Row]:
             raise FormatError(what, where=place, fix=fix) from None
     if not number:
         raise FormatError("the file is empty", where=where)
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    while line := file.readline(_MOST_LINE_BYTES):
-        yield line
 
 
 def _check_header(line: bytes, place: str) -> None:
@@ -407,14 +394,13 @@ def code_version(*, drawn: bool = False) -> str:
     return f"{lightloom.__version__}+{digest.hexdigest()[:8]}"
 
 
-def solver_versions() -> dict[str, str | None]:
-    """Return the version of every solver, ``None`` where it is not installed."""
+def worker_versions() -> dict[str, str | None]:
+    """Return what has to be the same wherever runs of one sweep take place.
+
+    Solvers that are not installed have no version.
+    """
     from lightloom.solvers import SOLVERS
 
-    return {name: adapter.status().version for name, adapter in SOLVERS.items()}
-
-
-def worker_versions() -> dict[str, str | None]:
-    """Return what has to be the same wherever runs of one sweep take place."""
+    solvers = {name: adapter.status().version for name, adapter in SOLVERS.items()}
     code, python = code_version(), platform.python_version()
-    return {"lightloom": code, "python": python, **solver_versions()}
+    return {"lightloom": code, "python": python, **solvers}

@@ -1,4 +1,4 @@
-"""Suites: which problems on which instances, by whom, within which limits."""
+"""Suites and grids: which problems on which instances, by whom, within which limits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta
 
-from lightloom.bench import families
-from lightloom.bench.job import COMPLETION_TIME, BenchJob, entrant, instance_hash
+from lightloom.bench.job import BenchJob, entrant, instance_hash
+from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.core.record import convert
 from lightloom.core.units import MIB
@@ -34,6 +34,7 @@ _Mebibytes = Annotated[int, Meta(ge=1, le=2**30)]
 _Seed = Annotated[int, Meta(ge=0, le=2 * 10**9)]
 _SOURCES = ("family", "name", "file")
 _MOST_INSTANCES = 10_000
+_MOST_POINTS = 10_000
 
 
 class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,11 +62,7 @@ class _SuiteTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite, its jobs in the order of the file.
-
-    `name`: name of a built-in suite, or the path of a file. `summary`: what it is for,
-    in a line. `jobs`: no two of the same key.
-    """
+    """A suite; its jobs, no two of the same key, in the order of the file."""
 
     name: str
     summary: str
@@ -146,6 +143,8 @@ def _jobs(
 
 def _instances(table: dict[str, Any], where: str, folder: Path) -> Iterator[Instance]:
     """Yield the instances of a table: lists in it stand for each of their values."""
+    from lightloom.bench.families import member
+
     given = [key for key in _SOURCES if key in table]
     if len(given) != 1:
         what, allowed = "instances come from one place", " or ".join(_SOURCES)
@@ -164,14 +163,14 @@ def _instances(table: dict[str, Any], where: str, folder: Path) -> Iterator[Inst
         what, allowed = "too many instances", f"at most {_MOST_INSTANCES} a table"
         raise InputError(what, where=where, found=count, allowed=allowed)
     for values in itertools.product(*lists.values()):
-        one = dict(zip(lists, values, strict=True))
-        found = one.pop(source)
-        if not isinstance(found, str):
-            raise InputError("not a text", where=f"{where}.{source}", found=found)
+        parameters = dict(zip(lists, values, strict=True))
+        name = parameters.pop(source)
+        if not isinstance(name, str):
+            raise InputError("not a text", where=f"{where}.{source}", found=name)
         if source == "family":
-            yield families.member(found, cast("dict[str, object]", one), where)
+            yield member(name, cast("dict[str, object]", parameters), where)
         else:
-            yield _named(found, source, where, folder)
+            yield _named(name, source, where, folder)
 
 
 def _named(name: str, source: str, where: str, folder: Path) -> Instance:
@@ -192,17 +191,9 @@ def _named(name: str, source: str, where: str, folder: Path) -> Instance:
         ) from None
 
 
-ALGORITHM = "algorithm"
-_MOST_POINTS = 10_000
-
-
 @dataclass(frozen=True)
 class GridPoint:
-    """One question of a grid.
-
-    `values`: value of each key, then of ``algorithm``. `job`: the question for the
-    harness of benchmarks.
-    """
+    """One question of a grid; `values` are those of each key, then of ``algorithm``."""
 
     values: Mapping[str, ParameterValue]
     job: BenchJob
@@ -236,7 +227,7 @@ def grid_points(
         digest = instance_hash(asked)
         points += [
             GridPoint(
-                {**changes, ALGORITHM: one.solver},
+                {**changes, "algorithm": one.solver},
                 BenchJob(
                     suite="sweep",
                     problem=COMPLETION_TIME,

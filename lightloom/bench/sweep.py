@@ -1,4 +1,7 @@
-"""Sweeps: every job of a suite to a row, whatever happens on the way."""
+"""Sweeps: every job of a suite to a row, whatever happens on the way.
+
+Workers are threads of this program with a fork server each, or those of a Dask cluster.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,13 @@ JobT = TypeVar("JobT", bound="IsolatedJob")
 
 _AHEAD = 4
 """Jobs that wait at the workers for each that runs: no worker is idle."""
+_ANSWER_S = 10.0
+"""A scheduler that has not answered by then is not there."""
+_SLACK_S = 2.0
+"""How much longer than its own time-out a client may take to say so."""
+_WORKERS_S = 60.0
+"""Workers that have not come by then do not come."""
+_PAUSE_S = 0.05
 
 
 def pending(jobs: Iterable[JobT], rows: Iterable[Row]) -> tuple[JobT, ...]:
@@ -54,20 +64,8 @@ def sweep(
     A run whose worker on a cluster is lost is given to another one, up to four times;
     then its row says so.
 
-    Parameters
-    ----------
-    jobs
-        What is to be run; handed out in this order.
-    results
-        Where rows are appended, in the order they come in.
-    workers
-        Of this machine or of a cluster.
-    tell
-        Told of every row.
-
-    Returns
-    -------
-    The rows, one for each job.
+    Jobs are handed out in this order; rows come back as they come in, one for each.
+    `tell` is told of every row.
 
     Raises
     ------
@@ -127,22 +125,9 @@ def tally(rows: Iterable[Row]) -> str:
     return ", ".join(f"{count} {ending}" for ending, count in sorted(counts.items()))
 
 
-_ANSWER_S = 10.0
-"""A scheduler that has not answered by then is not there."""
-_SLACK_S = 2.0
-"""How much longer than its own time-out a client may take to say so."""
-_WORKERS_S = 60.0
-"""Workers that have not come by then do not come."""
-
-_PAUSE_S = 0.05
-
-
 @dataclass(frozen=True)
 class Workers:
-    """Who runs jobs.
-
-    `count`: how many runs go on at a time.
-    """
+    """Who runs jobs, `count` at a time."""
 
     executor: Executor
     count: int
@@ -178,9 +163,8 @@ def local_workers(count: int) -> Iterator[Workers]:
 def connected(scheduler: str) -> Iterator[Workers]:
     """Yield the workers of a Dask cluster, which run this very code.
 
-    `scheduler`: address of a scheduler, for example ``tcp://10.0.0.1:8786``.
-
-    Raises `InputError`: dask is not installed; the scheduler does not answer within ten
+    `scheduler` is an address such as ``tcp://10.0.0.1:8786``. Raises `InputError` where
+    Dask is not installed; the scheduler does not answer within ten
     seconds, has no workers, or its workers have another version of lightloom, Python or
     a solver.
     """
