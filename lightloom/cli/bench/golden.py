@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
 from lightloom.cli.bench.run_jobs import run_jobs, worker_options
-from lightloom.cli.console import say, write_json, write_table, write_text
+from lightloom.cli.console import say, write_table, write_text
 from lightloom.cli.failure import INVALID
 from lightloom.cli.output_paths import check_output
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.bench.results import Row
 
 _SHOWN = 60
-"""Changes that people see; --json has all of them."""
+"""Most changes in the table, whose title says how many there are."""
 
 
 @click.command(
@@ -63,7 +62,6 @@ _SHOWN = 60
     help="Stored answers.  [default: those of lightloom]",
 )
 @click.option("--write", is_flag=True, help="Store what is found instead of judging.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -77,7 +75,6 @@ def command(
     quick: bool,
     slow: bool,
     write: bool,
-    as_json: bool,
 ) -> None:
     """Ask cells again, and judge or store what they come to."""
     from lightloom.bench import golden
@@ -110,23 +107,12 @@ def command(
     ]
     before_s = sum(stored[golden.cell_key(row)].cpu_s for row in known)
     after_s = sum(golden.answer_of(row).cpu_s for row in known)
-    if as_json:
-        write_json(
-            {
-                "cells": len(rows),
-                "without_stored_answer": len(rows) - len(known),
-                "cpu_s_before": round(before_s, 1),
-                "cpu_s": round(after_s, 1),
-                "changes": [asdict(change) for change in found],
-            }
-        )
-    else:
-        _print(found)
-        write_text(
-            f"{len(rows)} cells, {len(rows) - len(known)} without a stored answer;"
-            f" {sum(change.worse for change in found)} changes for the worse;"
-            f" processor seconds {before_s:.0f} before, {after_s:.0f} now"
-        )
+    _print(found)
+    write_text(
+        f"{len(rows)} cells, {len(rows) - len(known)} without a stored answer;"
+        f" {sum(change.worse for change in found)} changes for the worse;"
+        f" processor seconds {before_s:.0f} before, {after_s:.0f} now"
+    )
     if any(change.worse for change in found):
         ctx.exit(INVALID)
 
