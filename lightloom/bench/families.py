@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError, nearest, unknown_name
@@ -214,13 +215,20 @@ def traffic(
     most_mb: int = 100,
     draw: int = 0,
     pattern: str = "cyclic",
+    *,
+    relays: bool = False,
 ) -> Instance:
-    """Return traffic of a pattern of `switches` between all nodes of a fabric."""
+    """Return traffic between all nodes of a fabric; `relays`: a byte may take two hops.
+
+    Patterns: those of `switches`; ``lines``, in which nodes in a square send to some of
+    their row and column, as SiPAC of level 1 and 2D rings can without relays.
+    """
     known = _fabric(fabric)
     seed = [draw, known.node_count, partners]
     demand = _traffic(pattern, known.node_count, partners, most_mb, seed)
+    demand = msgspec.structs.replace(demand, relays=relays)
     name = f"traffic {fabric} {pattern} p={partners} {most_mb}MB #{draw}"
-    return Instance(known, demand, name)
+    return Instance(known, demand, name + " relays" * relays)
 
 
 @_family("random traffic on parallel optical switches")
@@ -481,7 +489,11 @@ def _traffic(
     pattern: str, nodes: int, partners: int, most_mb: int, seed: _Seed
 ) -> Demand:
     """Return traffic of a pattern, as `switches` names them."""
-    demands = {"cyclic": _cyclic_demand, "random": _permuted_demand}
+    demands = {
+        "cyclic": _cyclic_demand,
+        "random": _permuted_demand,
+        "lines": _line_demand,
+    }
     if pattern not in demands:
         what, allowed = "unknown pattern", ", ".join(demands)
         raise InputError(what, found=pattern, allowed=allowed)
@@ -528,6 +540,29 @@ def _permuted_demand(nodes: int, partners: int, most_mb: int, seed: _Seed) -> De
     size = rng.integers(1, most_mb, len(src), endpoint=True) * _MEGABYTE
     columns = (src.tolist(), dst.tolist(), size.tolist())
     return Demand.from_rows(list(zip(*columns, strict=True)))
+
+
+def _line_demand(nodes: int, partners: int, most_mb: int, seed: _Seed) -> Demand:
+    """Return a demand in which a node of a square sends within its row and column.
+
+    Each to `partners` others; sizes are drawn as for `_cyclic_demand`.
+    """
+    side = math.isqrt(nodes)
+    most = 2 * (side - 1)
+    if side**2 != nodes or not (1 <= partners <= most and most_mb >= 1):
+        what, found = "invalid demand", (nodes, partners, most_mb)
+        allowed = "a square of nodes, as many partners as a node has in line, 1 MB"
+        raise InputError(what, found=found, allowed=allowed)
+    rng = np.random.default_rng(seed)
+    node = np.arange(nodes)
+    rows = []
+    for src in range(nodes):
+        near = (node // side == src // side) != (node % side == src % side)
+        chosen = rng.choice(node[near], partners, replace=False).tolist()
+        sizes = rng.integers(1, most_mb, partners, endpoint=True).tolist()
+        pairs = zip(chosen, sizes, strict=True)
+        rows += [(src, dst, size * _MEGABYTE) for dst, size in pairs]
+    return Demand.from_rows(rows)
 
 
 def _near_demand(

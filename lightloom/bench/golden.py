@@ -105,10 +105,7 @@ def golden_jobs() -> tuple[BenchJob, ...]:
 def read_answers(path: Path) -> dict[CellKey, GoldenAnswer]:
     """Return stored answers by cell; none where there is no file.
 
-    Raises
-    ------
-    FormatError
-        The file is not one of stored answers; with the line.
+    Raises `FormatError`, with the line, where it is not one of stored answers.
     """
     if not path.is_file():
         return {}
@@ -120,14 +117,13 @@ def read_answers(path: Path) -> dict[CellKey, GoldenAnswer]:
         answers = {}
         for number, line in enumerate(lines, start=2):
             try:
-                problem, instance, solver, seed, *told, cpu_s = line
-                answer = GoldenAnswer(
-                    problem, instance, solver, int(seed), *told, float(cpu_s)
-                )
-            except (ValueError, TypeError):
+                problem, instance, solver, seed, value, bound, kind, by, cpu_s = line
+                seeded, seconds = int(seed), float(cpu_s)
+            except ValueError:
                 what, where = "not a stored answer", f"{path} line {number}"
                 raise FormatError(what, where=where, found=",".join(line)) from None
-            answers[answer.key] = answer
+            key = problem, instance, solver, seeded
+            answers[key] = GoldenAnswer(*key, value, bound, kind, by, seconds)
     return answers
 
 
@@ -167,12 +163,7 @@ def chosen(
     Those whose problem, instance and solver, with blanks between them, contain one of
     `only`; without those that take long, unless `slow`, which asks for these alone;
     if `quick`, an even sample of about 150 whose answers are stored and came soon; of
-    all that, every so manieth.
-
-    Raises
-    ------
-    InputError
-        No cell is left.
+    all that, every so manieth. Raises `InputError` where no cell is left.
     """
     known = {job.key: answers.get(cell_key(job)) for job in jobs}
     seconds = {key: answer.cpu_s for key, answer in known.items() if answer}
