@@ -163,7 +163,7 @@ def chosen(
     Those whose problem, instance and solver, with blanks between them, contain one of
     `only`; without those that take long, unless `slow`, which asks for these alone;
     if `quick`, an even sample of about 150 whose answers are stored and came soon; of
-    all that, every so manieth. Raises `InputError` where no cell is left.
+    all that, one in `every`. Raises `InputError` where no cell is left.
     """
     known = {job.key: answers.get(cell_key(job)) for job in jobs}
     seconds = {key: answer.cpu_s for key, answer in known.items() if answer}

@@ -52,7 +52,8 @@ _SHOWN = 60
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Every so manieth cell.",
+    metavar="K",
+    help="One cell in K.",
 )
 @click.option("--quick", is_flag=True, help="About 150 cells that are answered soon.")
 @click.option("--slow", is_flag=True, help="Those of more than 20 processor seconds.")
