@@ -30,13 +30,14 @@ test: $(READY) ## all tests but the slow ones
 test-slow: $(READY) ## the slow tests
 	$(PYTEST) -m slow
 
-check: $(READY) ## format, lint, types, walls, spelling, lock
+check: $(READY) ## format, lint, types, walls, spelling, lock, weight
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/check_lock.py
+	$(BIN)/python .ci/check_weight.py
 
 site: $(READY) ## the documentation as a site, in out/site; warnings are errors
 	$(BIN)/python -m sphinx -q -E -W --keep-going -d out/doctrees -c docs/site . out/site

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 def divide_and_conquer(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return the rounds of section 3.2 of the LUMORPH paper.
-
-    Parameters
-    ----------
-    instance
-        A collective on a grid of light paths.
-    seed
-        What ties are broken by.
-    """
+    """Return the rounds of section 3.2 of the LUMORPH paper."""
     from lightloom.problems.fewest_rounds.few_rounds import METHODS, few_rounds
 
     found = few_rounds(instance, method=METHODS[1], seed=seed)
@@ -37,15 +29,7 @@ def divide_and_conquer(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def ring_controller(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return the circuits that the flow heuristic of SiP-ML (A.1) sets.
-
-    Parameters
-    ----------
-    instance
-        A demand on a ring of wavelengths.
-    seed
-        Of the rounding.
-    """
+    """Return the circuits that the flow heuristic of SiP-ML (A.1) sets."""
     from lightloom.synth.ring.flow_heuristic import control_ring
     from lightloom.synth.ring.wavelengths import ring_schedule
 
@@ -58,15 +42,7 @@ def ring_controller(instance: Instance, seed: int) -> ProblemAnswer:
 
 
 def algorithm_one(instance: Instance, seed: int) -> ProblemAnswer:
-    """Return the makespan of SiP-ML's Algorithm 1 with its repair.
-
-    Parameters
-    ----------
-    instance
-        A workload.
-    seed
-        Not used.
-    """
+    """Return the makespan of SiP-ML's Algorithm 1 with its repair."""
     from lightloom.training.placement.operation_graph import op_graph
     from lightloom.training.placement.sipml_algorithm_1 import algorithm_one as place
 

@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 _NO_CHANGE = "no change shown"
 Measure: TypeAlias = Literal["cpu", "wall"]
@@ -26,19 +26,11 @@ _Timed: TypeAlias = tuple[list[float], list[float]]
 class Speed:
     """How the time of a solver on a problem changed.
 
-    Attributes
-    ----------
-    problem, solver
-        Who on what.
-    pairs
-        Questions that both files have timed answers to.
-    ratio
-        Geometric mean of the second file's seconds over the first's.
-    low, high
-        Its confidence interval over questions; ``None`` with fewer than two pairs.
-    noise
-        The factor by which repetitions of the same questions let the ratio differ from
-        1, at the same confidence; ``None`` where nothing was repeated.
+    `pairs`: questions that both files have timed answers to. `ratio`: geometric mean of
+    the second file's seconds over the first's. `low`, `high`: its confidence interval
+    over questions; ``None`` with fewer than two pairs. `noise`: the factor by which
+    repetitions of the same questions let the ratio differ from 1, at the same
+    confidence; ``None`` where nothing was repeated.
     """
 
     problem: str
@@ -68,14 +60,7 @@ class Speed:
 class Change:
     """Something that a repetition would not change by itself.
 
-    Attributes
-    ----------
-    problem, instance, solver, seed
-        The run.
-    what
-        ``ending``, ``answer`` or ``bound``.
-    before, after
-        In the first and in the second file.
+    `before`, `after`: in the first and in the second file.
     """
 
     problem: str
@@ -91,12 +76,8 @@ class Change:
 class ResultsComparison:
     """Two results files beside each other.
 
-    Attributes
-    ----------
-    speeds, changes
-        In the order of the first file.
-    only_before, only_after
-        Questions that the other file lacks.
+    `speeds`, `changes`: in the order of the first file. `only_before`, `only_after`:
+    questions that the other file lacks.
     """
 
     speeds: tuple[Speed, ...]
@@ -122,19 +103,10 @@ def compare(
     is shown. Intervals are about questions like these; a machine that was busier
     throughout the second sweep looks like a change.
 
-    Parameters
-    ----------
-    before, after
-        Rows of the two files.
-    measure
-        ``cpu``: processor seconds, which other programs disturb least; or ``wall``.
-    confidence
-        Of each interval, between 0 and 1.
+    `measure`: ``cpu``: processor seconds, which other programs disturb least; or
+    ``wall``. `confidence`: of each interval, between 0 and 1.
 
-    Raises
-    ------
-    InputError
-        The confidence is out of its domain, or no question is in both.
+    Raises `InputError`: the confidence is out of its domain, or no question is in both.
     """
     if not 0 < confidence < 1:
         what, allowed = "invalid confidence", "between 0 and 1, for example 0.95"

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lightloom.bench.event_clock import EventClock
-from lightloom.bench.measured import run_measure
-from lightloom.bench.participants import (
-    COMPLETION_TIME,
-    MEASURE,
-    OWN,
-    is_callable,
-    problem_named,
-)
-from lightloom.bench.result_row import Ending, Finding, Proof
-from lightloom.core.certificate import gap
+import msgspec
+
+from lightloom.bench.isolation import EventClock
+from lightloom.bench.job import MEASURE, OWN, is_callable, problem_named
+from lightloom.bench.measures import MEASURES, STAGE
+from lightloom.bench.results import Ending, Finding, Proof
+from lightloom.core.certificate import COMPLETION_TIME, gap
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.outcome import Limit, Outcome, Reason
 from lightloom.problems.problem import ProblemAnswer
@@ -25,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from lightloom.bench.event_clock import Event
-    from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.question import BenchQuestion
+    from lightloom.bench.isolation import Event, IsolatedJob
+    from lightloom.bench.job import BenchJob
     from lightloom.instances.instance import Instance
     from lightloom.problems import Problem
+
 
 _ENDINGS = {
     Reason.PROVEN_OPTIMAL: Ending.OPTIMAL,
@@ -41,15 +36,7 @@ _ENDINGS = {
 
 
 def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
-    """Return what a job finds; whatever it raises is a finding too.
-
-    Parameters
-    ----------
-    job
-        What is done.
-    tell
-        Receives events: the start, the trace as it grows, the answer.
-    """
+    """Return what a job finds; whatever it raises is a finding too."""
     try:
         return job.find(tell)
     except InfeasibleError as problem:
@@ -65,51 +52,56 @@ def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
         return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
-def ask(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
-    """Return what is answered to a question.
-
-    Parameters
-    ----------
-    job
-        What is asked of whom.
-    tell
-        As `execute` takes it.
-    """
+def ask(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+    """Return what is answered to a question."""
     problem = problem_named(job.problem)
     if job.problem == MEASURE:
-        value, clock = run_measure(job, tell)
-        return _finding(job, ProblemAnswer(value, None), clock)
-    if job.entrant.solver == OWN or is_callable(job.entrant.solver):
-        ask = (
-            _callable(job.entrant.solver)
-            if is_callable(job.entrant.solver)
-            else problem.solve
-        )
-        assert ask is not None
+        return _measured(job, tell)
+    solver = job.entrant.solver
+    if solver == OWN or is_callable(solver):
+        solve = problem.solve if solver == OWN else _callable(solver)
+        assert solve is not None
         clock = EventClock(tell)
-        answer = ask(job.instance, job.seed)
+        answer = solve(job.instance, job.seed)
         clock.progress(float(answer.value), _float(answer.bound))
         clock.stop()
-        return _finding(job, answer, clock, trusted=job.entrant.solver == OWN)
+        return _finding(job, answer, clock, trusted=solver == OWN)
     if job.problem == COMPLETION_TIME:
         return _synthesised(job, tell)
     return _solved(problem, job, tell)
+
+
+def _measured(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
+    """Return the number that the timed stage comes to."""
+    measure = MEASURES[job.entrant.solver]
+    parameters = dict(job.entrant.parameters)
+    stage = parameters.pop(STAGE, measure.stages[-1])
+    stages = measure.run(job.instance, job.seed, **parameters)
+    for name in measure.stages:
+        if name == stage:
+            break
+        next(stages)
+    clock = EventClock(tell)
+    value = next(stages)
+    clock.progress(float(value), None)
+    clock.stop()
+    return _finding(job, ProblemAnswer(value, None), clock)
 
 
 def _callable(solver: str) -> Callable[[Instance, int], ProblemAnswer]:
     """Return the function that ``module:function`` names."""
     module, _, function = solver.partition(":")
     try:
-        found: Callable[[Instance, int], ProblemAnswer] = getattr(
+        solve: Callable[[Instance, int], ProblemAnswer] = getattr(
             importlib.import_module(module), function
         )
     except (ImportError, AttributeError) as problem:
         what = f"cannot import the solver: {problem}"
         raise InputError(what, found=solver) from None
-    return found
+    return solve
 
 
-def _synthesised(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
+def _synthesised(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     """Return what an algorithm for schedules finds."""
     from lightloom.synth.synthesise import synthesise
 
@@ -123,12 +115,11 @@ def _synthesised(job: BenchQuestion, tell: Callable[[Event], None]) -> Finding:
     schedule = outcome.incumbent.schedule
     value = schedule.footer.completion_time_ps
     answer = ProblemAnswer(value, None, schedule=lambda: schedule)
-    return _finding(job, answer, clock)
+    finding = _finding(job, answer, clock)
+    return msgspec.structs.replace(finding, algorithm=schedule.algorithm.name)
 
 
-def _solved(
-    problem: Problem, job: BenchQuestion, tell: Callable[[Event], None]
-) -> Finding:
+def _solved(problem: Problem, job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.solvers import SolveOptions, usable
     from lightloom.solvers.availability import smallest_model
@@ -154,7 +145,7 @@ def _solved(
 
 
 def _by_model(
-    problem: Problem, job: BenchQuestion, clock: EventClock
+    problem: Problem, job: BenchJob, clock: EventClock
 ) -> Outcome[ProblemAnswer]:
     """Return the outcome of a solver that is given the model; decoding is not timed."""
     from lightloom.problems.solver_model import model_that_fits, solver_answer
@@ -197,7 +188,7 @@ def _without_answer(outcome: Outcome[Any], clock: EventClock) -> Finding:
 
 
 def _finding(
-    job: BenchQuestion,
+    job: BenchJob,
     answer: ProblemAnswer,
     clock: EventClock,
     ending: Ending | None = None,

@@ -1,4 +1,4 @@
-"""Suites: which problems on which instances, by whom, within which limits."""
+"""Suites and grids: which problems on which instances, by whom, within which limits."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta
 
-from lightloom.bench import families
-from lightloom.bench.job import BenchJob, instance_hash
-from lightloom.bench.participants import entrant
+from lightloom.bench.job import BenchJob, entrant, instance_hash
+from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.core.errors import FormatError, InputError, nearest
 from lightloom.core.record import convert
 from lightloom.core.units import MIB
 from lightloom.formats.json_file import parse_toml, read_toml
-from lightloom.instances.catalogue import load_instance
+from lightloom.instances.catalogue import load_changed, load_instance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.schedule import ParameterValue
     from lightloom.instances.instance import Instance
+
 
 VERSION = 1
 _FOLDER = resources.files("lightloom.bench") / "suites"
@@ -33,6 +34,7 @@ _Mebibytes = Annotated[int, Meta(ge=1, le=2**30)]
 _Seed = Annotated[int, Meta(ge=0, le=2 * 10**9)]
 _SOURCES = ("family", "name", "file")
 _MOST_INSTANCES = 10_000
+_MOST_POINTS = 10_000
 
 
 class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,17 +62,7 @@ class _SuiteTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite, its jobs in the order of the file.
-
-    Attributes
-    ----------
-    name
-        Name of a built-in suite, or the path of a file.
-    summary
-        What it is for, in a line.
-    jobs
-        No two of the same key.
-    """
+    """A suite; its jobs, no two of the same key, in the order of the file."""
 
     name: str
     summary: str
@@ -92,13 +84,9 @@ def built_in_suites() -> dict[str, str]:
 def load_suite(name: str) -> Suite:
     """Return a built-in suite, or the one in a TOML file.
 
-    Raises
-    ------
-    InputError
-        There is no such suite, or it names a key, problem, instance, family or
-        solver that there is not; the message says which and where.
-    FormatError
-        It was written for another version of lightloom.
+    Raises `InputError`: there is no such suite, or it names a key, problem, instance,
+    family or solver that there is not; the message says which and where; `FormatError`:
+    it was written for another version of lightloom.
     """
     if name.endswith(".toml") or Path(name).is_file():
         return _suite(name, read_toml(name), Path(name).parent)
@@ -155,6 +143,8 @@ def _jobs(
 
 def _instances(table: dict[str, Any], where: str, folder: Path) -> Iterator[Instance]:
     """Yield the instances of a table: lists in it stand for each of their values."""
+    from lightloom.bench.families import member
+
     given = [key for key in _SOURCES if key in table]
     if len(given) != 1:
         what, allowed = "instances come from one place", " or ".join(_SOURCES)
@@ -173,14 +163,14 @@ def _instances(table: dict[str, Any], where: str, folder: Path) -> Iterator[Inst
         what, allowed = "too many instances", f"at most {_MOST_INSTANCES} a table"
         raise InputError(what, where=where, found=count, allowed=allowed)
     for values in itertools.product(*lists.values()):
-        one = dict(zip(lists, values, strict=True))
-        found = one.pop(source)
-        if not isinstance(found, str):
-            raise InputError("not a text", where=f"{where}.{source}", found=found)
+        parameters = dict(zip(lists, values, strict=True))
+        name = parameters.pop(source)
+        if not isinstance(name, str):
+            raise InputError("not a text", where=f"{where}.{source}", found=name)
         if source == "family":
-            yield families.member(found, cast("dict[str, object]", one), where)
+            yield member(name, cast("dict[str, object]", parameters), where)
         else:
-            yield _named(found, source, where, folder)
+            yield _named(name, source, where, folder)
 
 
 def _named(name: str, source: str, where: str, folder: Path) -> Instance:
@@ -199,3 +189,56 @@ def _named(name: str, source: str, where: str, folder: Path) -> Instance:
             allowed=problem.allowed,
             fix=problem.fix,
         ) from None
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One question of a grid; `values` are those of each key, then of ``algorithm``."""
+
+    values: Mapping[str, ParameterValue]
+    job: BenchJob
+
+
+def grid_points(
+    instance: str,
+    axes: Mapping[str, Sequence[ParameterValue]],
+    algorithms: Sequence[str],
+    *,
+    seed: int = 0,
+    time_limit_s: float = 600.0,
+) -> tuple[GridPoint, ...]:
+    """Return the questions of a grid, the last axis first to change.
+
+    `axes`: values by key with its table, for example ``{"fabric.lasers": (4, 8)}``.
+    `algorithms`: names of algorithms; ``auto`` for the best.
+
+    Raises `InputError`: unknown key or algorithm, a value that the instance cannot
+    have, or more than 10,000 points.
+    """
+    count = math.prod(map(len, axes.values())) * len(algorithms)
+    if count > _MOST_POINTS:
+        what, allowed = "too many points", f"at most {_MOST_POINTS}"
+        raise InputError(what, where="the grid", found=count, allowed=allowed)
+    entrants = [entrant(COMPLETION_TIME, name, "--algorithm") for name in algorithms]
+    points = []
+    for values in itertools.product(*axes.values()):
+        changes = dict(zip(axes, values, strict=True))
+        asked = load_changed(instance, changes)
+        digest = instance_hash(asked)
+        points += [
+            GridPoint(
+                {**changes, "algorithm": one.solver},
+                BenchJob(
+                    suite="sweep",
+                    problem=COMPLETION_TIME,
+                    entrant=one,
+                    instance=asked,
+                    instance_sha256=digest,
+                    seed=seed,
+                    time_limit_s=time_limit_s,
+                    memory_limit_bytes=None,
+                ),
+            )
+            for one in entrants
+        ]
+    return tuple(points)

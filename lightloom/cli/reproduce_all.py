@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
     from lightloom.core.catalogue import Catalogue
     from lightloom.papers.figure_job import FigureJob
     from lightloom.papers.reproduction import Figure

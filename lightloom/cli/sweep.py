@@ -16,8 +16,8 @@ from lightloom.cli.parameters import parse_parameters, seed_option
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
-    from lightloom.bench.grid import GridPoint
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
+    from lightloom.bench.suite import GridPoint
     from lightloom.core.schedule import ParameterValue
     from lightloom.report.sweep_table import SweepRow
 
@@ -87,8 +87,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Run the combinations that are missing, and show all."""
-    from lightloom.bench.grid import grid_points
     from lightloom.bench.results import ResultsFile
+    from lightloom.bench.suite import grid_points
     from lightloom.bench.sweep import pending
 
     for path, option in ((results, "--results"), (csv_file, "--csv"), (plot, "--plot")):

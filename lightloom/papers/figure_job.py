@@ -7,17 +7,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.bench.event_clock import EventClock
-from lightloom.bench.result_row import Ending, Finding, Row
-from lightloom.bench.versions import code_version
+from lightloom.bench.isolation import EventClock
+from lightloom.bench.results import Ending, Finding, Row, code_version
 from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from lightloom.bench.event_clock import Event
-    from lightloom.bench.result_row import Measured
+    from lightloom.bench.isolation import Event
+    from lightloom.bench.results import Measured
     from lightloom.core.catalogue import Catalogue
     from lightloom.papers.reproduction import Figure
 
@@ -42,7 +41,7 @@ class FigureJob:
     version
         Of the code that computes and draws.
     memory_limit_bytes, search_limit_s
-        As in `lightloom.bench.isolated_job.IsolatedJob`.
+        As in `lightloom.bench.isolation.IsolatedJob`.
     """
 
     figures: Catalogue[Figure]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
     from lightloom.papers.figure_job import FigureJob
     from lightloom.papers.reproduction import Figure
 

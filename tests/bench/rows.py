@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lightloom.bench.result_row import Ending, Finding, Machine, Proof, Row
+from lightloom.bench.results import Ending, Finding, Machine, Proof, Row
 
 MACHINE = Machine("Linux", "x86_64", 2, 2**30, "3.11", "2.0", 0.0)
 

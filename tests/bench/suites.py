@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import tomli_w
 
+from lightloom.bench.results import code_version
 from lightloom.bench.suite import load_suite
-from lightloom.bench.versions import code_version
 from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:

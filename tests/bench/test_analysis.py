@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.bench.certified_gaps import (
+from lightloom.bench.analysis import (
     certified_bounds,
     certified_gap,
     contradictions,
+    gap_against_time,
+    geometric_mean,
+    performance_profile,
+    scaling,
+    summaries,
 )
 from lightloom.bench.compare import compare
-from lightloom.bench.gap_traces import gap_against_time
-from lightloom.bench.performance_profiles import performance_profile
-from lightloom.bench.result_row import Ending, Proof
-from lightloom.bench.scaling import scaling
-from lightloom.bench.summary import geometric_mean, summaries
+from lightloom.bench.results import Ending, Proof
 from lightloom.core.errors import InputError
 from tests.bench.rows import row_of
 

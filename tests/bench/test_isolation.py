@@ -10,7 +10,7 @@ import pytest
 
 from lightloom.bench import isolation
 from lightloom.bench.isolation import run_isolated
-from lightloom.bench.result_row import Ending, Proof
+from lightloom.bench.results import Ending, Proof
 from lightloom.isolation.child_process import idle_processes
 from tests.bench.suites import job_of, suite_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from lightloom.bench.execute import execute
 from lightloom.bench.measures import MEASURES
-from lightloom.bench.result_row import Ending
+from lightloom.bench.results import Ending
 from lightloom.core.errors import InputError
 from tests.bench.suites import suite_of
 

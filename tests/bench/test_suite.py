@@ -13,8 +13,7 @@ import tomli_w
 
 from lightloom.bench.families import FAMILIES as KNOWN_FAMILIES
 from lightloom.bench.families import member
-from lightloom.bench.job import instance_hash
-from lightloom.bench.participants import entrant
+from lightloom.bench.job import entrant, instance_hash
 from lightloom.bench.suite import built_in_suites, load_suite
 from lightloom.core.errors import FormatError, InputError
 from lightloom.front_door import load_instance
@@ -39,7 +38,14 @@ FAMILIES = {
     "requests": {"rows": 2, "cols": 2, "pattern": "random", "count": 3},
     "ring": {"nodes": 4, "wavelengths": 4, "partners": 2},
     "split-model": {"model": "ncf", "devices": 4, "distance": 1},
+    "subset": {
+        "fabric": "torus-16",
+        "op": "gather",
+        "nodes": "0 3 5",
+        "buffer_bytes": 12,
+    },
     "switches": {"nodes": 4, "switches": 4, "partners": 2},
+    "traffic": {"fabric": "ring-8", "partners": 2},
 }
 
 

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.bench import cluster
-from lightloom.bench.cluster import connected, local_workers
-from lightloom.bench.result_row import Ending
-from lightloom.bench.results import ResultsFile, read_results
-from lightloom.bench.sweep import pending, sweep
+from lightloom.bench import sweep as workers_module
+from lightloom.bench.results import Ending, ResultsFile, read_results
+from lightloom.bench.sweep import connected, local_workers, pending, sweep
 from lightloom.core.errors import InputError
 from lightloom.isolation.process_tree import descendants
 from tests.bench.faulty import MARKER
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from lightloom.bench.cluster import Workers
     from lightloom.bench.job import BenchJob
+    from lightloom.bench.sweep import Workers
 
 # A worker that is killed leaves its sockets to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -214,8 +212,8 @@ def test_workers_of_another_version_are_refused(
     """Rows of one sweep are made by one code."""
     forget_code_version()
     client.run(forget_code_version)
-    here = {**cluster.worker_versions(), "lightloom": "0.0.0+other"}
-    monkeypatch.setattr(cluster, "worker_versions", worker_versions_there)
+    here = {**workers_module.worker_versions(), "lightloom": "0.0.0+other"}
+    monkeypatch.setattr(workers_module, "worker_versions", worker_versions_there)
     with connected(client.scheduler.address):
         pass
     monkeypatch.setattr("tests.bench.test_sweep.HERE", here)
@@ -231,7 +229,7 @@ HERE: dict[str, str | None] | None = None
 
 def worker_versions_there() -> dict[str, str | None]:
     """Return the true versions at the workers, and what the test says here."""
-    from lightloom.bench.versions import worker_versions
+    from lightloom.bench.results import worker_versions
 
     return HERE or worker_versions()
 
@@ -241,7 +239,7 @@ def test_a_scheduler_that_does_not_answer_is_told_in_time(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A port where nobody listens, and no address at all."""
-    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    monkeypatch.setattr(workers_module, "_ANSWER_S", 1.0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -256,7 +254,7 @@ def test_a_scheduler_that_is_no_scheduler_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Something listens there, and says nothing."""
-    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    monkeypatch.setattr(workers_module, "_ANSWER_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         port = mute.getsockname()[1]
         with (

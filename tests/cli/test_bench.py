@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.bench import cluster
-from lightloom.bench.result_row import Ending
-from lightloom.bench.results import ResultsFile, read_results
+from lightloom.bench import sweep as workers_module
+from lightloom.bench.results import Ending, ResultsFile, read_results
 from lightloom.bench.suite import load_suite
 from tests.bench.rows import row_of
 from tests.bench.suites import TEXT, forget_code_version, write_suite
@@ -158,7 +157,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error names the scheduler's address."""
-    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    monkeypatch.setattr(workers_module, "_ANSWER_S", 1.0)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "suite.toml").write_text(TEXT, encoding="utf-8")
     result = run("bench", "suite.toml", "--scheduler", "tcp://127.0.0.1:9")

@@ -12,6 +12,7 @@ BENCH_SUMMARIES = {
     "run": "Run what is missing of a suite, each run isolated and verified.",
     "list": "List the built-in suites and the instance families.",
     "report": "Tables and plots of a results file.",
+    "golden": "Ask cells with stored answers again; say what became worse.",
     "compare": "What changed between two results files, beyond noise.",
 }
 

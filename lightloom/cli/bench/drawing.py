@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lightloom.bench.gap_traces import gap_against_time
-from lightloom.bench.performance_profiles import performance_profile
-from lightloom.bench.plot_curve import by_problem
-from lightloom.bench.scaling import scaling
+from lightloom.bench.analysis import (
+    by_problem,
+    gap_against_time,
+    performance_profile,
+    scaling,
+)
 from lightloom.report.csv_file import save_csv
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lightloom.bench.plot_curve import Curve
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.analysis import Curve
+    from lightloom.bench.results import Row
 
 _APART = 1.3
 """Factor between neighbouring sizes that are written at an axis."""

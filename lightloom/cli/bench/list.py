@@ -30,11 +30,11 @@ def command(*, as_json: bool) -> None:
     suites = built_in_suites()
     families = {
         family.name: (_parameters(family.make), family.summary)
-        for family in FAMILIES.values()
+        for _, family in sorted(FAMILIES.items())
     }
     measures = {
         one.name: (f"{_parameters(one.run, 2)} stage={one.stages[-1]}", one.summary)
-        for one in MEASURES.values()
+        for _, one in sorted(MEASURES.items())
     }
     if as_json:
         write_json(

@@ -14,7 +14,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightloom.bench.result_row import Row
+    from lightloom.bench.results import Row
 
 
 @click.command(
@@ -41,7 +41,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Print the table, and draw if there is a folder."""
-    from lightloom.bench.certified_gaps import contradictions
+    from lightloom.bench.analysis import contradictions
     from lightloom.bench.results import read_results
     from lightloom.cli.bench.tables import (
         runs_page,

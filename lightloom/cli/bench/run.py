@@ -57,9 +57,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Run, append, and say what the suite's rows show."""
-    from lightloom.bench.certified_gaps import contradictions
-    from lightloom.bench.result_row import Ending
-    from lightloom.bench.results import ResultsFile
+    from lightloom.bench.analysis import contradictions
+    from lightloom.bench.results import Ending, ResultsFile
     from lightloom.bench.suite import load_suite
     from lightloom.bench.sweep import pending, tally
 

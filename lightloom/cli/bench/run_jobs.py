@@ -11,9 +11,8 @@ from lightloom.cli.console import progress, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.bench.result_row import Row
-    from lightloom.bench.results import ResultsFile
+    from lightloom.bench.isolation import IsolatedJob
+    from lightloom.bench.results import ResultsFile, Row
 
 CommandT = TypeVar("CommandT", bound="Callable[..., object]")
 
@@ -56,8 +55,7 @@ def run_jobs(
     ``None`` for half of its cores. `tell_of`: what is told of a row; by default what
     was asked of whom, and how it ended.
     """
-    from lightloom.bench.cluster import connected, default_workers, local_workers
-    from lightloom.bench.sweep import sweep
+    from lightloom.bench.sweep import connected, default_workers, local_workers, sweep
 
     done = 0
     with progress(task) as tell:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lightloom.bench.certified_gaps import certified_bounds, certified_gap
-from lightloom.bench.summary import summaries
+from lightloom.bench.analysis import certified_bounds, certified_gap, summaries
 from lightloom.core.units import MIB
 from lightloom.report.tables import Column, terminal_table
 
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from lightloom.bench.analysis import Summary
     from lightloom.bench.compare import ResultsComparison
-    from lightloom.bench.result_row import Row
-    from lightloom.bench.summary import Summary
+    from lightloom.bench.results import Row
 
 _SUMMARY = (
     Column("problem"),
