@@ -20,6 +20,15 @@ _Buffer = Literal["i", "o", "s"]
 _Channel = Literal["memory", "port", "switch", "none"]
 
 
+_FIRST_WORDS = {
+    "gpu": ("inputChunks", "outputChunks", "scratchChunks", "chunkGroups"),
+    "channels": ("connectedTo", "connectedToBufferId", "rankGroups"),
+    "threadblocks": (),
+    "ops": ("ctype", "i_cids", "o_cids", "srcbuff", "dstbuff", "cnt"),
+}
+"""Keys of the first dialect that have other names today."""
+
+
 class PlanBuffer(msgspec.Struct, frozen=True):
     """Chunks of a buffer.
 
@@ -267,6 +276,33 @@ def plan_of(file: JsonFile) -> ExecutionPlan:
     if not isinstance(file.table, dict) or not is_plan(file):
         what = "not an execution plan of MSCCL++"
         raise FormatError(what, where=file.path, allowed="an object with the key gpus")
+    for number, gpu in enumerate(_listed(file.table, "gpus")):
+        if isinstance(gpu, dict) and (old := _first_dialect(gpu)):
+            raise FormatError(
+                "a plan in the first dialect of MSCCL++, not read any more",
+                where=f"{file.path}: gpus[{number}]",
+                found=", ".join(old),
+                allowed="keys such as input_chunks and channel_type",
+                fix="make the plan again with a present release of mscclpp",
+            )
     fields = {info.encode_name for info in msgspec.structs.fields(ExecutionPlan)}
     known = {key: value for key, value in file.table.items() if key in fields}
     return JsonFile(file.path, file.text, known).convert(ExecutionPlan)
+
+
+def _first_dialect(gpu: dict[str, object]) -> list[str]:
+    """Return keys of a GPU that only the executor's first releases had."""
+    old = [key for key in gpu if key in _FIRST_WORDS["gpu"]]
+    for what in ("channels", "threadblocks"):
+        for part in _listed(gpu, what):
+            if isinstance(part, dict):
+                old += [key for key in part if key in _FIRST_WORDS[what]]
+                ops = (op for op in _listed(part, "ops") if isinstance(op, dict))
+                old += [key for op in ops for key in op if key in _FIRST_WORDS["ops"]]
+    return sorted(set(old))
+
+
+def _listed(table: dict[str, object], key: str) -> list[object]:
+    """Return the list under a key, an empty one where there is none."""
+    found = table.get(key)
+    return found if isinstance(found, list) else []

@@ -12,12 +12,12 @@ import msgspec
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.task import Collective
 from lightloom.formats.json_file import JsonFile
-from lightloom.formats.msccl_runtimes import MSCCLPP
+from lightloom.formats.msccl_runtimes import MSCCLPP, PROTOCOLS
 from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
-from lightloom.programs.lowering import PROTOCOLS, ProgramLimitError, lower
+from lightloom.programs.lowering import ProgramLimitError, lower
 from lightloom.programs.mscclpp_plan import plan_json
 from lightloom.programs.operations import BUFFER_USES
 from lightloom.validate import verify

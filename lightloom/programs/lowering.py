@@ -18,6 +18,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
+from lightloom.formats.msccl_runtimes import PROTOCOLS
 from lightloom.programs.operations import (
     BUFFER_USES,
     RankOperation,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from lightloom.programs.references import Cells
     from lightloom.validate.programs.layout import BufferLayout
 
-PROTOCOLS = ("Simple", "LL", "LL128")
+_LONGEST_NAME = 63
+"""Characters of a name that loaders keep."""
 
 
 class ProgramLimitError(InputError):
@@ -111,7 +113,7 @@ def lower(
     waits = references(rows, blocks, memory)
     ranks = _rank_programs(rows, blocks, keys, channels, waits, made.scratch, layout)
     program = ChunkProgram(
-        name=_name(schedule, runtime),
+        name=_name(schedule),
         collective=runtime.operations[task.op],
         protocol=protocol,
         channels=1 + max((channel for channel in channels), default=0),
@@ -128,8 +130,8 @@ def lower(
     return program
 
 
-def _name(schedule: Schedule, runtime: MscclRuntime) -> str:
-    """Return a name of letters, digits and dashes that the runtime takes."""
+def _name(schedule: Schedule) -> str:
+    """Return a name of letters, digits and dashes that every runtime takes."""
     task = schedule.task
     assert isinstance(task, Collective)
     words = ["lightloom", task.op, schedule.algorithm.name, str(task.rank_count)]
@@ -137,7 +139,7 @@ def _name(schedule: Schedule, runtime: MscclRuntime) -> str:
     safe = "".join(
         c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in text
     )
-    return safe[: runtime.most_name]
+    return safe[:_LONGEST_NAME]
 
 
 def _cut(rows: list[RankOperation], most: int) -> tuple[list[RankOperation], list[int]]:
@@ -167,7 +169,7 @@ def _thread_blocks(
     of_row = [(row.rank, side.get(row.kind, 2), row.peer) for row in rows]
     keys = sorted(set(of_row))
     number = {key: place for place, key in enumerate(keys)}
-    half = (runtime.most_blocks_per_channel - 2) // 2
+    half = (runtime.most_peers_per_channel - 2) // 2
     used: Counter[tuple[int, int, int]] = Counter()
     channel_of: dict[tuple[int, int], int] = {}
     for rank, way, peer in keys:

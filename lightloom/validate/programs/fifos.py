@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import KIB, MIB
 from lightloom.core.violation import Violation
+from lightloom.validate.programs.limits import largest_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,11 +65,10 @@ def check_fifos(
     if least is None:
         return
     slots = SLOTS.get(program.protocol, SLOTS["Simple"])
-    most = program.max_bytes
-    unlimited = most is None or (most == 0 and runtime.zero_is_unlimited)
-    if not unlimited and most < least:  # type: ignore[operator]
+    most = largest_bytes(program, runtime)
+    if most is not None and most < least:
         return
-    chosen = "any size" if unlimited else f"sizes up to {most} bytes"
+    chosen = "any size" if most is None else f"sizes up to {most} bytes"
     size = f"buffers of {least} bytes and more" if least else "buffers of any size"
     message = (
         f"hangs for {size} ({slots.count} slots of {slots.size_bytes} bytes, protocol"
@@ -106,6 +106,12 @@ def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
         else:
             hangs = middle
     return chunks * (slots.size_bytes // (hangs + 1) + 1)
+
+
+def ends_with_two_messages(flat: Flat) -> bool:
+    """Return whether a program ends if a connection holds two messages of any size."""
+    longest = max((step.count for step in flat.actions), default=0)
+    return not longest or _ends(flat, longest, 2)
 
 
 def _ends(flat: Flat, per_slot: int, slots: int) -> bool:

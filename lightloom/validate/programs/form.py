@@ -12,6 +12,7 @@ from lightloom.core.chunk_program import (
     WRITES_DST,
 )
 from lightloom.core.violation import Violation
+from lightloom.formats.msccl_runtimes import PROTOCOLS
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def check_form(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violati
     if program.collective in OPERATIONS:
         sizes = [(rank.input_chunks, rank.output_chunks) for rank in program.ranks]
         yield from check_sizes(BufferLayout.of(program), sizes)
+    elif runtime.whole_buffers:
+        yield from _check_whole_buffers(program, runtime)
     for number, rank in enumerate(program.ranks):
         if rank.id != number:
             message = f"GPU {number} of the file has the id {rank.id}"
@@ -71,11 +74,29 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
         for missing in sorted(set(runtime.required) - program.attributes):
             message = f"{runtime.name} refuses a program without {missing}"
             yield Violation("program-attributes", None, f"algo {missing}", message)
+    yield from _check_values_of_header(program, runtime)
     if not program.instruction_count:
         yield Violation("program-vacuous", None, "algo", "there is no step at all")
     if not (program.in_place or program.out_of_place):
         message = "it runs neither in place nor out of place: it is never chosen"
         yield Violation("program-vacuous", None, "algo inplace, outofplace", message)
+
+
+def _check_values_of_header(
+    program: ChunkProgram, runtime: MscclRuntime
+) -> Iterator[Violation]:
+    """Yield attributes of values that the loader refuses, and what no loader reads."""
+    if program.protocol not in PROTOCOLS:
+        message = f"proto is {program.protocol!r}, allowed: {', '.join(PROTOCOLS)}"
+        yield Violation("program-attributes", None, "algo proto", message)
+    if runtime.warp and program.threads % runtime.warp:
+        message = (
+            f"nthreads is {program.threads}, {runtime.name} takes multiples of"
+            f" {runtime.warp}"
+        )
+        yield Violation("program-attributes", None, "algo nthreads", message)
+    for place, reason in program.refused:
+        yield Violation("program-text", None, place, reason)
 
 
 def check_sizes(
@@ -106,6 +127,20 @@ def check_sizes(
                 yield Violation("program-chunks", None, place_of(rank), message)
 
 
+def _check_whole_buffers(
+    program: ChunkProgram, runtime: MscclRuntime
+) -> Iterator[Violation]:
+    """Yield buffers of an unknown operation that the loader wants larger or smaller."""
+    for rank in program.ranks:
+        for side, has in (("input", rank.input_chunks), ("output", rank.output_chunks)):
+            if has not in (0, program.chunks_per_loop):
+                message = (
+                    f"{side} has {has} chunks, {runtime.name} takes nchunksperloop,"
+                    f" {program.chunks_per_loop}, or none"
+                )
+                yield Violation("program-chunks", None, place_of(rank.id), message)
+
+
 def _check_blocks(program: ChunkProgram, rank: RankProgram) -> Iterator[Violation]:
     connections: dict[tuple[str, int, int], int] = {}
     awaited: set[tuple[int, int]] = set()
@@ -127,9 +162,8 @@ def _check_blocks(program: ChunkProgram, rank: RankProgram) -> Iterator[Violatio
         yield from _check_steps(rank, block, awaited)
     for number, block in enumerate(rank.thread_blocks):
         for place, step in enumerate(block.steps):
-            if step.awaited != ((number, place) in awaited):
-                right = int(not step.awaited)
-                message = f"hasdep is {int(step.awaited)}, it must be {right}"
+            if (number, place) in awaited and not step.awaited:
+                message = "hasdep is 0, but a step waits for this one"
                 where = place_of(rank.id, block.id, place)
                 yield Violation("program-awaited", place, where, message)
 
@@ -138,8 +172,17 @@ def _check_steps(
     rank: RankProgram, block: ThreadBlock, awaited: set[tuple[int, int]]
 ) -> Iterator[Violation]:
     """Yield what is wrong with the steps of a block; note what they wait for."""
+    chain = False
     for number, step in enumerate(block.steps):
         where = place_of(rank.id, block.id, number)
+        if step.kind != NOP:
+            if chain and step.waits_for is None:
+                message = (
+                    "has no depid, behind a nop that has one: the loaders refuse it"
+                )
+                yield Violation("program-chain", number, where, message)
+            chain = False
+        chain |= step.kind == NOP and step.waits_for is not None
         for side, kinds, peer in (
             ("send", SENDS, block.send_peer),
             ("recv", RECEIVES, block.receive_peer),

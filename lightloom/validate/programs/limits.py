@@ -25,11 +25,11 @@ def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viola
     runtime
         Whose limits.
     """
-    most_bytes = program.max_bytes
-    if not runtime.zero_is_unlimited and most_bytes is not None:
-        least = program.min_bytes or 0
-        if most_bytes < least:
-            message = f"maxBytes {most_bytes} is below minBytes {least}"
+    if not runtime.zero_is_unlimited:
+        least, most_bytes = program.min_bytes or 0, largest_bytes(program, runtime)
+        if most_bytes is not None and most_bytes < least:
+            missing = "" if program.max_bytes is not None else ", which it has not, so"
+            message = f"maxBytes{missing} {most_bytes} is below minBytes {least}"
             yield Violation("program-limit", None, "algo maxBytes", message)
     for where, number, what, found, most in exceeded(program, runtime):
         message = f"{found} {what}, {runtime.name} takes {most} at most"
@@ -41,6 +41,14 @@ def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viola
                     message = f"{runtime.name} has no instruction {step.kind}"
                     where = place_of(rank.id, block.id, number)
                     yield Violation("program-limit", number, where, message)
+
+
+def largest_bytes(program: ChunkProgram, runtime: MscclRuntime) -> int | None:
+    """Return the largest buffer a program may be chosen for, ``None`` for any."""
+    most = program.max_bytes
+    if most is None:
+        return runtime.default_max_bytes
+    return None if most == 0 and runtime.zero_is_unlimited else most
 
 
 _Count: TypeAlias = "tuple[str, int | None, str, int, int]"
@@ -69,11 +77,9 @@ def exceeded(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
 
 def _counts(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
     """Yield what a runtime limits; of steps only what is over a limit."""
-    name, channels = len(program.name), program.channels
-    yield "algo name", None, "characters", name, runtime.most_name
-    yield "algo", None, "channels", channels, runtime.most_channels
+    yield "algo", None, "channels", program.channels, runtime.most_channels
     for rank in program.ranks:
-        yield from _rank_counts(rank, runtime)
+        yield from _rank_counts(rank, 1 + len(program.ranks), runtime)
         for block in rank.thread_blocks:
             where = place_of(rank.id, block.id)
             most = runtime.most_channels - 1
@@ -90,12 +96,24 @@ def _counts(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
                     yield where, number, "as depid", awaited, most
 
 
-def _rank_counts(rank: RankProgram, runtime: MscclRuntime) -> Iterator[_Count]:
-    """Yield what is counted for one GPU."""
+def _rank_counts(
+    rank: RankProgram, others: int, runtime: MscclRuntime
+) -> Iterator[_Count]:
+    """Yield what is counted for one GPU, which keeps so many elements of others."""
     blocks, where = rank.thread_blocks, place_of(rank.id)
     yield where, None, "thread blocks", len(blocks), runtime.most_thread_blocks
-    elements = 1 + len(blocks) + sum(len(block.steps) for block in blocks)
+    elements = others + len(blocks) + sum(len(block.steps) for block in blocks)
     yield where, None, "XML elements", elements, runtime.most_elements
-    for channel, count in sorted(Counter(block.channel for block in blocks).items()):
-        what = f"thread blocks on channel {channel}"
-        yield where, None, what, count, runtime.most_blocks_per_channel
+    for verb in ("send", "receive"):
+        peers = [
+            block.send_peer if verb == "send" else block.receive_peer
+            for block in blocks
+        ]
+        channels = Counter(
+            block.channel
+            for block, peer in zip(blocks, peers, strict=True)
+            if peer >= 0
+        )
+        for channel, count in sorted(channels.items()):
+            what = f"thread blocks that {verb} on channel {channel}"
+            yield where, None, what, count, runtime.most_peers_per_channel

@@ -4,7 +4,7 @@ Between two barriers of its threads (``nop``) the operations of a thread block h
 order. A GPU uses its buffers before it begins and after it ends, so whoever reads or
 writes them from elsewhere must hear of its beginning and be heard of before its end.
 A proxy runs the operations of a port channel, one after another. Packets say themselves
-that they are there.
+that they are there, to threads that read them: a proxy copies what it finds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lightloom.core.violation import Violation
 from lightloom.validate.programs.execution import Action, Flat, Token
 from lightloom.validate.programs.form import check_sizes, place_of
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
-from lightloom.validate.programs.plan_form import FOLLOWED, PROXIED
+from lightloom.validate.programs.plan_form import COPIES_PACKETS, FOLLOWED, PROXIED
 from lightloom.validate.programs.range_map import RangeMap
 
 if TYPE_CHECKING:
@@ -284,7 +284,8 @@ class _GpuActions:
         packets = op.name.endswith("pkt")
         sources, targets = [], []
         for place, buffer in enumerate(op.src_buff):
-            packed = packets and op.name not in ("ppkt", "cpkt")
+            makes = op.name in (COPIES_PACKETS, "cpkt") and op.channel_type != PROXIED
+            packed = packets and not makes
             packed &= FOLLOWED[op.name] == 1 or place > 0
             sources.append(self._spot(block, op, buffer, packed=packed))
         for place, buffer in enumerate(op.dst_buff):
@@ -362,7 +363,33 @@ class _GpuActions:
 
 
 def _join_packets(flat: Flat) -> list[Violation]:
-    """Let readers of packets wait for who writes them; return where several do."""
+    """Let readers of packets wait for who writes them; return where several do.
+
+    A proxy that copies packets waits for nobody: whether they are there is a race.
+    """
+    writers, found = _writers_of_packets(flat)
+    for step, action in enumerate(flat.actions):
+        if action.kind == COPIES_PACKETS:
+            continue
+        waits: set[int] = set()
+        never: list[Token] = []
+        for rank, _, first in (spot for spot in action.reads if spot[1] == "p"):
+            for low, _, before in writers[rank].within(first, first + action.count):
+                waits.update(before)
+                if not before:
+                    never.append(Token(f"the packets s[{low}]", (rank, low)))
+        if waits or never:
+            takes = (*action.takes, *never)
+            flat.actions[step] = replace(
+                action, waits_for=tuple(sorted(waits)), takes=takes
+            )
+    return found
+
+
+def _writers_of_packets(
+    flat: Flat,
+) -> tuple[dict[int, RangeMap[tuple[int, ...]]], list[Violation]]:
+    """Return the steps that write the packets of each GPU, and where several do."""
     writers: dict[int, RangeMap[tuple[int, ...]]] = defaultdict(lambda: RangeMap(()))
     found = []
     for step, action in enumerate(flat.actions):
@@ -378,17 +405,4 @@ def _join_packets(flat: Flat) -> list[Violation]:
                     where = flat.where(step)
                     number = flat.numbers[step]
                     found.append(Violation("program-race", number, where, message))
-    for step, action in enumerate(flat.actions):
-        waits: set[int] = set()
-        never: list[Token] = []
-        for rank, _, first in (spot for spot in action.reads if spot[1] == "p"):
-            for low, _, before in writers[rank].within(first, first + action.count):
-                waits.update(before)
-                if not before:
-                    never.append(Token(f"the packets s[{low}]", (rank, low)))
-        if waits or never:
-            takes = (*action.takes, *never)
-            flat.actions[step] = replace(
-                action, waits_for=tuple(sorted(waits)), takes=takes
-            )
-    return found
+    return writers, found

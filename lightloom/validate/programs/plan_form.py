@@ -49,7 +49,9 @@ FOLLOWED = {
     "recspkt": 2,
 }
 """Operations whose effect is known: 0 move nothing, 1 copy, 2 add."""
-_NOT_FOLLOWED = ("glres", "gstore", "pipeline")
+_NOT_FOLLOWED = ("glres", "gstore", "gstorepkt", "pipeline")
+COPIES_PACKETS = "ppkt"
+"""Over a port channel it copies packets as they are, over others it makes them."""
 PROXIED = "port"
 """Channels whose operations a proxy runs, one after another."""
 MOST_OPERATIONS = 64
@@ -182,6 +184,8 @@ def _check_block(
                 message = f"mscclpp has no operation {op.name!r}"
                 yield Violation("program-operation", number, where, message)
             continue
+        if op.name == COPIES_PACKETS and op.channel_type == PROXIED:
+            yield from _check_packets(where, number, op)
         there = len(channels.get(op.channel_type, ()))
         for name, found, most in (
             ("channels", len(op.channel_ids), _MOST_CHANNELS_OF_OPERATION),
@@ -196,6 +200,17 @@ def _check_block(
         yield from _references(where, number, "semaphore", op.semaphore_ids, semaphores)
         if FOLLOWED[op.name]:
             yield from _check_buffers(plan, gpu, block, number, op)
+
+
+def _check_packets(where: str, number: int, op: PlanOperation) -> Iterator[Violation]:
+    """Yield what a copy of packets takes for packets though it holds none."""
+    for buffer in op.src_buff:
+        if buffer.type != "s":
+            message = (
+                f"{op.name} over a {PROXIED} channel copies packets, and"
+                f" {buffer.type}[{buffer.index}] has none: only scratch does"
+            )
+            yield Violation("program-operation", number, where, message)
 
 
 def _check_buffers(

@@ -139,7 +139,6 @@ def _accesses(
         [
             (rank, *layout.memory(rank, (buffer, chunk), in_place=in_place))
             for rank, buffer, chunk in spots
-            if buffer != "p"
         ]
         for spots in (action.reads, action.writes)
     )

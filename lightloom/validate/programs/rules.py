@@ -5,7 +5,11 @@ from __future__ import annotations
 PROGRAM_RULES: dict[str, tuple[str, str]] = {
     "program-ranks": ("Ranks and thread blocks are numbered 0, 1, 2, ...", "form"),
     "program-operation": ("The runtime knows the operation.", "form"),
-    "program-attributes": ("All attributes the runtime wants are given.", "form"),
+    "program-attributes": (
+        "All attributes the runtime wants are given, with values that it takes.",
+        "form",
+    ),
+    "program-text": ("The text is what loaders scan, who read no general XML.", "form"),
     "program-chunks": ("Buffers have the sizes the operation asks for.", "form"),
     "program-peer": (
         "Peers exist, are another rank, and are there where messages are.",
@@ -18,6 +22,10 @@ PROGRAM_RULES: dict[str, tuple[str, str]] = {
     "program-offset": ("No step reads or writes beyond its buffer.", "form"),
     "program-reference": (
         "A step waits for one that exists, of another thread block or before it.",
+        "form",
+    ),
+    "program-chain": (
+        "The step behind a nop that waits for something has a depid of its own.",
         "form",
     ),
     "program-awaited": ("What is waited for is marked with hasdep.", "form"),

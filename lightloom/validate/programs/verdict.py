@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from lightloom.formats.msccl_runtimes import MSCCLPP, RUNTIMES
 from lightloom.validate.programs.execution import flatten, run
-from lightloom.validate.programs.fifos import SLOTS, check_fifos, hangs_from_bytes
+from lightloom.validate.programs.fifos import (
+    SLOTS,
+    check_fifos,
+    ends_with_two_messages,
+    hangs_from_bytes,
+)
 from lightloom.validate.programs.form import check_form
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 from lightloom.validate.programs.limits import check_limits
@@ -55,12 +60,15 @@ class ProgramVerdict:
     hangs_from_bytes
         Smallest buffer for which bounded connections make it hang; ``None`` if it
         never does, or was not run.
+    warnings
+        What breaks no rule but may go wrong elsewhere, in words.
     """
 
     violations: tuple[Violation, ...]
     runtime: str
     unchecked: str
     hangs_from_bytes: int | None
+    warnings: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -105,7 +113,9 @@ def verify_program(
     Notes
     -----
     Values and races are checked in place and out of place, as far as the program
-    claims to work there. Deterministic; O(steps x thread blocks).
+    claims to work there; connections unless steps are longer than the runtime takes,
+    since how they fill takes as long as they are. Deterministic; O(steps x thread
+    blocks).
     """
     loader = fitting_runtime(program) if runtime is None else runtime
     wrong = [*check_form(program, loader), *check_limits(program, loader)]
@@ -113,17 +123,21 @@ def verify_program(
         return ProgramVerdict(tuple(wrong), loader.name, "the form is invalid", None)
     flat = flatten(program)
     done = run(flat)
-    hangs = None
-    if not done.stuck and loader.bounded:
+    hangs, warnings = None, list[str]()
+    too_long = max(action.count for action in flat.actions) > loader.most_count
+    if not done.stuck and loader.bounded and not too_long:
         slots = SLOTS.get(program.protocol, SLOTS["Simple"])
         hangs = hangs_from_bytes(flat, program.chunks_per_loop, slots)
         wrong += check_fifos(program, hangs, loader)
+        if not ends_with_two_messages(flat):
+            warnings.append("hangs where a connection holds two messages")
     known = program.collective in OPERATIONS
     layout = BufferLayout.of(program) if known else None
     claimed = {True: program.in_place, False: program.out_of_place}
     ways = [in_place for in_place, said in claimed.items() if said]
     found, unchecked = _judge(program.collective, flat, done, layout, ways)
-    return ProgramVerdict((*wrong, *found), loader.name, unchecked, hangs)
+    faults = (*wrong, *found)
+    return ProgramVerdict(faults, loader.name, unchecked, hangs, tuple(warnings))
 
 
 def verify_plan(plan: ExecutionPlan) -> ProgramVerdict:
