@@ -20,13 +20,13 @@ _Buffer = Literal["i", "o", "s"]
 _Channel = Literal["memory", "port", "switch", "none"]
 
 
-_FIRST_WORDS = {
+_EARLIER_KEYS = {
     "gpu": ("inputChunks", "outputChunks", "scratchChunks", "chunkGroups"),
     "channels": ("connectedTo", "connectedToBufferId", "rankGroups"),
     "threadblocks": (),
     "ops": ("ctype", "i_cids", "o_cids", "srcbuff", "dstbuff", "cnt"),
 }
-"""Keys of the first dialect that have other names today."""
+"""Keys of earlier dialects that have other names today."""
 
 
 class PlanBuffer(msgspec.Struct, frozen=True):
@@ -277,9 +277,9 @@ def plan_of(file: JsonFile) -> ExecutionPlan:
         what = "not an execution plan of MSCCL++"
         raise FormatError(what, where=file.path, allowed="an object with the key gpus")
     for number, gpu in enumerate(_listed(file.table, "gpus")):
-        if isinstance(gpu, dict) and (old := _first_dialect(gpu)):
+        if isinstance(gpu, dict) and (old := _earlier_keys(gpu)):
             raise FormatError(
-                "a plan in the first dialect of MSCCL++, not read any more",
+                "a plan in an earlier dialect of MSCCL++",
                 where=f"{file.path}: gpus[{number}]",
                 found=", ".join(old),
                 allowed="keys such as input_chunks and channel_type",
@@ -290,15 +290,17 @@ def plan_of(file: JsonFile) -> ExecutionPlan:
     return JsonFile(file.path, file.text, known).convert(ExecutionPlan)
 
 
-def _first_dialect(gpu: dict[str, object]) -> list[str]:
-    """Return keys of a GPU that only the executor's first releases had."""
-    old = [key for key in gpu if key in _FIRST_WORDS["gpu"]]
+def _earlier_keys(gpu: dict[str, object]) -> list[str]:
+    """Return keys of a GPU that only earlier releases of the executor knew."""
+    old = [key for key in gpu if key in _EARLIER_KEYS["gpu"]]
     for what in ("channels", "threadblocks"):
         for part in _listed(gpu, what):
             if isinstance(part, dict):
-                old += [key for key in part if key in _FIRST_WORDS[what]]
+                old += [key for key in part if key in _EARLIER_KEYS[what]]
+                if what == "channels" and "type" in part and "channel_type" not in part:
+                    old.append("type of a channel")
                 ops = (op for op in _listed(part, "ops") if isinstance(op, dict))
-                old += [key for op in ops for key in op if key in _FIRST_WORDS["ops"]]
+                old += [key for op in ops for key in op if key in _EARLIER_KEYS["ops"]]
     return sorted(set(old))
 
 

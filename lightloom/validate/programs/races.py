@@ -161,9 +161,10 @@ def _race(
     in_place: bool,
 ) -> Violation:
     way = "in place" if in_place else "out of place"
+    name = {"p": "the packets s"}.get(place[0], place[0])
     message = (
         f"{way}: {flat.actions[one].kind} of {flat.where(one)} and"
-        f" {flat.actions[other].kind} both use {place[0]}[{place[1]}], one writes, and"
+        f" {flat.actions[other].kind} both use {name}[{place[1]}], one writes, and"
         " nothing orders them"
     )
     where = flat.where(other)

@@ -384,7 +384,7 @@ def test_what_is_not_followed_is_said(name: str) -> None:
     assert verdict.unchecked == f"{name} of gpu 0 tb 0 step 8 is not followed"
 
 
-def first_dialect() -> Plan:
+def earlier_plan() -> Plan:
     """Return a plan in the words of the executor's first releases."""
     channels = {"srcbuff": "i", "dstbuff": "i", "type": "sm", "connectedTo": [1]}
     ops = [{"name": "signal", "o_buff": {}, "o_cids": [], "ctype": "sm", "cnt": 1}]
@@ -400,15 +400,25 @@ def first_dialect() -> Plan:
 
 
 @pytest.mark.parametrize("drop", [(), ("channels", "inputChunks", "chunkGroups")])
-def test_the_first_dialect_is_named(drop: tuple[str, ...]) -> None:
+def test_an_earlier_dialect_is_named(drop: tuple[str, ...]) -> None:
     """No key is missing: all are called otherwise."""
-    plan = first_dialect()
+    plan = earlier_plan()
     for key in drop:
         del plan["gpus"][0][key]
-    with pytest.raises(FormatError, match="first dialect") as caught:
+    with pytest.raises(FormatError, match="earlier dialect") as caught:
         verdict_of(plan)
     assert "\n" not in str(caught.value)
     assert "input_chunks" in str(caught.value)
+
+
+def test_a_channel_with_a_type_is_of_an_earlier_dialect() -> None:
+    """Between the two there was one that differs in this key alone."""
+    plan = two("i", by_writing)
+    for gpu in plan["gpus"]:
+        for channel in gpu["channels"]:
+            channel["type"] = channel.pop("channel_type")
+    with pytest.raises(FormatError, match=r"earlier dialect.*type of a channel"):
+        verdict_of(plan)
 
 
 CASES = (
