@@ -16,19 +16,10 @@ if TYPE_CHECKING:
 def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> bool:
     """Check an MSCCL XML file, print the verdict, and return whether it is valid.
 
-    Parameters
-    ----------
-    file
-        Its name.
-    runtime
-        Name of the runtime that is to load it; ``None`` for the one that fits best.
-    as_json
-        Whether to print one JSON object.
+    `runtime`: name of the runtime that is to load it; ``None`` for the one that fits
+    best.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or there is no such runtime.
+    Raises `InputError`: the file cannot be read, or there is no such runtime.
     """
     from lightloom.formats.msccl_runtimes import runtime_of
     from lightloom.formats.msccl_xml import read_msccl
@@ -42,17 +33,7 @@ def say_program_verdict(file: str, runtime: str | None, *, as_json: bool) -> boo
 
 
 def say_plan_verdict(file: str, plan: ExecutionPlan, *, as_json: bool) -> bool:
-    """Check an execution plan, print the verdict, and return whether it is valid.
-
-    Parameters
-    ----------
-    file
-        Its name.
-    plan
-        What it holds.
-    as_json
-        Whether to print one JSON object.
-    """
+    """Check an execution plan, print the verdict, and return whether it is valid."""
     from lightloom.validate.programs import verify_plan
 
     size = (len(plan.gpus), "rank"), (plan.operation_count, "operation")

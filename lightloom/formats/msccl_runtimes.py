@@ -30,40 +30,20 @@ _MORE = ("inplace", "outofplace", "minBytes", "maxBytes")
 class MscclRuntime:
     """One loader of MSCCL XML.
 
-    Attributes
-    ----------
-    name
-        Name on the command line.
-    operations
-        The operations it knows: lightloom's name to its own.
-    kinds
-        Instructions it knows.
-    required
-        Attributes that the element ``algo`` must have.
-    most_steps
-        Steps of a thread block at most.
-    most_thread_blocks
-        Thread blocks of a GPU at most.
-    zero_is_unlimited
-        Whether ``maxBytes="0"`` means that there is no limit.
-    most_peers_per_channel, most_channels
-        Thread blocks of a GPU that send in one channel, and as many that receive; and
-        channels, at most.
-    most_count
-        Chunks that one step may move.
-    most_awaited_block
-        Greatest id of a thread block that others may wait for.
-    most_elements
-        XML elements that a GPU keeps at most: the algorithm, all GPUs, its own thread
-        blocks and their steps.
-    warp
-        What the number of threads must be a multiple of; 0 where it is not read.
-    whole_buffers
-        Whether every buffer must have as many chunks as the operation has.
-    default_max_bytes
-        What a missing ``maxBytes`` means; ``None`` for no limit.
-    bounded
-        Whether a connection holds a few messages only, and senders wait for room.
+    `name`: name on the command line. `operations`: the operations it knows: lightloom's
+    name to its own. `required`: attributes that the element ``algo`` must have.
+    `most_steps`: steps of a thread block at most. `most_thread_blocks`: thread blocks
+    of a GPU at most. `zero_is_unlimited`: whether ``maxBytes="0"`` means that there is
+    no limit. `most_peers_per_channel`, `most_channels`: thread blocks of a GPU that
+    send in one channel, and as many that receive; and channels, at most. `most_count`:
+    chunks that one step may move. `most_awaited_block`: greatest id of a thread block
+    that others may wait for. `most_elements`: XML elements that a GPU keeps at most:
+    the algorithm, all GPUs, its own thread blocks and their steps. `warp`: what the
+    number of threads must be a multiple of; 0 where it is not read. `whole_buffers`:
+    whether every buffer must have as many chunks as the operation has.
+    `default_max_bytes`: what a missing ``maxBytes`` means; ``None`` for no limit.
+    `bounded`: whether a connection holds a few messages only, and senders wait for
+    room.
     """
 
     name: str
@@ -146,10 +126,7 @@ multiprocessor, of which an A100 has 108."""
 def runtime_of(name: str) -> MscclRuntime:
     """Return the runtime ``msccl``, ``azure`` or ``rccl``.
 
-    Raises
-    ------
-    InputError
-        If there is no such runtime.
+    Raises `InputError` if there is no such runtime.
     """
     if name not in RUNTIMES:
         raise InputError(

@@ -67,19 +67,12 @@ class _Element:
 def read_msccl(path: str | Path) -> ChunkProgram:
     """Return the program in an MSCCL XML file.
 
-    Parameters
-    ----------
-    path
-        Of the file, decompressed by its suffix; ``-`` for standard input.
+    `path`: of the file, decompressed by its suffix; ``-`` for standard input.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is no well-formed XML, declares entities or a document type, is nested too
-        deeply or too long, or an attribute is missing or has an invalid value. What
-        the program itself does wrong is for `lightloom.validate.programs` to say.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is no well-formed
+    XML, declares entities or a document type, is nested too deeply or too long, or an
+    attribute is missing or has an invalid value. What the program itself does wrong is
+    for `lightloom.validate.programs` to say.
     """
     return parse_msccl(read_text(path, most_bytes=MOST_XML_BYTES), str(path))
 
@@ -87,17 +80,7 @@ def read_msccl(path: str | Path) -> ChunkProgram:
 def parse_msccl(text: str, where: str) -> ChunkProgram:
     """Return the program in a text of MSCCL XML.
 
-    Parameters
-    ----------
-    text
-        The XML.
-    where
-        Name of the file, for messages.
-
-    Raises
-    ------
-    FormatError
-        As `read_msccl`.
+    Raises `FormatError`: as `read_msccl`.
     """
     algo = _parse(text, where)
     refused = [*_refused_text(text), *_refused_elements(algo)]
@@ -372,13 +355,6 @@ def msccl_xml(program: ChunkProgram) -> str:
 
     No XML declaration, no tabs, double quotes: what all three loaders read.
 
-    Parameters
-    ----------
-    program
-        Of which `name` holds no quotes and no angle brackets.
-
-    Notes
-    -----
     Deterministic: the same program gives the same text.
     """
     return "\n".join(_lines(program)) + "\n"

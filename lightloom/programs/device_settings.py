@@ -23,14 +23,9 @@ _LASER, _PHOTODIODE = "laser", "photodiode"
 class TileSwitch(msgspec.Struct, frozen=True, omit_defaults=True):
     """Light that a tile's switches (Mach-Zehnder interferometers) pass on.
 
-    Attributes
-    ----------
-    enters, leaves
-        A side of the tile; or ``laser``, and ``photodiode``.
-    wavelengths
-        Its colours.
-    waveguides_in, waveguides_out
-        The waveguide, or fibre, of each colour at these sides.
+    `enters`, `leaves`: a side of the tile; or ``laser``, and ``photodiode``.
+    `waveguides_in`, `waveguides_out`: the waveguide, or fibre, of each colour at these
+    sides.
     """
 
     enters: str
@@ -43,12 +38,8 @@ class TileSwitch(msgspec.Struct, frozen=True, omit_defaults=True):
 class TileSetting(msgspec.Struct, frozen=True):
     """What a tile is set to.
 
-    Attributes
-    ----------
-    lasers, photodiodes
-        Those in use, by their wavelengths.
-    switches
-        What its switches pass on.
+    `lasers`, `photodiodes`: those in use, by their wavelengths. `switches`: what its
+    switches pass on.
     """
 
     lasers: tuple[int, ...] = ()
@@ -59,15 +50,6 @@ class TileSetting(msgspec.Struct, frozen=True):
 def tile_settings(fabric: AnyFabric, circuits: Circuits) -> dict[int, TileSetting]:
     """Return what each tile is set to, tiles without light left out.
 
-    Parameters
-    ----------
-    fabric
-        LIGHTPATH; other fabrics have no tiles.
-    circuits
-        Of one segment, sound.
-
-    Notes
-    -----
     Files do not say which waveguide of an edge carries a circuit: each wavelength of a
     circuit takes the first one on which it is free, in the order of the circuits.
     """
@@ -128,13 +110,8 @@ class _Waveguides:
 def tuning(fabric: AnyFabric, circuits: Circuits) -> dict[str, IntArray]:
     """Return what the ends of circuits are tuned to, beyond the columns of a file.
 
-    Parameters
-    ----------
-    fabric
-        RAMP has the ``wavelength`` of each circuit, and the groups of both ends: the
-        path that the transceiver opens. Other fabrics have nothing.
-    circuits
-        Of one segment, sound.
+    `fabric`: RAMP has the ``wavelength`` of each circuit, and the groups of both ends:
+    the path that the transceiver opens. Other fabrics have nothing.
     """
     if not isinstance(fabric, Ramp):
         return {}
@@ -146,17 +123,7 @@ def tuning(fabric: AnyFabric, circuits: Circuits) -> dict[str, IntArray]:
 
 
 def slots_of(fabric: AnyFabric, size_bytes: int, circuits: int) -> int | None:
-    """Return the time slots that data of a pair take, ``None`` where there are none.
-
-    Parameters
-    ----------
-    fabric
-        RAMP has time slots.
-    size_bytes
-        Data of the pair in a step.
-    circuits
-        Circuits that share them evenly.
-    """
+    """Return the time slots that data of a pair take, ``None`` where there are none."""
     if not isinstance(fabric, Ramp):
         return None
     each = -(-size_bytes // circuits)

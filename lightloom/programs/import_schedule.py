@@ -51,20 +51,11 @@ def lifted_program(
 ) -> Lifted:
     """Return a program of GPUs as rounds of transfers, after it was checked.
 
-    Parameters
-    ----------
-    program
-        As it was read.
-    source
-        Its file, for messages.
-    buffer_bytes
-        Size of the whole buffer; ``None`` for one MiB, rounded up to whole chunks.
+    `buffer_bytes`: size of the whole buffer; ``None`` for one MiB, rounded up to whole
+    chunks.
 
-    Raises
-    ------
-    InputError
-        The program breaks a rule, other than the limits of a runtime; its operation
-        is unknown; it cannot be represented; chunks do not divide the buffer.
+    Raises `InputError`: the program breaks a rule, other than the limits of a runtime;
+    its operation is unknown; it cannot be represented; chunks do not divide the buffer.
     """
     if isinstance(program, ChunkProgram):
         verdict, allowed = verify_program(program), _RUNTIME_RULES
@@ -89,19 +80,9 @@ def lifted_program(
 def whole_chunks(buffer_bytes: int | None, chunks: int, source: str) -> int:
     """Return a size of the buffer that its chunks divide.
 
-    Parameters
-    ----------
-    buffer_bytes
-        The size; ``None`` for one MiB, rounded up.
-    chunks
-        Chunks of the buffer.
-    source
-        Where they come from, for messages.
+    `buffer_bytes`: the size; ``None`` for one MiB, rounded up.
 
-    Raises
-    ------
-    InputError
-        If chunks do not divide the buffer.
+    Raises `InputError` if chunks do not divide the buffer.
     """
     if buffer_bytes is None:
         return -(-MIB // chunks) * chunks
@@ -123,21 +104,11 @@ def table_collective(
 ) -> Collective:
     """Return the collective of a table of transfers, one byte a chunk.
 
-    Parameters
-    ----------
-    parts
-        Its steps; the ranks are nodes 0 up to the largest that sends or receives.
-    op
-        Name of the operation.
-    chunks
-        Chunks of the buffer; ``None`` for up to the largest that moves.
-    root
-        Rank of the root, of operations that have one; ``None`` for rank 0.
+    `parts`: its steps; the ranks are nodes 0 up to the largest that sends or receives.
+    `chunks`: chunks of the buffer; ``None`` for up to the largest that moves. `root`:
+    rank of the root, of operations that have one; ``None`` for rank 0.
 
-    Raises
-    ------
-    InputError
-        The operation is unknown, or does not have so many chunks.
+    Raises `InputError`: the operation is unknown, or does not have so many chunks.
     """
     nodes, most = 0, 0
     for part in parts:
@@ -161,23 +132,10 @@ def imported(
 ) -> Schedule:
     """Return transfers as a schedule with its footer.
 
-    Parameters
-    ----------
-    collective
-        Ranks are nodes of the fabric.
-    parts
-        Steps and transfers, without planes and segments.
-    fabric
-        What it runs on; ``None`` for an ideal switch of as many nodes.
-    source
-        Where the transfers come from, for messages and the header.
+    `fabric`: what it runs on; ``None`` for an ideal switch of as many nodes.
 
-    Raises
-    ------
-    InputError
-        The fabric has too few nodes, or the transfers break a rule.
-    InfeasibleError, NoAnswerError
-        A pair has no circuit, or none was found.
+    Raises `InputError`: the fabric has too few nodes, or the transfers break a rule;
+    `InfeasibleError, NoAnswerError`: a pair has no circuit, or none was found.
     """
     on = IdealSwitch(nodes=max(2, collective.rank_count)) if fabric is None else fabric
     check_collective(collective, on.node_count, source)

@@ -34,14 +34,9 @@ _MOST_CHUNKS = 2**24
 class Lifted:
     """A program as rounds of transfers.
 
-    Attributes
-    ----------
-    collective
-        The task: ranks 0 to n - 1, chunks as in the program.
-    parts
-        Its transfers, step by step, without plane and segment.
-    unused
-        Chunks of messages that nobody used, and that are no transfers here.
+    `collective`: the task: ranks 0 to n - 1, chunks as in the program. `parts`: its
+    transfers, step by step, without plane and segment. `unused`: chunks of messages
+    that nobody used, and that are no transfers here.
     """
 
     collective: Collective
@@ -106,10 +101,8 @@ class _Ledger:
     def state(self, rank: int, value: _Value, where: str) -> _State:
         """Return the state of a rank that has used a value.
 
-        Raises
-        ------
-        InputError
-            If the rank would have two values of one chunk that go on being used.
+        Raises `InputError` if the rank would have two values of one chunk that go on
+        being used.
         """
         if value in self._known:
             return self._known[value]
@@ -161,21 +154,9 @@ class _Ledger:
 def lift(program: ChunkProgram | ExecutionPlan, buffer_bytes: int) -> Lifted:
     """Return the transfers of a program, each in the earliest step that it can have.
 
-    Parameters
-    ----------
-    program
-        One that `verify_program` or `verify_plan` accepts, of a known operation.
-    buffer_bytes
-        Size of the whole buffer; its chunks must divide it.
+    Raises `InputError`: the operation is unknown, the program does not end, or a rank
+    keeps two values of one chunk apart, which schedules do not.
 
-    Raises
-    ------
-    InputError
-        The operation is unknown, the program does not end, or a rank keeps two values
-        of one chunk apart, which schedules do not.
-
-    Notes
-    -----
     A rank may send a value in a step in which a new one arrives, since transfers read
     what was there when the step was released.
     """

@@ -64,27 +64,12 @@ def lower(
     One thread block sends to each peer, one receives from each peer, one does what is
     local. A step waits for what it reads and overwrites and for nothing else.
 
-    Parameters
-    ----------
-    schedule
-        A valid schedule of a collective, on any fabric.
-    runtime
-        Whose words and limits.
-    protocol
-        ``Simple``, ``LL`` or ``LL128``.
-    buffers
-        ``scratch``: no size makes the program hang. ``direct``: less scratch, but a
-        receive may wait for a send.
+    `buffers`: ``scratch``: no size makes the program hang. ``direct``: less scratch,
+    but a receive may wait for a send.
 
-    Raises
-    ------
-    InputError
-        If the runtime lacks the operation.
-    ProgramLimitError
-        If its limits are exceeded.
+    Raises `InputError` if the runtime lacks the operation; `ProgramLimitError` if its
+    limits are exceeded.
 
-    Notes
-    -----
     Deterministic. The program is not checked here; `verify_program` does.
     """
     task = schedule.task
@@ -320,17 +305,7 @@ def _rank_programs(
 def over_limit(
     runtime: MscclRuntime, where: str, what: str, found: int, most: int
 ) -> ProgramLimitError:
-    """Return the error of a program that exceeds a limit of its runtime.
-
-    Parameters
-    ----------
-    runtime
-        Whose limit.
-    where
-        Which GPU.
-    what, found, most
-        What is counted, how many there are, and may be.
-    """
+    """Return the error of a program that exceeds a limit of its runtime."""
     return ProgramLimitError(
         f"more than {runtime.name} takes: {what}",
         where=where,

@@ -44,10 +44,7 @@ _ALIGNMENT = 16
 def plan_json(program: ChunkProgram) -> str:
     """Return a program as the text of an execution plan, a line for each GPU.
 
-    Raises
-    ------
-    ProgramLimitError
-        As `mscclpp_plan`.
+    Raises `ProgramLimitError`: as `mscclpp_plan`.
     """
     plan = mscclpp_plan(program)
     gpus = plan.pop("gpus")
@@ -59,19 +56,11 @@ def plan_json(program: ChunkProgram) -> str:
 def mscclpp_plan(program: ChunkProgram) -> dict[str, object]:
     """Return a program as an execution plan, in plain dicts and lists.
 
-    Parameters
-    ----------
-    program
-        Of a known operation, accepted by `verify_program`; each thread block sends to a
-        peer, receives from one, or works on its own GPU.
+    `program`: of a known operation, accepted by `verify_program`; each thread block
+    sends to a peer, receives from one, or works on its own GPU.
 
-    Raises
-    ------
-    ProgramLimitError
-        A GPU has more thread blocks than run at once.
+    Raises `ProgramLimitError`: a GPU has more thread blocks than run at once.
 
-    Notes
-    -----
     Deterministic. No size of the buffer makes a plan hang, since every message has
     memory of its own.
     """

@@ -22,14 +22,8 @@ _Operation: TypeAlias = dict[str, object]
 class PlanItem:
     """A step of a program that does something, with all that it waits for.
 
-    Attributes
-    ----------
-    step
-        Its number among all steps.
-    waits
-        Steps of the same GPU that must have ended.
-    acquires, releases
-        Semaphores, once they are given out.
+    `step`: its number among all steps. `waits`: steps of the same GPU that must have
+    ended. `acquires`, `releases`: semaphores, once they are given out.
     """
 
     step: int
@@ -42,16 +36,8 @@ class PlanItem:
 class PlanPiece:
     """Items of a program's thread block that fit in one of a plan.
 
-    Attributes
-    ----------
-    rank, peer
-        The GPU, and the one at the other end; -1 for none.
-    sends
-        Whether it sends to the peer.
-    number
-        Which piece of the thread block.
-    items
-        What it does.
+    `rank`, `peer`: the GPU, and the one at the other end; -1 for none. `sends`: whether
+    it sends to the peer. `number`: which piece of the thread block.
     """
 
     rank: int

@@ -34,20 +34,10 @@ or directly, when the receive waits for the send."""
 class RankOperation:
     """One instruction before its thread block is known.
 
-    Attributes
-    ----------
-    rank
-        Whose.
-    kind
-        As in `Instruction`: ``s``, ``r``, ``rrc``, ``cpy`` or ``re``.
-    peer
-        The rank at the other end of a message, -1 for none.
-    src, dst
-        First chunk read and written.
-    count
-        Chunks.
-    sender
-        Of what receives, the number of the operation that sends; -1 otherwise.
+    `kind`: as in `Instruction`: ``s``, ``r``, ``rrc``, ``cpy`` or ``re``. `peer`: the
+    rank at the other end of a message, -1 for none. `src`, `dst`: first chunk read and
+    written. `sender`: of what receives, the number of the operation that sends; -1
+    otherwise.
     """
 
     rank: int
@@ -63,15 +53,9 @@ class RankOperation:
 class RankOperations:
     """The operations of all ranks, in an order in which they can run.
 
-    Attributes
-    ----------
-    rows
-        What each rank does; of a rank in its order.
-    scratch
-        Scratch chunks of each rank.
-    collective
-        The task, with the chunks that are moved here: as few as the schedule tells
-        apart.
+    `rows`: what each rank does; of a rank in its order. `scratch`: scratch chunks of
+    each rank. `collective`: the task, with the chunks that are moved here: as few as
+    the schedule tells apart.
     """
 
     rows: list[RankOperation]
@@ -83,16 +67,10 @@ class RankOperations:
 class ChunkDivision:
     """Pieces of a buffer that a schedule tells apart, in chunks of a program.
 
-    Attributes
-    ----------
-    period
-        Chunks of the schedule after which the pieces repeat: a block, or a buffer.
-    starts
-        First chunk of each piece of a period.
-    offsets
-        The same in chunks of the program, and those of a whole period at the end.
-    chunks
-        Chunks of the program in a buffer.
+    `period`: chunks of the schedule after which the pieces repeat: a block, or a
+    buffer. `starts`: first chunk of each piece of a period. `offsets`: the same in
+    chunks of the program, and those of a whole period at the end. `chunks`: chunks of
+    the program in a buffer.
     """
 
     period: int
@@ -118,13 +96,6 @@ def chunk_division(schedule: Schedule, task: Collective) -> ChunkDivision:
 
     Programs have chunks of one size, so pieces that differ in size have several; where
     the largest is no more than twice the smallest, they count as alike.
-
-    Parameters
-    ----------
-    schedule
-        Of chunk transfers.
-    task
-        Its collective.
     """
     blocks = op_of(task).uses_blocks
     period = task.chunk_count // task.rank_count if blocks else task.chunk_count
@@ -144,29 +115,13 @@ def chunk_division(schedule: Schedule, task: Collective) -> ChunkDivision:
 
 
 def layout_of(collective: Collective) -> BufferLayout:
-    """Return the buffers of a collective's operation.
-
-    Parameters
-    ----------
-    collective
-        With the chunks of the program.
-    """
+    """Return the buffers of a collective's operation."""
     n, chunks = collective.rank_count, collective.chunk_count
     return BufferLayout(collective.op, n, chunks, collective.root_rank)
 
 
 def one_memory(layout: BufferLayout, rank: int, place: Place) -> Place:
-    """Return a place as it is known where input and output are one memory.
-
-    Parameters
-    ----------
-    layout
-        Of an operation; the programs of all-to-all run out of place only.
-    rank
-        Whose place.
-    place
-        Buffer and offset.
-    """
+    """Return a place as it is known where input and output are one memory."""
     return layout.memory(rank, place, in_place=layout.operation != "all-to-all")
 
 
@@ -249,17 +204,8 @@ def _places(collective: Collective, division: ChunkDivision) -> _Places:
 def operations_of(schedule: Schedule, buffers: str = BUFFER_USES[0]) -> RankOperations:
     """Return what every rank does to follow a schedule.
 
-    Parameters
-    ----------
-    schedule
-        A valid schedule of a collective. Its circuits and times are left out.
-    buffers
-        ``scratch`` or ``direct``, see `BUFFER_USES`.
-
-    Raises
-    ------
-    InputError
-        If its task is a demand, whose bytes are no chunks, or `buffers` is unknown.
+    Raises `InputError` if its task is a demand, whose bytes are no chunks, or `buffers`
+    is unknown.
     """
     task = schedule.task
     if not isinstance(task, Collective):

@@ -75,16 +75,8 @@ class RampOperation:
     A barrier is an all-reduce of one byte, by exchange. Ranks are members of the team,
     in the order of the information map, so that blocks of a subgroup lie together.
 
-    Attributes
-    ----------
-    fabric
-        The network.
-    collective
-        What is done, a chunk for each block.
-    strategy
-        How: see `lightloom.synth.ramp.schedules`.
-    block_bytes
-        Size of the blocks of an all-to-all that routes are chosen for.
+    `collective`: what is done, a chunk for each block. `block_bytes`: size of the
+    blocks of an all-to-all that routes are chosen for.
     """
 
     fabric: Ramp
@@ -115,10 +107,8 @@ class RampOperation:
     def followed(self, sources: IntArray, targets: IntArray) -> _Followed:
         """Return the first chunks of some blocks of an all-to-all, and their events.
 
-        Parameters
-        ----------
-        sources, targets
-            Ranks that the blocks go from and to, shape (blocks,) each.
+        `sources`, `targets`: ranks that the blocks go from and to, shape (blocks,)
+        each.
         """
         exchange = self.exchange
         if exchange is not None:
@@ -132,11 +122,8 @@ class RampOperation:
     def time_ps(self, buffer_bytes: int) -> int | None:
         """Return how long an all-to-all on routes takes, up to rounding, else ``None``.
 
-        Parameters
-        ----------
-        buffer_bytes
-            What each node has for all; one that the nodes do not divide is cut into
-            blocks of the next larger size.
+        `buffer_bytes`: what each node has for all; one that the nodes do not divide is
+        cut into blocks of the next larger size.
         """
         exchange, ranks = self.exchange, self.collective.rank_count
         if exchange is None:
@@ -160,27 +147,13 @@ def operation(
 ) -> RampOperation:
     """Return an operation on some nodes; the root is `root`, or else the first node.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    name
-        A collective that RAMP serves, or ``barrier``.
-    nodes
-        Who takes part, distinct, in rank order.
-    root
-        One of `nodes`, for operations that have a root.
-    strategy
-        One of `lightloom.synth.ramp.schedules.strategies`; by default the first, of an
-        all-to-all the one that `synth` would take.
-    buffer_bytes
-        What is moved, for this choice alone; 1 GiB where ``None``.
+    `name`: a collective that RAMP serves, or ``barrier``. `strategy`: one of
+    `lightloom.synth.ramp.schedules.strategies`; by default the first, of an all-to-all
+    the one that `synth` would take. `buffer_bytes`: what is moved, for this choice
+    alone; 1 GiB where ``None``.
 
-    Raises
-    ------
-    InputError
-        No such operation or strategy; nodes that it does not serve; a root where there
-        is none.
+    Raises `InputError`: no such operation or strategy; nodes that it does not serve; a
+    root where there is none.
     """
     if name not in OPERATIONS:
         what, allowed = "unknown operation", ", ".join(OPERATIONS)
@@ -216,15 +189,6 @@ def check_operation(
     are followed up to `MOST_FOLLOWED_NODES` nodes, or where chunks are few; above,
     those of `samples` chunks, the first and the last among them, the others random.
     An all-to-all of more nodes streams the transfers of the sampled items alone.
-
-    Parameters
-    ----------
-    job
-        The operation; its segments and steps are streamed, not kept.
-    samples
-        Number of chunks whose data are followed where there are too many for all.
-    seed
-        Seed of the choice of these chunks.
     """
     task = job.collective
     ranks, random = task.rank_count, seeded_random(seed)
@@ -254,26 +218,9 @@ def node_program(
 ) -> Program:
     """Return the network program of the node at a place.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    task
-        A collective; its nodes and buffer are used also where `name` is another
-        operation.
-    place
-        Group, rack and number of a node of the task.
-    name
-        One of `OPERATIONS`; by default the task's own.
-    strategy
-        As of `operation`.
-
-    Raises
-    ------
-    InputError
-        A demand; a strategy that the operation does not have; a node that takes no
-        part; nodes that the strategy does not serve; a buffer that the operation cannot
-        cut into blocks.
+    Raises `InputError`: a demand; a strategy that the operation does not have; a node
+    that takes no part; nodes that the strategy does not serve; a buffer that the
+    operation cannot cut into blocks.
     """
     if not isinstance(task, Collective):
         what = "a demand has no program: RAMP's operations are collectives"

@@ -37,24 +37,10 @@ SEND, RECEIVE = "send", "receive"
 class NicInstruction(msgspec.Struct, frozen=True):
     """One transceiver for one step, or for some steps in a row.
 
-    Attributes
-    ----------
-    first_step, last_step
-        Steps of the schedule.
-    ramp_step
-        Step of RAMP, 1 to 4; 0 for the tree of a broadcast and for shifts.
-    direction
-        ``send`` or ``receive``.
-    transceiver, wavelength
-        What to tune.
-    path
-        Which gate of the transceiver to open: the group at the other end.
-    peers
-        (group, rack, number) of the nodes at the other end.
-    bytes
-        Data in each of the steps.
-    slots
-        Time slots for them.
+    `ramp_step`: step of RAMP, 1 to 4; 0 for the tree of a broadcast and for shifts.
+    `path`: which gate of the transceiver to open: the group at the other end. `peers`:
+    (group, rack, number) of the nodes at the other end. `bytes`: data in each of the
+    steps.
     """
 
     first_step: int
@@ -72,20 +58,12 @@ class NicInstruction(msgspec.Struct, frozen=True):
 class Stage(msgspec.Struct, frozen=True):
     """What happens to a node's buffer in one step, or in some steps in a row.
 
-    Attributes
-    ----------
-    first_step, last_step, ramp_step
-        As in `NicInstruction`.
-    buffer_op
-        Before sending: ``reshape`` cuts the buffer into a portion for each member of
-        the subgroup, ``copy`` makes room for theirs, ``identity`` leaves it.
-    local_op
-        After receiving: ``reduce`` adds, ``and`` joins flags (of an exchange),
-        ``reshape`` brings items in the order of their sources, ``identity`` leaves it.
-    members
-        Members of the subgroup; of a shift, nodes that a node sends to, and one.
-    portion
-        Which portion is this node's; 0 where there are none.
+    `buffer_op`: before sending: ``reshape`` cuts the buffer into a portion for each
+    member of the subgroup, ``copy`` makes room for theirs, ``identity`` leaves it.
+    `local_op`: after receiving: ``reduce`` adds, ``and`` joins flags (of an exchange),
+    ``reshape`` brings items in the order of their sources, ``identity`` leaves it.
+    `members`: members of the subgroup; of a shift, nodes that a node sends to, and one.
+    `portion`: which portion is this node's; 0 where there are none.
     """
 
     first_step: int
@@ -116,12 +94,7 @@ _BUFFER_OP = {
 def program(job: TeamCollective, node: int) -> Program:
     """Return the program of a node of the team.
 
-    Parameters
-    ----------
-    job
-        A collective by steps or by exchange.
-    node
-        A node of its team.
+    `job`: a collective by steps or by exchange.
     """
     team = job.team
     member = int(np.flatnonzero(team.nodes == node)[0])
@@ -145,17 +118,7 @@ def program(job: TeamCollective, node: int) -> Program:
 
 
 def routed_program(routes: Routes, task: Collective, node: int) -> Program:
-    """Return the program of a node in an all-to-all on routes.
-
-    Parameters
-    ----------
-    routes
-        In the box of its nodes.
-    task
-        The all-to-all.
-    node
-        A node of it.
-    """
+    """Return the program of a node in an all-to-all on routes."""
     box = routes.box
     fabric, place = box.fabric, int(np.searchsorted(box.nodes, node))
     # Blocks that stay on their way, or come together, change their order.
@@ -179,19 +142,7 @@ def routed_program(routes: Routes, task: Collective, node: int) -> Program:
 def program_of_events(
     fabric: Ramp, task: Collective, events: Iterable[Segment | StepPart], node: int
 ) -> Program:
-    """Return the program of a node from the segments and steps of all nodes.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    task
-        What is done, its chunk count chosen.
-    events
-        Segments, each with one step.
-    node
-        A node of the task.
-    """
+    """Return the program of a node from the segments and steps of all nodes."""
     stages: list[Stage] = []
     instructions: list[NicInstruction] = []
     circuits = None
@@ -241,16 +192,7 @@ def _merged(lines: Iterable[NicInstruction]) -> Iterator[NicInstruction]:
 def tree_program(tree: Tree, task: Collective, pieces: int, node: int) -> Program:
     """Return the program of a node in a broadcast by the tree.
 
-    Parameters
-    ----------
-    tree
-        The tree that the data go down.
-    task
-        The broadcast.
-    pieces
-        Number of pieces that follow one another, 1 or more.
-    node
-        Node of the network whose program it is.
+    `pieces`: number of pieces that follow one another, 1 or more.
     """
     size = -(-task.buffer_bytes // pieces)
     instructions: list[NicInstruction] = []

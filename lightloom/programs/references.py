@@ -28,17 +28,9 @@ def references(
     Read after write, write after read, write after write; what the order of thread
     blocks, messages and the other references imply is left out (vector clocks).
 
-    Parameters
-    ----------
-    rows
-        Operations in an order in which they can run.
-    blocks
-        Thread block of each, counted over all ranks; its operations run in order.
-    cells
-        What each reads, and what it writes.
+    `blocks`: thread block of each, counted over all ranks; its operations run in order.
+    `cells`: what each reads, and what it writes.
 
-    Notes
-    -----
     O(operations x thread blocks) in time and, with 4 bytes each, in memory. Chunks that
     no operation tells apart count as one.
     """

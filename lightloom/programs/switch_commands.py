@@ -42,16 +42,10 @@ _COLUMNS = ("wavelengths", "route", "direction", "transceiver")
 class SwitchChange:
     """What one plane does between two segments.
 
-    Attributes
-    ----------
-    plane, segment
-        The plane, and the segment that it sets.
-    start_ps, end_ps
-        When it begins to change, and when the segment is there.
-    disconnect, connect
-        Circuits that go, and circuits that come; those that stay are in neither.
-    tiles
-        On LIGHTPATH, what tiles are set to where that changes.
+    `plane`, `segment`: the plane, and the segment that it sets. `start_ps`, `end_ps`:
+    when it begins to change, and when the segment is there. `disconnect`, `connect`:
+    circuits that go, and circuits that come; those that stay are in neither. `tiles`:
+    on LIGHTPATH, what tiles are set to where that changes.
     """
 
     plane: int
@@ -66,19 +60,11 @@ class SwitchChange:
 def switch_changes(schedule: Schedule) -> list[SwitchChange]:
     """Return what every plane does, in the order of time, then of planes.
 
-    Parameters
-    ----------
-    schedule
-        A valid schedule on a fabric with circuits. A first segment that is not
-        charged for is there at time 0.
+    `schedule`: a valid schedule on a fabric with circuits. A first segment that is not
+    charged for is there at time 0.
 
-    Raises
-    ------
-    InputError
-        If the fabric has no circuits.
+    Raises `InputError` if the fabric has no circuits.
 
-    Notes
-    -----
     Times are those of `replay`: as early as the semantics allow.
     """
     if not schedule.segments:
@@ -144,23 +130,13 @@ def _rows(circuits: Circuits, tuned: dict[str, IntArray]) -> Iterator[CircuitRow
 def switch_text(schedule: Schedule, form: str, node: int | None = None) -> str:
     """Return the program of the switches, or what concerns one node, as text.
 
-    Parameters
-    ----------
-    schedule
-        A valid schedule on a fabric with circuits.
-    form
-        ``csv`` (a line for each circuit that goes or comes), ``json`` (a list of
-        timed changes for each plane; with `node`, what the node tunes, sends and
-        receives) or ``sonic-ocs`` (a JSON patch of the table OCS_CROSS_CONNECT for
-        each change).
-    node
-        One node, from 0; ``None`` for all planes. Only with ``json``.
+    `form`: ``csv`` (a line for each circuit that goes or comes), ``json`` (a list of
+    timed changes for each plane; with `node`, what the node tunes, sends and receives)
+    or ``sonic-ocs`` (a JSON patch of the table OCS_CROSS_CONNECT for each change).
+    `node`: one node, from 0; ``None`` for all planes. Only with ``json``.
 
-    Raises
-    ------
-    InputError
-        No circuits, no such node, a form that does not fit, or ``sonic-ocs`` for
-        another fabric than optical circuit switches.
+    Raises `InputError`: no circuits, no such node, a form that does not fit, or
+    ``sonic-ocs`` for another fabric than optical circuit switches.
     """
     if node is not None:
         if form != "json":

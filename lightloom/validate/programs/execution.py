@@ -23,12 +23,7 @@ when they are there."""
 class Token(NamedTuple):
     """What one step gives and another takes: a message, a signal, a semaphore's unit.
 
-    Attributes
-    ----------
-    what
-        In words.
-    key
-        Numbers that tell it from others that are called the same.
+    `key`: numbers that tell it from others that are called the same.
     """
 
     what: str
@@ -39,30 +34,15 @@ class Token(NamedTuple):
 class Action:
     """What a step does, in whatever format it was written.
 
-    Attributes
-    ----------
-    kind
-        Its name in the format.
-    count
-        Chunks read from each of `reads` and written to each of `writes`.
-    reads
-        What is added up, with the message that it takes, if any.
-    writes
-        Where the sum goes.
-    takes, gives
-        What it waits for and uses up, and what it leaves for others; one message at
-        most.
-    waits_for
-        Steps that must have ended.
-    message
-        Whether what it takes and gives are data.
-    fence
-        Whether all threads of its thread block have ended the steps before when it
-        ends, and not begun those behind. What is between two fences has no order.
-    relaxed
-        Whether what it gives or takes says only that the other GPU has begun.
-    claims
-        (GPU, buffer, chunks) that nobody else may use meanwhile.
+    `kind`: its name in the format. `count`: chunks read from each of `reads` and
+    written to each of `writes`. `reads`: what is added up, with the message that it
+    takes, if any; `writes`: where the sum goes. `takes`, `gives`: what it waits for and uses up, and what it leaves
+    for others; one message at most. `waits_for`: steps that must have ended. `message`:
+    whether what it takes and gives are data. `fence`: whether all threads of its thread
+    block have ended the steps before when it ends, and not begun those behind. What is
+    between two fences has no order. `relaxed`: whether what it gives or takes says only
+    that the other GPU has begun. `claims`: (GPU, buffer, chunks) that nobody else may
+    use meanwhile.
     """
 
     kind: str
@@ -82,22 +62,12 @@ class Action:
 class Flat:
     """A program as lists over all steps; thread block b has ``first[b]:first[b + 1]``.
 
-    Attributes
-    ----------
-    actions
-        What each step does, thread block after thread block, GPU after GPU.
-    block
-        Thread block of each step, counted over all GPUs.
-    rank
-        GPU of each thread block.
-    first
-        First step of each thread block, and the number of steps at the end.
-    numbers
-        Number of each step in its thread block, as the file has it.
-    there
-        What can be taken before any step has given it.
-    titles
-        Steps that no file has, in words.
+    `actions`: what each step does, thread block after thread block, GPU after GPU.
+    `block`: thread block of each step, counted over all GPUs. `rank`: GPU of each
+    thread block. `first`: first step of each thread block, and the number of steps at
+    the end. `numbers`: number of each step in its thread block, as the file has it.
+    `there`: what can be taken before any step has given it. `titles`: steps that no
+    file has, in words.
     """
 
     actions: list[Action] = field(default_factory=list)
@@ -122,14 +92,7 @@ class Flat:
     ) -> None:
         """Add a thread block behind all others.
 
-        Parameters
-        ----------
-        rank
-            Its GPU.
-        actions
-            What it does.
-        numbers
-            Of its steps in the file; ``None`` for 0, 1, 2, ...
+        `numbers`: of its steps in the file; ``None`` for 0, 1, 2 and so on.
         """
         self.numbers += range(len(actions)) if numbers is None else numbers
         self.block += [len(self.rank)] * len(actions)
@@ -139,13 +102,7 @@ class Flat:
 
 
 def flatten(program: ChunkProgram) -> Flat:
-    """Return a program of sound form as lists over all its steps.
-
-    Parameters
-    ----------
-    program
-        Without violations of `lightloom.validate.programs.form`.
-    """
+    """Return a program of sound form as lists over all its steps."""
     flat = Flat()
     for rank in program.ranks:
         starts = [len(flat.actions)]
@@ -188,18 +145,10 @@ def _reads(rank: int, step: Instruction) -> tuple[Spot, ...]:
 class ProgramRun:
     """What happened when every thread block ran as far as it could.
 
-    Attributes
-    ----------
-    order
-        Steps in an order in which they ran.
-    senders
-        Steps that certainly gave before each step took.
-    stuck
-        The step at which each thread block stopped, where it did not end.
-    lacking
-        What each of these steps waits for.
-    unread
-        Steps that gave what nobody took.
+    `order`: steps in an order in which they ran. `senders`: steps that certainly gave
+    before each step took. `stuck`: the step at which each thread block stopped, where
+    it did not end. `lacking`: what each of these steps waits for. `unread`: steps that
+    gave what nobody took.
     """
 
     order: list[int]
@@ -237,13 +186,6 @@ class ProgramRun:
 def run(flat: Flat) -> ProgramRun:
     """Run a program whose messages wait for nobody.
 
-    Parameters
-    ----------
-    flat
-        The program; what one step takes is taken by one thread block alone.
-
-    Notes
-    -----
     Which steps run does not depend on the order: a thread block has one order, and what
     a step waits for never goes away. Who gave what is taken is certain if one thread
     block gives it, and of the last that is taken, where it is all that was given.

@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 class FifoSlots:
     """The slots of a connection.
 
-    Attributes
-    ----------
-    count
-        Number of slots.
-    size_bytes
-        Data that one slot holds.
+    `size_bytes`: data that one slot holds.
     """
 
     count: int
@@ -51,17 +46,7 @@ SLOTS = {
 def check_fifos(
     program: ChunkProgram, least: int | None, runtime: MscclRuntime
 ) -> Iterator[Violation]:
-    """Yield that a size for which the program may be chosen makes it hang.
-
-    Parameters
-    ----------
-    program
-        One that ends where connections are not bounded.
-    least
-        What `hangs_from_bytes` says of it.
-    runtime
-        Who runs it: what a `max_bytes` of 0 means is his.
-    """
+    """Yield that a size for which the program may be chosen makes it hang."""
     if least is None:
         return
     slots = SLOTS.get(program.protocol, SLOTS["Simple"])
@@ -80,18 +65,7 @@ def check_fifos(
 def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
     """Return the smallest buffer for which a program hangs.
 
-    Parameters
-    ----------
-    flat
-        A program that ends where connections are not bounded.
-    chunks
-        Chunks of the whole buffer.
-    slots
-        Of a connection.
-
-    Returns
-    -------
-    Bytes, 0 if it hangs at any size; ``None`` if it never does.
+    Returns bytes, 0 if it hangs at any size; ``None`` if it never does.
     """
     longest = max((step.count for step in flat.actions), default=0)
     if longest == 0 or _ends(flat, 1, slots.count):

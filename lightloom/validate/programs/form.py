@@ -23,28 +23,14 @@ if TYPE_CHECKING:
 
 
 def place_of(rank: int, block: int | None = None, step: int | None = None) -> str:
-    """Return a place of a program in words.
-
-    Parameters
-    ----------
-    rank, block, step
-        Numbers as the file has them.
-    """
+    """Return a place of a program in words."""
     text = f"gpu {rank}"
     text += "" if block is None else f" tb {block}"
     return text if step is None else f"{text} step {step}"
 
 
 def check_form(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
-    """Yield what is wrong with the form of a program.
-
-    Parameters
-    ----------
-    program
-        As it was read.
-    runtime
-        Who is to load it.
-    """
+    """Yield what is wrong with the form of a program."""
     yield from _check_header(program, runtime)
     if program.collective in OPERATIONS:
         sizes = [(rank.input_chunks, rank.output_chunks) for rank in program.ranks]
@@ -104,12 +90,7 @@ def check_sizes(
 ) -> Iterator[Violation]:
     """Yield buffers that are not of the size of the operation; no chunks is allowed.
 
-    Parameters
-    ----------
-    layout
-        What the operation asks.
-    sizes
-        Chunks of the input and of the output of each rank.
+    `sizes`: chunks of the input and of the output of each rank.
     """
     blocks = layout.operation in ("all-gather", "reduce-scatter", "all-to-all")
     if blocks and layout.chunks % max(layout.ranks, 1):

@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
-    """Yield every limit of a runtime that a program exceeds.
-
-    Parameters
-    ----------
-    program
-        Of sound form or not.
-    runtime
-        Whose limits.
-    """
+    """Yield every limit of a runtime that a program exceeds."""
     if not runtime.zero_is_unlimited:
         least, most_bytes = program.min_bytes or 0, largest_bytes(program, runtime)
         if most_bytes is not None and most_bytes < least:
@@ -58,15 +50,6 @@ _Count: TypeAlias = "tuple[str, int | None, str, int, int]"
 def exceeded(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
     """Yield every number of a program that is larger than a runtime takes.
 
-    Parameters
-    ----------
-    program
-        Of sound form or not.
-    runtime
-        Whose limits.
-
-    Notes
-    -----
     Each is where, in which step, what is counted, how many there are, and may be.
     """
     for count in _counts(program, runtime):

@@ -41,13 +41,8 @@ _FLUSHES = {"flush", "pwsf"}
 def plan_layout(plan: ExecutionPlan, flat: Flat) -> BufferLayout:
     """Return what the operation of a plan asks of buffers.
 
-    Parameters
-    ----------
-    plan
-        Of a known operation.
-    flat
-        Its actions. The root of a broadcast is the only GPU that receives nothing, of a
-        reduce the only one that sends nothing; GPU 0 where several do.
+    `flat`: its actions. The root of a broadcast is the only GPU that receives nothing,
+    of a reduce the only one that sends nothing; GPU 0 where several do.
     """
     operation = OPERATIONS[plan.collective]
     gpu = plan.gpus[0]
@@ -73,15 +68,7 @@ def plan_layout(plan: ExecutionPlan, flat: Flat) -> BufferLayout:
 
 
 def check_plan_sizes(plan: ExecutionPlan, layout: BufferLayout) -> Iterator[Violation]:
-    """Yield buffers of a plan that are not of the size of its operation.
-
-    Parameters
-    ----------
-    plan
-        Of a known operation.
-    layout
-        What `plan_layout` says of it.
-    """
+    """Yield buffers of a plan that are not of the size of its operation."""
     finer = _finer(plan)
     sizes = [(gpu.input_chunks * finer, gpu.output_chunks * finer) for gpu in plan.gpus]
     yield from check_sizes(layout, sizes)
@@ -90,18 +77,6 @@ def check_plan_sizes(plan: ExecutionPlan, layout: BufferLayout) -> Iterator[Viol
 def flatten_plan(plan: ExecutionPlan) -> tuple[Flat, list[Violation]]:
     """Return a plan of sound form as lists over all its actions.
 
-    Parameters
-    ----------
-    plan
-        Without violations of `lightloom.validate.programs.plan_form`, of operations
-        that are followed.
-
-    Returns
-    -------
-    The actions, and packets that several operations write.
-
-    Notes
-    -----
     Where thread blocks share operations, chunks are cut into as many as they are.
     """
     flat, finer = Flat(), _finer(plan)

@@ -35,19 +35,6 @@ def check_races(
 ) -> Iterator[Violation]:
     """Yield pairs of accesses to a chunk, one of them a write, in no order.
 
-    Parameters
-    ----------
-    layout
-        What the operation of the program asks.
-    flat
-        The program as lists.
-    run
-        A run that came to its end.
-    ways
-        Whether input and output are the same memory: True, False, or both.
-
-    Notes
-    -----
     Vector clocks: entry b of a step's clock is how many steps of thread block b
     happened before it or are it; without a barrier it says nothing of itself.
     O(steps x thread blocks). Of the pairs of a chunk only those are looked at from

@@ -11,13 +11,8 @@ ValueT = TypeVar("ValueT")
 class RangeMap(Generic[ValueT]):
     """A value for every chunk of a buffer, in as few ranges as were assigned.
 
-    Parameters
-    ----------
-    default
-        Of chunks to which nothing was assigned.
+    `default`: of chunks to which nothing was assigned.
 
-    Notes
-    -----
     A range that was assigned as it is asked for takes constant time, any other the
     logarithm of the number of ranges and the ranges that it meets.
     """
@@ -28,13 +23,7 @@ class RangeMap(Generic[ValueT]):
         self._ranges: dict[int, tuple[int, ValueT]] = {}
 
     def within(self, first: int, end: int) -> list[tuple[int, int, ValueT]]:
-        """Return (first, end, value) of all chunks of a range, in order.
-
-        Parameters
-        ----------
-        first, end
-            Chunks, half-open.
-        """
+        """Return (first, end, value) of all chunks of a range, in order."""
         known = self._ranges.get(first)
         if known is not None and known[0] == end:
             return [(first, end, known[1])]
@@ -51,15 +40,7 @@ class RangeMap(Generic[ValueT]):
         return found
 
     def assign(self, first: int, end: int, value: ValueT) -> None:
-        """Give all chunks of a range one value.
-
-        Parameters
-        ----------
-        first, end
-            Chunks, half-open.
-        value
-            What they hold from now on.
-        """
+        """Give all chunks of a range one value."""
         known = self._ranges.get(first)
         if known is None or known[0] != end:
             for start in self._met(first, end):

@@ -38,17 +38,6 @@ def check_values(
     """Yield reads of nothing, sums that count twice, and results that are wrong.
 
     A value is an input chunk and the ranks of which it was added, one bit each.
-
-    Parameters
-    ----------
-    layout
-        What the operation of the program asks.
-    flat
-        The program as lists, of sound form.
-    run
-        A run that came to its end.
-    in_place
-        Whether input and output are the same memory.
     """
     memory = _Memory(layout, flat, in_place=in_place)
     for step in run.order:

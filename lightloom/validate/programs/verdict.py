@@ -49,19 +49,10 @@ _BEFORE_RUNNING = {
 class ProgramVerdict:
     """What is known of a program.
 
-    Attributes
-    ----------
-    violations
-        Every broken rule.
-    runtime
-        Whose words and limits it was held against.
-    unchecked
-        Why values were not checked; empty if they were.
-    hangs_from_bytes
-        Smallest buffer for which bounded connections make it hang; ``None`` if it
-        never does, or was not run.
-    warnings
-        What breaks no rule but may go wrong elsewhere, in words.
+    `runtime`: whose words and limits it was held against. `unchecked`: why values were
+    not checked; empty if they were. `hangs_from_bytes`: smallest buffer for which
+    bounded connections make it hang; ``None`` if it never does, or was not run.
+    `warnings`: what breaks no rule but may go wrong elsewhere, in words.
     """
 
     violations: tuple[Violation, ...]
@@ -79,10 +70,8 @@ class ProgramVerdict:
 def fitting_runtime(program: ChunkProgram) -> MscclRuntime:
     """Return the runtime that a file is most probably meant for.
 
-    Returns
-    -------
-    The first of msccl, azure, rccl that knows its operation and breaks the fewest
-    limits.
+    Returns the first of msccl, azure, rccl that knows its operation and breaks the
+    fewest limits.
     """
     found: dict[int, MscclRuntime] = {}
     for runtime in RUNTIMES.values():
@@ -103,15 +92,8 @@ def verify_program(
 ) -> ProgramVerdict:
     """Check a program of GPUs: form, limits, values, deadlock, races, connections.
 
-    Parameters
-    ----------
-    program
-        What to check.
-    runtime
-        Who is to load it; ``None`` for the one that fits best.
+    `runtime`: who is to load it; ``None`` for the one that fits best.
 
-    Notes
-    -----
     Values and races are checked in place and out of place, as far as the program
     claims to work there; connections unless steps are longer than the runtime takes,
     since how they fill takes as long as they are. Deterministic; O(steps x thread
@@ -143,13 +125,6 @@ def verify_program(
 def verify_plan(plan: ExecutionPlan) -> ProgramVerdict:
     """Check an execution plan of MSCCL++: form, limits, values, deadlock, races.
 
-    Parameters
-    ----------
-    plan
-        What to check, as it claims to run: in place or out of place.
-
-    Notes
-    -----
     A GPU's buffers are its own before it begins and after it ends. Deterministic;
     O(operations x thread blocks).
     """
