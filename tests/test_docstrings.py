@@ -1,7 +1,7 @@
-"""Public functions document their parameters, in the form of numpydoc.
+"""The door, `core` and the protocols of plugs document their parameters in full.
 
-The lists in `undocumented` name those that do not yet, one list a room. They may only
-become shorter: a function that is documented leaves its list, and none is added.
+Elsewhere a docstring is one good sentence, with shapes and units where they are not
+plain; a section Parameters that is there anyway names those of the signature.
 """
 
 from __future__ import annotations
@@ -18,35 +18,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lightloom"
-LISTS = Path(__file__).parent / "undocumented"
-
-PROTOCOLS = {
-    ("whole", "fabric", "rng"): "lightloom.testing.strategies.mutation.Mutation"
-}
-"""Parameters of functions that are all called alike -> where they are described."""
-_CERTIFICATES = "lightloom.validate.certificates."
-_WORKLOAD = "lightloom.replay.workload."
-CONTRACTS = {
-    "lightloom.bench.isolated_job.": "lightloom.",
-    "lightloom.core.fabric.": "lightloom.instances.fabrics.",
-    "lightloom.plans.plan.": "lightloom.plans.algorithms.",
-    "lightloom.solvers.adapter.": "lightloom.solvers.",
-    "lightloom.synth.fabrics.realiser.": "lightloom.synth.fabrics.",
-    "lightloom.synth.ramp.all_to_all_items.": "lightloom.synth.ramp.all_to_all_items.",
-    "lightloom.validate.data.stored_values.": "lightloom.validate.data.stored_values.",
-    f"{_WORKLOAD}call_costs.": _WORKLOAD,
-    f"{_WORKLOAD}collective_flows.": "lightloom.training.",
-    f"{_WORKLOAD}flow_network.": _WORKLOAD,
-    f"{_WORKLOAD}network.": _WORKLOAD,
-    f"{_WORKLOAD}scheduled_calls.": "lightloom.training.",
-    f"{_CERTIFICATES}completion_time.requirements.": f"{_CERTIFICATES}completion_time.",
-    f"{_CERTIFICATES}objective.": _CERTIFICATES,
-}
-"""Where protocols are -> where their methods need not be described again."""
-RECORDS = frozenset(
-    ["DemandAlgorithm", "FabricPlug", "Formulation", "Method", "Objective", "Problem"]
-)
-"""Records that describe the parameters of the functions which they hold."""
+IN_FULL = ("lightloom.core.", "lightloom.front_door.", "lightloom.fabrics.")
+"""Modules whose functions of two or more parameters describe them."""
+BASES = ("ABC", "Protocol")
+"""Classes of other modules whose methods do so too."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -118,82 +93,39 @@ def described(docstring: str) -> list[str] | None:
     return [name.strip("*\\ ") for head in heads for name in head.split(",")]
 
 
-def held() -> Iterator[str]:
-    """Yield the names of what records of `RECORDS` are made of, functions among it."""
-    for module, tree in modules():
-        imported = {
-            alias.asname or alias.name: f"{node.module}.{alias.name}"
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _called(node) in RECORDS:
-                for value in [*node.args, *(each.value for each in node.keywords)]:
-                    first, dot, rest = ast.unparse(value).partition(".")
-                    yield imported.get(first, f"{module}.{first}") + dot + rest
-
-
-def _called(node: ast.Call) -> str:
-    """Return what is called, its type arguments left out."""
-    return ast.unparse(node.func).partition("[")[0]
-
-
 ALL = {name: (names, text) for name, names, text in functions()}
-HELD = frozenset(held())
-LISTED = [
-    name
-    for path in sorted(LISTS.glob("*.txt"))
-    for name in path.read_text(encoding="utf-8").split()
-]
 
 
-def implements(name: str) -> bool:
-    """Return whether a protocol or a record describes the parameters of a function."""
-    method, parameters = name.rpartition(".")[2], ALL[name][0]
-    return name in HELD or any(
-        one.startswith(protocols)
-        and one.rpartition(".")[2] == method
-        and described(text) == parameters
-        for protocols, methods in CONTRACTS.items()
-        if name.startswith(methods)
-        for one, (_, text) in ALL.items()
-    )
+def plugs() -> Iterator[str]:
+    """Yield the names of the methods of protocols and abstract classes."""
+    for module, tree in modules():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and any(
+                ast.unparse(base).partition("[")[0] in BASES for base in node.bases
+            ):
+                prefix = f"{module}.{node.name}."
+                yield from (name for name in ALL if name.startswith(prefix))
 
 
-def missing() -> list[str]:
-    """Return the functions of two or more parameters that do not describe them."""
-    return [
+def test_what_others_call_or_implement_describes_its_parameters() -> None:
+    """A function with two or more parameters has a section Parameters there."""
+    asked = {name for name in ALL if name.startswith(IN_FULL)} | set(plugs())
+    missing = sorted(
         name
-        for name, (names, text) in ALL.items()
-        if len(names) > 1
-        and described(text) is None
-        and tuple(names) not in PROTOCOLS
-        and not implements(name)
-    ]
-
-
-def test_functions_describe_their_parameters() -> None:
-    """A function with two or more parameters has a section Parameters."""
-    new = sorted(set(missing()) - set(LISTED))
-    assert new == [], "document their parameters; lists do not grow"
-
-
-def test_the_list_only_shrinks() -> None:
-    """What is documented, renamed or deleted is taken off the list."""
-    done = sorted(set(LISTED) - set(missing()))
-    assert done == [], "delete these lines of tests/undocumented"
-    assert len(set(LISTED)) == len(LISTED)
+        for name in asked
+        if len(ALL[name][0]) > 1 and described(ALL[name][1]) is None
+    )
+    assert missing == []
 
 
 @pytest.mark.parametrize("room", sorted({name.split(".")[1] for name in ALL}))
 def test_sections_name_the_parameters(room: str) -> None:
     """A section Parameters names those of the signature, each once."""
     wrong = {
-        name: (told, names)
+        name: (described(text), names)
         for name, (names, text) in ALL.items()
         if name.split(".")[1] == room
-        and (told := described(text)) is not None
-        and sorted(told) != sorted(names)
+        and described(text) is not None
+        and sorted(described(text) or []) != sorted(names)
     }
     assert wrong == {}

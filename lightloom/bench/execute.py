@@ -131,8 +131,8 @@ def _solved(
 ) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.solvers import SolveOptions, usable
+    from lightloom.solvers.availability import smallest_model
     from lightloom.solvers.child import solve_in_child
-    from lightloom.solvers.warm_up import smallest_model
 
     adapter = usable(job.entrant.solver)
     solve_in_child(adapter, smallest_model(adapter), SolveOptions())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from lightloom.bench.isolated_job import IsolatedJob
-    from lightloom.isolation.parent_channel import ParentChannel
+    from lightloom.isolation.child_process import ParentChannel
 
 _ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
 _LIBRARIES = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lightloom.bench.job import BenchJob, instance_hash
 from lightloom.bench.participants import COMPLETION_TIME, entrant
 from lightloom.core.errors import InputError
-from lightloom.instances.changed_instance import load_changed
+from lightloom.instances.catalogue import load_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lightloom.bench.event_clock import Event
     from lightloom.bench.isolated_job import IsolatedJob
     from lightloom.bench.result_row import Point
+    from lightloom.isolation.child_process import ParentChannel
     from lightloom.isolation.forked_process import ForkedProcess
-    from lightloom.isolation.parent_channel import ParentChannel
 
 _SOON_S, _LATE_S = 0.002, 0.05
 """How often memory is looked at: often in young runs, less so later."""

@@ -16,9 +16,9 @@ from lightloom.bench import families
 from lightloom.bench.job import BenchJob, instance_hash
 from lightloom.bench.participants import entrant
 from lightloom.core.errors import FormatError, InputError, nearest
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.units import MIB
-from lightloom.formats.toml_tables import parse_toml, read_toml
+from lightloom.formats.json_file import parse_toml, read_toml
 from lightloom.instances.catalogue import load_instance
 
 if TYPE_CHECKING:

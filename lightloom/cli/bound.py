@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.completion import problem_names
-from lightloom.cli.console import write_json, write_table, write_text
-from lightloom.cli.error_locations import as_given
-from lightloom.cli.formatting import answer_text
+from lightloom.cli.console import (
+    answer_text,
+    progress,
+    write_json,
+    write_table,
+    write_text,
+)
+from lightloom.cli.failure import as_given
 from lightloom.cli.instance_argument import (
     INSTANCE_HELP,
     asked_instance,
     instance_argument,
 )
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import seed_option
 from lightloom.core.certificate import stored
 from lightloom.core.units import format_ps
 

@@ -39,15 +39,7 @@ def _completer(names: Callable[[], Iterable[str]]) -> Completer:
 def instance_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a name of the catalogue, its fabric first; files are left to the shell.
-
-    Parameters
-    ----------
-    ctx, param
-        As click gives them; they do not matter.
-    incomplete
-        What has been typed.
-    """
+    """Complete a name of the catalogue, fabric first; files are left to the shell."""
     del ctx, param
     from lightloom.instances.catalogue import instance_names as known
 

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import write_json, write_text
-from lightloom.cli.error_locations import as_given
-from lightloom.cli.failure import INVALID
+from lightloom.cli.console import progress, write_json, write_text
+from lightloom.cli.failure import INVALID, as_given
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
-from lightloom.cli.seconds import Seconds
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import Seconds, seed_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lightloom.cli.console import say, write_table
+from lightloom.cli.console import progress, say, write_table
 from lightloom.cli.failure import INVALID
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import output_folder
-from lightloom.cli.progress import progress
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ideal_switch import IdealSwitch

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import write_json, write_table, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, progress, write_json, write_table, write_text
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import LightloomError
 

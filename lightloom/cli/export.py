@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, progress, say
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output, output_folder
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import InputError, LightloomError
 

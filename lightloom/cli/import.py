@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say
+from lightloom.cli.console import counted, progress, say
 from lightloom.cli.failure import INVALID
-from lightloom.cli.formatting import counted
 from lightloom.cli.json_records import certificate_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import plain_name
 from lightloom.core.errors import InputError
 from lightloom.core.units import format_ps

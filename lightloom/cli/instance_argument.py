@@ -29,10 +29,7 @@ def instance_argument(command: CommandT) -> CommandT:
 
     `asked_instance` reads what they say; the command has the argument alone.
 
-    Parameters
-    ----------
-    command
-        The function of the command, with a parameter ``instance``.
+    `command`: the function of the command, with a parameter ``instance``.
     """
     options = (
         click.argument("instance", shell_complete=instance_names),
@@ -61,17 +58,12 @@ def instance_argument(command: CommandT) -> CommandT:
 def asked_instance(name: str) -> Instance:
     """Return the instance that the current command is asked about.
 
-    Parameters
-    ----------
-    name
-        What the argument says: a name of the catalogue, a TOML file, or ``-``.
+    `name`: what the argument says: a name of the catalogue, a TOML file, or ``-``.
 
-    Raises
-    ------
-    InputError
-        There is no such instance or key, or the changed instance is not right.
+    Raises `InputError`: there is no such instance or key, or the changed instance is
+    not right.
     """
-    from lightloom.instances.changed_instance import (
+    from lightloom.instances.catalogue import (
         BUFFER_BYTES,
         load_changed,
         parse_size,

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say, write_json, write_table, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import (
+    counted,
+    progress,
+    say,
+    write_json,
+    write_table,
+    write_text,
+)
 from lightloom.cli.instance_argument import asked_instance, instance_argument
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.progress import progress
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import seed_option
 from lightloom.core.errors import InputError
 from lightloom.core.units import format_ps
 

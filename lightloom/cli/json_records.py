@@ -47,14 +47,7 @@ def violation_lines(
 ) -> list[str]:
     """Return violations for people, one a line, the first `SHOWN` of each rule.
 
-    Parameters
-    ----------
-    violations
-        All there are, or all that were kept.
-    steps
-        Whether the number of the step is told beside the resource.
-    counts
-        How often each rule is broken, where not all violations were kept.
+    `counts`: how often each rule is broken, where not all violations were kept.
     """
     lines = []
     shown: Counter[str] = Counter()

@@ -20,15 +20,9 @@ if TYPE_CHECKING:
 class LazyGroup(click.Group):
     """A group whose commands live in modules that are imported on use.
 
-    Parameters
-    ----------
-    package
-        Dotted name of the package that holds a module for each command, with the
-        command as its attribute ``command``.
-    summaries
-        Each command with its one-line help, in the order of ``--help``.
-    attributes
-        Everything a `click.Group` takes.
+    `package`: dotted name of the package that holds a module for each command, with the
+    command as its attribute ``command``. `summaries`: each command with its one-line
+    help, in the order of ``--help``.
     """
 
     def __init__(
@@ -48,15 +42,7 @@ class LazyGroup(click.Group):
         return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; ``None`` for an unknown one.
-
-        Parameters
-        ----------
-        ctx
-            Click's context, not used.
-        cmd_name
-            Name of the command; its module in `package` has the same.
-        """
+        """Import and return a command; ``None`` for an unknown one."""
         del ctx
         if cmd_name not in self.summaries:
             return None
@@ -69,17 +55,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of the arguments, or say which one might be meant.
 
-        Parameters
-        ----------
-        ctx
-            Click's context.
-        args
-            Arguments of the command line, the name of the command first.
-
-        Raises
-        ------
-        click.UsageError
-            If the command is unknown, with the most similar name.
+        Raises `click.UsageError` if the command is unknown, with the most similar name.
         """
         name = args[0]
         if name in self.summaries or name.startswith("-"):
@@ -91,15 +67,7 @@ class LazyGroup(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Write the list of commands without importing any of them.
-
-        Parameters
-        ----------
-        ctx
-            Click's context, not used.
-        formatter
-            Takes the text.
-        """
+        """Write the list of commands without importing any of them."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
@@ -107,15 +75,7 @@ class LazyGroup(click.Group):
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> list[CompletionItem]:
-        """Return commands to complete, without importing any of them.
-
-        Parameters
-        ----------
-        ctx
-            As click gives it.
-        incomplete
-            What has been typed.
-        """
+        """Return commands to complete, without importing any of them."""
         commands = [
             CompletionItem(name, help=summary)
             for name, summary in self.summaries.items()
@@ -139,16 +99,10 @@ class LazyGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (click's)
         """Run the program and exit: every failure is one line and an exit code.
 
-        Parameters
-        ----------
-        *args, **kwargs
-            Arguments of `click.Command.main`; ``args`` is the command line without the
-            program.
+        `args`, `kwargs`: arguments of `click.Command.main`; ``args`` is the command
+        line without the program.
 
-        Raises
-        ------
-        SystemExit
-            Always, with the exit code.
+        Raises `SystemExit`: always, with the exit code.
         """
         kwargs["standalone_mode"] = False
         kwargs["prog_name"] = self.name
@@ -180,16 +134,6 @@ class LazyGroup(click.Group):
 def run(group: LazyGroup, arguments: Sequence[str] | None = None) -> None:
     """Run a group of commands on a command line, and exit.
 
-    Parameters
-    ----------
-    group
-        The commands.
-    arguments
-        The command line without the program; by default that of the process.
-
-    Raises
-    ------
-    SystemExit
-        Always, with the exit code.
+    Raises `SystemExit`: always, with the exit code.
     """
     group.main(args=None if arguments is None else list(arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lightloom import __version__
-from lightloom.cli.fast_exit import leaving
+from lightloom.cli.failure import leaving
 from lightloom.cli.lazy_group import LazyGroup, run
 
 SUMMARIES = {

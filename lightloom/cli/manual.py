@@ -34,10 +34,7 @@ def command_reference() -> str:
 def renewed(page: str) -> str:
     """Return a page with the part between its marks generated anew.
 
-    Raises
-    ------
-    ValueError
-        If the page lacks a mark.
+    Raises `ValueError` if the page lacks a mark.
     """
     before, _, rest = page.partition(BEGIN)
     _, mark, after = rest.partition(END)

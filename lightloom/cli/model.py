@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from lightloom.cli.completion import problem_names
-from lightloom.cli.console import write_json, write_text
-from lightloom.cli.error_locations import as_given
+from lightloom.cli.console import progress, write_json, write_text
+from lightloom.cli.failure import as_given
 from lightloom.cli.instance_argument import (
     INSTANCE_HELP,
     asked_instance,
@@ -15,7 +15,6 @@ from lightloom.cli.instance_argument import (
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_variant, places
-from lightloom.cli.progress import progress
 
 
 @click.command(

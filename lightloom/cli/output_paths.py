@@ -15,23 +15,11 @@ def check_output(
 ) -> None:
     """Raise if a file can plainly not be written, or is one that is read.
 
-    Parameters
-    ----------
-    path
-        File to write; ``-`` stands for stdout.
-    option
-        Option that gave it, for messages.
-    *inputs
-        Files that are read, which must not be overwritten.
-    compressible
-        Whether a name that ends in .gz or .zst is written compressed.
+    `path`: file to write; ``-`` stands for stdout.
 
-    Raises
-    ------
-    InputError
-        No name, one of the inputs, a folder, a file in no folder, one that the
-        operating system does not let us write, or a compression that is not known or
-        not `compressible`.
+    Raises `InputError`: no name, one of the inputs, a folder, a file in no folder, one
+    that the operating system does not let us write, or a compression that is not known
+    or not `compressible`.
     """
     if path == STDOUT:
         return
@@ -56,17 +44,7 @@ def check_output(
 def output_folder(path: str, option: str) -> Path:
     """Return a folder for output, which need not be there yet.
 
-    Parameters
-    ----------
-    path
-        The folder.
-    option
-        Option that gave it, for messages.
-
-    Raises
-    ------
-    InputError
-        No name, or a file is in its way.
+    Raises `InputError`: no name, or a file is in its way.
     """
     if not path:
         what, allowed = "the name of the folder is empty", "the name of a folder"

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from lightloom.core.errors import InputError
+from lightloom.core.seed import MOST_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
+
+    from click import Context, Parameter
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.problems import Problem
+
 
 _WHERE = "--param"
 _ALLOWED = "KEY=VALUE; a list is separated by commas, for example radices=4,4,16"
@@ -23,20 +30,11 @@ def parse_parameters(
 ) -> dict[str, ParameterValue]:
     """Return the parameters that ``key=value`` texts give.
 
-    Parameters
-    ----------
-    texts
-        One text for each use of the option.
-    lists
-        Parameters that take a list, so that ``radices=16`` is a list of one.
-    option
-        The option that they are given by, for messages.
+    `texts`: one text for each use of the option. `lists`: parameters that take a list,
+    so that ``radices=16`` is a list of one.
 
-    Raises
-    ------
-    InputError
-        No ``=``, an empty side, a key given twice, or a list element that is not
-        an integer.
+    Raises `InputError`: no ``=``, an empty side, a key given twice, or a list element
+    that is not an integer.
     """
     parameters: dict[str, ParameterValue] = {}
     for text in texts:
@@ -61,19 +59,11 @@ def parse_variant(
 ) -> dict[str, object]:
     """Return the keyword arguments of a model's ``build`` that texts give.
 
-    Parameters
-    ----------
-    problem
-        Whose model it is.
-    texts
-        One text for each use of ``--param``.
-    horizon
-        Of ``--horizon``, which is a short form; ``None`` if it is not given.
+    `texts`: one text for each use of ``--param``. `horizon`: of ``--horizon``, which is
+    a short form; ``None`` if it is not given.
 
-    Raises
-    ------
-    InputError
-        No such variant (nearest names suggested), or a value that it does not take.
+    Raises `InputError`: no such variant (nearest names suggested), or a value that it
+    does not take.
     """
     given = [*texts, *([] if horizon is None else [f"horizon={horizon}"])]
     parsed: dict[str, object] = dict(parse_parameters(given))
@@ -122,3 +112,43 @@ def _scalar(text: str) -> int | str | bool:
         return int(text)
     except ValueError:
         return text
+
+
+CommandT = TypeVar("CommandT", bound="Callable[..., object]")
+
+
+def seed_option(what: str) -> Callable[[CommandT], CommandT]:
+    """Return the option ``--seed`` of a command, 0 by default."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(0, MOST_SEED),
+        default=0,
+        show_default=True,
+        help=what,
+    )
+
+
+MOST = 10**8
+"""Three years."""
+
+
+class Seconds(click.FloatRange):
+    """Seconds for a limit; "not a number" is none."""
+
+    def __init__(self, *, zero: bool) -> None:
+        super().__init__(0, MOST, min_open=not zero)
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  (click's own signature)
+        param: Parameter | None,
+        ctx: Context | None,
+    ) -> float:
+        """Return the number of seconds.
+
+        Raises `click.BadParameter` if it is no number, or out of range.
+        """
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a valid number", param, ctx)
+        return seconds

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from lightloom.cli.console import say
+from lightloom.cli.console import progress, say
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import LightloomError
 

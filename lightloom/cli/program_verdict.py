@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.cli.console import write_json, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, write_json, write_text
 from lightloom.cli.json_records import violation_lines, violation_records
 
 if TYPE_CHECKING:

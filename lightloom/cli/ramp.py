@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lightloom.cli.console import write_json, write_table, write_text
-from lightloom.cli.error_locations import as_given
+from lightloom.cli.console import progress, write_json, write_table, write_text
+from lightloom.cli.failure import as_given
 from lightloom.cli.instance_argument import (
     INSTANCE_HELP,
     asked_instance,
     instance_argument,
 )
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import seed_option
 from lightloom.core.errors import InputError
 from lightloom.core.units import format_bytes, format_ps
 

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import say, write_json, write_table, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import (
+    counted,
+    progress,
+    say,
+    write_json,
+    write_table,
+    write_text,
+)
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import LightloomError
 from lightloom.core.units import format_ps
@@ -70,17 +75,7 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
 
 
 def timeline_record(file: str, timeline: Timeline, task: Task) -> dict[str, object]:
-    """Return a timeline as its documented JSON object.
-
-    Parameters
-    ----------
-    file
-        Path of the schedule, as it was given.
-    timeline
-        Its replay.
-    task
-        What the schedule does.
-    """
+    """Return a timeline as its documented JSON object."""
     rates = bandwidth(task, timeline.completion_time_ps)
     return {
         "file": file,

@@ -9,10 +9,9 @@ import click
 
 from lightloom.cli.bench.run_jobs import worker_options
 from lightloom.cli.completion import figure_names
-from lightloom.cli.console import say, write_table, write_text
+from lightloom.cli.console import progress, say, write_table, write_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import output_folder
-from lightloom.cli.progress import progress
 from lightloom.core.errors import InputError
 
 _FOLDER = Path("out", "reproduce")

@@ -30,22 +30,11 @@ def reproduce_all(
 ) -> None:
     """Compute what a folder does not hold yet, and index it.
 
-    Parameters
-    ----------
-    figures
-        All that is to be there.
-    folder
-        Made if it is not there. Holds a folder a figure, `RESULTS_FILE` with a row for
-        each that was computed, and `INDEX_FILE`.
-    scheduler, workers
-        As `run_jobs` takes them; all cores by default.
+    `folder`: made if it is not there. Holds a folder a figure, `RESULTS_FILE` with a
+    row for each that was computed, and `INDEX_FILE`.
 
-    Raises
-    ------
-    InputError
-        There is no such scheduler, or the results file is no results file.
-    NoAnswerError
-        A figure failed; the others, and the index, are there.
+    Raises `InputError`: there is no such scheduler, or the results file is no results
+    file; `NoAnswerError`: a figure failed; the others, and the index, are there.
     """
     from lightloom.bench.results import ResultsFile, read_results
     from lightloom.bench.sweep import pending

@@ -24,15 +24,9 @@ def plain_name(file: str) -> str:
 def read_schedule_file(file: str) -> SealedSchedule:
     """Return the schedule in a file; of an instance or a foreign file, say what it is.
 
-    Parameters
-    ----------
-    file
-        A name, or ``-`` for standard input.
+    `file`: a name, or ``-`` for standard input.
 
-    Raises
-    ------
-    InputError
-        There is no such file, or it is no schedule.
+    Raises `InputError`: there is no such file, or it is no schedule.
     """
     from lightloom.formats.schedule_reader import read_schedule
 

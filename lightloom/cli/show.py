@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from lightloom.cli.console import write_text
+from lightloom.cli.console import progress, write_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import read_schedule_file
 from lightloom.core.errors import InputError
 

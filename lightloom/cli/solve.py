@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.completion import problem_names, solver_names
-from lightloom.cli.console import write_json, write_text
-from lightloom.cli.error_locations import as_given
-from lightloom.cli.failure import INTERRUPTED, NO_ANSWER
-from lightloom.cli.formatting import answer_text, value_text
+from lightloom.cli.console import (
+    answer_text,
+    progress,
+    value_text,
+    write_json,
+    write_text,
+)
+from lightloom.cli.failure import INTERRUPTED, NO_ANSWER, as_given
 from lightloom.cli.instance_argument import (
     INSTANCE_HELP,
     asked_instance,
@@ -19,9 +23,7 @@ from lightloom.cli.instance_argument import (
 from lightloom.cli.json_records import certificates_text, objective_records
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import parse_parameters, parse_variant, places
-from lightloom.cli.progress import progress
-from lightloom.cli.seconds import Seconds
+from lightloom.cli.parameters import Seconds, parse_parameters, parse_variant, places
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Limit, Reason
 from lightloom.core.units import MIB

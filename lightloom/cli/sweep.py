@@ -9,12 +9,10 @@ import click
 
 from lightloom.cli.bench.run_jobs import run_jobs, worker_options
 from lightloom.cli.completion import instance_names
-from lightloom.cli.console import say, write_json, write_table
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, say, write_json, write_table
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import parse_parameters
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import parse_parameters, seed_option
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -119,7 +117,7 @@ def command(
 
 def _axes(sizes: str | None, keys: tuple[str, ...]) -> dict[str, list[ParameterValue]]:
     """Return the values of each key."""
-    from lightloom.instances.changed_instance import BUFFER_BYTES, parse_size
+    from lightloom.instances.catalogue import BUFFER_BYTES, parse_size
 
     axes: dict[str, list[ParameterValue]] = {}
     if sizes is not None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from lightloom.cli.completion import algorithm_names
-from lightloom.cli.console import say_table, write_json, write_text
-from lightloom.cli.error_locations import as_given
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, progress, say_table, write_json, write_text
+from lightloom.cli.failure import as_given
 from lightloom.cli.instance_argument import (
     INSTANCE_HELP,
     asked_instance,
@@ -18,9 +17,7 @@ from lightloom.cli.instance_argument import (
 from lightloom.cli.json_records import certificate_record, certificate_text
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import parse_parameters
-from lightloom.cli.progress import progress
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import parse_parameters, seed_option
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 

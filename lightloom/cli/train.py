@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import write_json
-from lightloom.cli.error_locations import as_given
+from lightloom.cli.console import progress, write_json
+from lightloom.cli.failure import as_given
 from lightloom.cli.instance_argument import asked_instance, instance_argument
 from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.progress import progress
-from lightloom.cli.seed_option import seed_option
+from lightloom.cli.parameters import seed_option
 from lightloom.cli.train_output import (
     plan_record,
     print_plan,

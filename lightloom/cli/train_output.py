@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightloom.cli.console import say, write_table, write_text
-from lightloom.cli.formatting import counted
+from lightloom.cli.console import counted, say, write_table, write_text
 from lightloom.core.units import PS_PER_S, format_ps
 
 if TYPE_CHECKING:
@@ -21,15 +20,7 @@ def write_files(
     trace: str | None,
     traffic: str | None,
 ) -> None:
-    """Write the trace and the traffic of an iteration where they are asked for.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    trace, traffic
-        Files, ``None`` for none.
-    """
+    """Write the trace and the traffic of an iteration where they are asked for."""
     if trace is not None:
         from lightloom.formats.perfetto import write_trace
         from lightloom.replay.workload.trace import iteration_trace
@@ -46,17 +37,7 @@ def write_files(
 
 
 def write_schedule(plan: TrainingPlan | RecordedReplay, output: str, seed: int) -> None:
-    """Write what an iteration sends, and say how long it would take by itself.
-
-    Parameters
-    ----------
-    plan
-        What was replayed.
-    output
-        The schedule file.
-    seed
-        For its record.
-    """
+    """Write what an iteration sends, and say how long it would take by itself."""
     from lightloom.synth.publish import publish
     from lightloom.training.iteration_schedule import iteration_schedule
 
@@ -88,15 +69,7 @@ def short_record(plan: TrainingPlan | str) -> dict[str, object]:
 
 
 def plan_record(name: str, plan: TrainingPlan) -> dict[str, object]:
-    """Return a plan as its documented JSON object.
-
-    Parameters
-    ----------
-    name
-        Name of the instance, or its file.
-    plan
-        The plan.
-    """
+    """Return a plan as its documented JSON object."""
     return {
         "instance": name,
         **short_record(plan),
@@ -122,17 +95,7 @@ def print_plan(
     *,
     table: bool,
 ) -> None:
-    """Print the tables that are asked for, and the result.
-
-    Parameters
-    ----------
-    name, plan
-        As in `plan_record`.
-    others
-        The same training on other fabrics, or why it does not run there.
-    table
-        Whether strategies are listed.
-    """
+    """Print the tables that are asked for, and the result."""
     from lightloom.report.training_table import comparison_table, strategy_table
 
     if table:
@@ -144,13 +107,7 @@ def print_plan(
 
 
 def write_reasons(others: Mapping[str, object]) -> None:
-    """Say why fabrics of a comparison have no result, a line each.
-
-    Parameters
-    ----------
-    others
-        By name of the fabric; a text is a reason, anything else a result.
-    """
+    """Say why fabrics of a comparison have no result, a line each."""
     for name, other in others.items():
         if isinstance(other, str):
             write_text(f"{name}: {other}")

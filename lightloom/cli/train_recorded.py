@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightloom.cli.console import write_json, write_table, write_text
-from lightloom.cli.formatting import counted
-from lightloom.cli.progress import progress
+from lightloom.cli.console import counted, progress, write_json, write_table, write_text
 from lightloom.cli.train_output import (
     circuits_text,
     controller_record,
@@ -39,25 +37,7 @@ def run_recorded(
     compare: bool,
     as_json: bool,
 ) -> None:
-    """Replay a recorded iteration on a fabric, write and print what came out.
-
-    Parameters
-    ----------
-    asked
-        Its fabric is used, its task is not.
-    recorded
-        Files by option, one of them given.
-    request
-        How circuits are set.
-    seed
-        Of synthesis.
-    outputs
-        Files to write, by option.
-    compare
-        Whether to replay it on other fabrics of the same rate too.
-    as_json
-        Whether to print one JSON object.
-    """
+    """Replay a recorded iteration on a fabric, write and print what came out."""
     from lightloom.training.baselines import compared_fabrics
     from lightloom.training.circuit_controllers import MAX_MIN
     from lightloom.training.recorded_replay import replay_recorded

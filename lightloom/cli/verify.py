@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.console import write_json, write_text
+from lightloom.cli.console import counted, progress, write_json, write_text
 from lightloom.cli.failure import INVALID
-from lightloom.cli.formatting import counted
 from lightloom.cli.json_records import (
     certificate_record,
     certificates_text,
@@ -17,7 +16,6 @@ from lightloom.cli.json_records import (
     violation_records,
 )
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.progress import progress
 from lightloom.cli.schedule_file import plain_name, read_schedule_file
 from lightloom.core.errors import FormatError
 
@@ -85,15 +83,7 @@ def _plan(file: str) -> ExecutionPlan | None:
 
 
 def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
-    """Return a verdict as its documented JSON object.
-
-    Parameters
-    ----------
-    file
-        Path of the schedule, as it was given.
-    verdict
-        What was found.
-    """
+    """Return a verdict as its documented JSON object."""
     return {
         "file": file,
         "valid": verdict.valid,
@@ -105,15 +95,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
 
 
 def verdict_text(file: str, verdict: Verdict) -> str:
-    """Return a verdict for people, one line a violation, the first of each rule.
-
-    Parameters
-    ----------
-    file
-        Path of the schedule, as it was given.
-    verdict
-        What was found.
-    """
+    """Return a verdict for people, one line a violation, the first of each rule."""
     proven = certificates_text(verdict)
     if verdict.valid:
         return f"{file}: valid; {proven}"

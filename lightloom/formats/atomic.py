@@ -34,11 +34,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     Symbolic links are followed; an existing file keeps its permissions. A device or
     a pipe, which cannot be renamed over, is written directly.
 
-    Raises
-    ------
-    InputError
-        The folder is missing, `path` is a folder, or writing is refused by the
-        operating system.
+    Raises `InputError`: the folder is missing, `path` is a folder, or writing is
+    refused by the operating system.
     """
     with _refusals_of(path):
         target = Path(os.path.realpath(path))
@@ -74,10 +71,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 def check_writable(path: str | Path) -> None:
     """Raise where `atomic_write` plainly would, before there is anything to write.
 
-    Raises
-    ------
-    InputError
-        The folder is missing or closed to us, or `path` is a folder.
+    Raises `InputError`: the folder is missing or closed to us, or `path` is a folder.
     """
     with _refusals_of(path):
         target = Path(os.path.realpath(path))

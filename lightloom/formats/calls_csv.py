@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import FormatError
-from lightloom.formats.commented_csv import count_of, read_commented_csv
 from lightloom.formats.communication_log import (
     MOST_BYTES,
     AllReduceCall,
     LayerTransfer,
 )
+from lightloom.formats.text_file import count_of, read_commented_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +29,8 @@ def read_calls_csv(path: str | Path) -> tuple[Call, ...]:
     them, and no ends; its number of a call has no influence. Lines that begin with
     ``#`` are comments.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        Other columns, a value out of its domain, a row that is neither, a node twice,
-        or no row; with the line.
+    Raises `InputError`: the file cannot be read; `FormatError`: other columns, a value
+    out of its domain, a row that is neither, a node twice, or no row; with the line.
     """
     [(where, header), *rows] = read_commented_csv(path, "table of calls")
     if header != _COLUMNS:

@@ -53,14 +53,9 @@ def read_communication_log(path: str | Path) -> tuple[Call, ...]:
     direction 0 forward and 1 backward. Blank lines are skipped. A file that ends in
     ``.gz`` or ``.zst`` is decompressed.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It has no call, or a line of another form: an unknown word, too few or too many
-        fields, a number that is not one, a GPU twice in an all-reduce. The message
-        names file, line and field.
+    Raises `InputError`: the file cannot be read; `FormatError`: it has no call, or a
+    line of another form: an unknown word, too few or too many fields, a number that is
+    not one, a GPU twice in an all-reduce. The message names file, line and field.
     """
     calls: list[Call] = []
     for line, text in _lines(path):

@@ -44,21 +44,13 @@ def open_reading(
 ) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, decompressed by its suffix.
 
-    Parameters
-    ----------
-    path
-        The file; ``.gz`` and ``.zst`` are decompressed, ``-`` is standard input.
-    most_bytes
-        Largest number of bytes that may come out of it.
+    `path`: the file; ``.gz`` and ``.zst`` are decompressed, ``-`` is standard input.
+    `most_bytes`: largest number of bytes that may come out of it.
 
-    Raises
-    ------
-    InputError
-        The file cannot be opened or read, or `check_compression` refuses its name.
-    FormatError
-        While reading: the compressed data are damaged, cut off, or decompress to
-        more than `FREE_BYTES` and `MOST_RATIO` times their size; there are more than
-        `most_bytes`.
+    Raises `InputError`: the file cannot be opened or read, or `check_compression`
+    refuses its name; `FormatError`: while reading: the compressed data are damaged, cut
+    off, or decompress to more than `FREE_BYTES` and `MOST_RATIO` times their size;
+    there are more than `most_bytes`.
     """
     if str(path) == STANDARD_STREAM:
         if sys.stdin is None:
@@ -84,10 +76,8 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
     The same bytes written give the same file: no time and no name go into it.
     Standard output is written as it is.
 
-    Raises
-    ------
-    InputError
-        The file cannot be written, or `check_compression` refuses its name.
+    Raises `InputError`: the file cannot be written, or `check_compression` refuses its
+    name.
     """
     if str(path) == STANDARD_STREAM:
         if sys.stdout is None:
@@ -122,10 +112,7 @@ def open_writing(path: str | Path) -> Iterator[BinaryIO]:
 def check_compression(path: str | Path) -> None:
     """Refuse a file whose suffix is that of a compression that is not read or written.
 
-    Raises
-    ------
-    InputError
-        Its suffix is ``.xz``, ``.bz2`` or the like.
+    Raises `InputError`: its suffix is ``.xz``, ``.bz2`` or the like.
     """
     suffix = Path(path).suffix.lower()
     if suffix in _OTHER_COMPRESSIONS:

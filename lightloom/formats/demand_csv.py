@@ -30,20 +30,11 @@ def read_matrix(
     Line i, column j is what node i sends to node j, in bytes, both from 0; there is
     no header. The table is square, `node_count` wide where that is given.
 
-    Parameters
-    ----------
-    path
-        A CSV file of integers.
-    node_count
-        Number of nodes that the table has to have, ``None`` for any.
+    `node_count`: number of nodes that the table has to have, ``None`` for any.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is empty, not square, or holds anything but integers from 0 to
-        2**60 - 1; the message names file, line and column.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is empty, not
+    square, or holds anything but integers from 0 to 2**60 - 1; the message names file,
+    line and column.
     """
     rows: list[tuple[int, int, int]] = []
     count, src = node_count, 0
@@ -79,20 +70,11 @@ def read_pairs(
     the columns; every other line is a pair. A pair may come several times. Nodes are
     less than `node_count`, where that is given.
 
-    Parameters
-    ----------
-    path
-        A CSV file of integers below its heading.
-    node_count
-        Nodes are 0 to `node_count` - 1; any where ``None``.
+    `node_count`: nodes are 0 to `node_count` - 1; any where ``None``.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is empty, lacks the header, or holds anything but integers from 0 to
-        2**60 - 1; the message names file, line and column.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is empty, lacks the
+    header, or holds anything but integers from 0 to 2**60 - 1; the message names file,
+    line and column.
     """
     rows: list[tuple[int, int, int]] = []
     records = _records(path)

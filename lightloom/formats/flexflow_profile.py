@@ -52,17 +52,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Measurement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One operator in one cut, measured on one GPU.
 
-    Attributes
-    ----------
-    name
-        FlexFlow's name of the operator and its shape, for example ``Dense_1024_1``.
-    parts
-        Parts along each dimension that is cut, as (dimension, parts) with more than
-        one part; empty for the whole operator.
-    forward_ps, backward_ps
-        Time of one part in picoseconds.
-    memory_bytes
-        Memory of one part.
+    `name`: flexFlow's name of the operator and its shape, for example ``Dense_1024_1``.
+    `parts`: parts along each dimension that is cut, as (dimension, parts) with more
+    than one part; empty for the whole operator. `forward_ps`, `backward_ps`: time of
+    one part in picoseconds.
     """
 
     name: str
@@ -75,16 +68,8 @@ class Measurement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OperatorProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The measurements of a run.
 
-    Attributes
-    ----------
-    path
-        The file, for messages.
-    batch_size
-        Samples of the whole batch, of which a part has its share.
-    gpus
-        GPUs of the run.
-    measurements
-        Rows in file order; (name, parts) are distinct.
+    `batch_size`: samples of the whole batch, of which a part has its share.
+    `measurements`: rows in file order; (name, parts) are distinct.
     """
 
     path: str
@@ -100,14 +85,9 @@ def read_flexflow_profile(path: str | Path) -> OperatorProfile:
     the samples last, as in ``4-1-1-1-16``. Times are milliseconds in the file and are
     rounded to the picosecond.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is not JSON or has another form; a time or size is negative or absurd; a
-        cut cannot be read, or comes twice for one operator. The message names file,
-        line and field.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is not JSON or has
+    another form; a time or size is negative or absurd; a cut cannot be read, or comes
+    twice for one operator. The message names file, line and field.
     """
     file = read_json(path)
     raw = file.convert(_File)

@@ -68,14 +68,10 @@ def read_flexflow_tasks(path: str | Path) -> Iteration:
     of which only the number is checked. Recorded durations of communication are not
     read.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is not JSON or has another form; a time or size is negative or absurd; a
-        task comes twice, runs on no device or is followed by none; communication that
-        does not stand between two tasks; tasks that wait for each other in a cycle.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is not JSON or has
+    another form; a time or size is negative or absurd; a task comes twice, runs on no
+    device or is followed by none; communication that does not stand between two tasks;
+    tasks that wait for each other in a cycle.
     """
     file = read_json(path)
     raw = file.convert(_File)

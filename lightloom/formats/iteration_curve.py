@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import FormatError
-from lightloom.formats.commented_csv import count_of, read_commented_csv
+from lightloom.formats.text_file import count_of, read_commented_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,13 +19,8 @@ def read_iteration_curve(path: str | Path) -> dict[int, int]:
     A CSV file with the columns ``batch_size`` and ``iterations``, both whole numbers of
     at least 1; lines that begin with ``#`` say where the numbers come from.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        Other columns, a value out of its domain, a batch size twice, or no row at all;
-        with the line.
+    Raises `InputError`: the file cannot be read; `FormatError`: other columns, a value
+    out of its domain, a batch size twice, or no row at all; with the line.
     """
     [(where, header), *rows] = read_commented_csv(path, "curve")
     if header != _COLUMNS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import FormatError, unknown_name
 from lightloom.core.units import PS_PER_US
-from lightloom.formats.commented_csv import count_of, read_commented_csv
+from lightloom.formats.text_file import count_of, read_commented_csv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

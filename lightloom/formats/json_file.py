@@ -1,19 +1,22 @@
-"""JSON files whose errors name file, line and field."""
+"""JSON and TOML files whose errors name file, line and field."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from lightloom.core.errors import FormatError
-from lightloom.core.record_conversion import convert
+from lightloom.core.errors import FormatError, InputError
+from lightloom.core.record import convert
+from lightloom.core.units import MIB
 from lightloom.formats.text_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 RecordT = TypeVar("RecordT")
 
@@ -24,17 +27,7 @@ _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True)
 class JsonFile:
-    """A decoded file, and its text to find places in.
-
-    Attributes
-    ----------
-    path
-        The file, for messages.
-    text
-        What it holds.
-    table
-        The value it holds.
-    """
+    """A decoded file, and its text to find places in."""
 
     path: str
     text: str
@@ -57,10 +50,7 @@ class JsonFile:
     def convert(self, record: type[RecordT]) -> RecordT:
         """Return the table as a record.
 
-        Raises
-        ------
-        FormatError
-            It is no such record; file, line and field are named.
+        Raises `FormatError`: it is no such record; file, line and field are named.
         """
         mark = "\0"
         try:
@@ -79,12 +69,8 @@ class JsonFile:
 def read_json(path: str | Path) -> JsonFile:
     """Return a JSON file, decompressed by its suffix.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is too long, not UTF-8 or not JSON, or a key is given twice.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is too long, not
+    UTF-8 or not JSON, or a key is given twice.
     """
     name = str(path)
     text = read_text(path)
@@ -158,3 +144,58 @@ def _refuse_half_characters(text: str, table: object, name: str) -> None:
 
 def _refuse_constant(word: str, name: str) -> NoReturn:
     raise FormatError("not a number of JSON", where=name, found=word)
+
+
+MOST_TOML_BYTES = 16 * MIB
+"""Longer data belong into a file of their own, which TOML files can name."""
+MOST_KEY_PARTS = 32
+"""A key such as ``a.b.c`` has three parts. The parser's time is quadratic in them."""
+
+_TOKEN = re.compile(
+    r"""(?P<part>[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+(?:"|$)|'[^'\n]*+(?:'|$))"""
+    r"|(?P<dot>\.)|(?P<space>[ \t]++)|(?P<other>.)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def read_toml(path: str | Path) -> dict[str, object]:
+    """Return the tables of a TOML file.
+
+    Raises `InputError`: the file cannot be read, or `parse_toml` refuses it;
+    `FormatError`: it is longer than `MOST_TOML_BYTES`, or not UTF-8.
+    """
+    return parse_toml(read_text(path, most_bytes=MOST_TOML_BYTES), str(path))
+
+
+def parse_toml(text: str, where: str) -> dict[str, object]:
+    """Return the tables in a TOML text; `where` is for messages.
+
+    Raises `InputError`: it is not TOML; a key has more than `MOST_KEY_PARTS` parts;
+    lists or tables are nested too deeply; a number is too long.
+    """
+    _refuse_long_keys(text, where)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        what = f"not a TOML file: {problem}"
+    except RecursionError:
+        what = "not a TOML file of ours: nested too deeply"
+    except ValueError:
+        what = "not a TOML file of ours: a number is too long"
+    raise InputError(what, where=where)
+
+
+def _refuse_long_keys(text: str, where: str) -> None:
+    """Raise if many words in a row are joined by dots."""
+    if text.count(".") < MOST_KEY_PARTS:
+        return
+    parts = 0
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "dot":
+            parts += 1
+        elif token.lastgroup == "other":
+            parts = 0
+        if parts >= MOST_KEY_PARTS:
+            line = text.count("\n", 0, token.start()) + 1
+            what, allowed = "a key of too many parts", f"at most {MOST_KEY_PARTS}"
+            raise InputError(what, where=f"{where}:{line}", allowed=allowed)

@@ -9,16 +9,8 @@ from dataclasses import dataclass
 class KnownFormat:
     """One format.
 
-    Attributes
-    ----------
-    name
-        What it is called.
-    suffix
-        What names of such files end in.
-    version
-        Version, or whose definition is followed.
-    read, write
-        Commands that read and write it; empty for none.
+    `suffix`: what names of such files end in. `version`: version, or whose definition
+    is followed. `read`, `write`: commands that read and write it; empty for none.
     """
 
     name: str

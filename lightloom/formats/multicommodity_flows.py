@@ -42,18 +42,10 @@ _DIGITS = 5
 class ChunkFlows:
     """What such a file says.
 
-    Attributes
-    ----------
-    operation
-        ``all-gather`` or ``all-to-all``.
-    gpus
-        Numbers of the GPUs in the file, ascending; rank i is ``gpus[i]``.
-    chunks
-        Chunks of the whole buffer (of all-to-all, of one rank's).
-    parts
-        The flows, between ranks; a step for each epoch in which a flow begins.
-    finish_s
-        Time that the file claims, in seconds; ``None`` where it claims none.
+    `gpus`: numbers of the GPUs in the file, ascending; rank i is ``gpus[i]``. `chunks`:
+    chunks of the whole buffer (of all-to-all, of one rank's). `parts`: the flows,
+    between ranks; a step for each epoch in which a flow begins. `finish_s`: time that
+    the file claims, in seconds; ``None`` where it claims none.
     """
 
     operation: str
@@ -68,24 +60,13 @@ def flows_of(
 ) -> ChunkFlows:
     """Return the flows of a decoded file.
 
-    Parameters
-    ----------
-    file
-        With the key of its flows.
-    operation
-        ``all-gather`` or ``all-to-all``; ``None`` for what the file is plainly about.
-    earliest
-        Whether a flow is put in the earliest step at which its chunk is there; else
-        every epoch in which a flow begins is a step.
+    `operation`: ``all-gather`` or ``all-to-all``; ``None`` for what the file is plainly
+    about. `earliest`: whether a flow is put in the earliest step at which its chunk is
+    there; else every epoch in which a flow begins is a step.
 
-    Raises
-    ------
-    FormatError
-        A sentence of another form, a part of a chunk on the move, a flow that ends at
-        a switch, an operation of another name.
+    Raises `FormatError`: a sentence of another form, a part of a chunk on the move, a
+    flow that ends at a switch, an operation of another name.
 
-    Notes
-    -----
     Chunk c of the s-th GPU is chunk ``s k + c`` of an all-gather of k chunks each, and
     goes to GPU ``c mod n`` in an all-to-all of n.
     """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.acyclic import refuse_cycle
+from lightloom.core.computation import refuse_cycle
 from lightloom.core.errors import FormatError, nearest
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.formats.json_file import read_json
 
 if TYPE_CHECKING:
@@ -50,14 +50,10 @@ def read_op_graph(path: str | Path) -> OpGraph:
         {"ops": [{"id": "a", "duration_ps": 5, "memory_bytes": 8}, ...],
          "edges": [{"src": "a", "dst": "b", "bytes": 4096}, ...]}
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is not JSON or has another form; a time or size is negative or absurd; an
-        id comes twice, or an edge names none; the edges go round in a cycle, which is
-        printed. The message names file and field.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is not JSON or has
+    another form; a time or size is negative or absurd; an id comes twice, or an edge
+    names none; the edges go round in a cycle, which is printed. The message names file
+    and field.
     """
     table = read_json(path).table
     where = f"{path}: graph"

@@ -19,8 +19,8 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import FormatError
-from lightloom.core.record_conversion import convert
-from lightloom.formats.toml_tables import read_toml
+from lightloom.core.record import convert
+from lightloom.formats.json_file import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,23 +37,10 @@ _MOST_CELLS = 2**20
 class OverlapParameters(msgspec.Struct, frozen=True):
     """The parameters of the model that lightloom needs, in the model's units.
 
-    Parameters
-    ----------
-    algorithm
-        Name of the algorithm whose steps are served, for example
-        ``ar_having-doubling``.
-    p
-        Number of nodes.
-    k
-        Number of switches.
-    m
-        Size of the whole message in MB.
-    B
-        Rate of a circuit in GB/s.
-    T_reconf
-        Time of a reconfiguration in ms.
-    T_lat
-        Fixed cost of a transfer in ms.
+    `algorithm`: name of the algorithm whose steps are served, for example
+    ``ar_having-doubling``. `m`: size of the whole message in MB. `B`: rate of a circuit
+    in GB/s. `T_reconf`: time of a reconfiguration in ms. `T_lat`: fixed cost of a
+    transfer in ms.
     """
 
     algorithm: str
@@ -69,16 +56,9 @@ class OverlapParameters(msgspec.Struct, frozen=True):
 class OverlapSolution:
     """What a solution says, arrays of shape (steps, switches).
 
-    Attributes
-    ----------
-    volume_mb
-        What a node sends in a step over a switch.
-    used
-        Whether the switch is used in the step.
-    reconfigured
-        Whether it is reconfigured before the step.
-    completion_ms
-        The communication completion time that the model claims.
+    `volume_mb`: what a node sends in a step over a switch. `used`: whether the switch
+    is used in the step. `reconfigured`: whether it is reconfigured before the step.
+    `completion_ms`: the communication completion time that the model claims.
     """
 
     volume_mb: NDArray[np.float64]
@@ -95,10 +75,8 @@ def has_solution(table: object) -> bool:
 def read_overlap_parameters(path: str | Path) -> OverlapParameters:
     """Return the parameters in the model's TOML file; keys of no use are skipped.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, a key is missing or its value is out of range.
+    Raises `InputError`: the file cannot be read, a key is missing or its value is out
+    of range.
     """
     known = OverlapParameters.__struct_fields__
     table = {key: value for key, value in read_toml(path).items() if key in known}
@@ -108,10 +86,8 @@ def read_overlap_parameters(path: str | Path) -> OverlapParameters:
 def solution_of(file: JsonFile) -> OverlapSolution:
     """Return the solution of a decoded file.
 
-    Raises
-    ------
-    FormatError
-        It has another form, a value is no number or negative, or there are too many.
+    Raises `FormatError`: it has another form, a value is no number or negative, or
+    there are too many.
     """
     values = _values(file)
     if _COMPLETION not in values:

@@ -20,17 +20,9 @@ def write_trace(events: Iterable[Mapping[str, object]], path: str | Path) -> Non
     microseconds, ...); `decimal.Decimal` values are written digit by digit, so
     picoseconds survive. Perfetto opens ``.gz`` too.
 
-    Parameters
-    ----------
-    events
-        The events, written in their order.
-    path
-        The file; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
+    `path`: the file; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
 
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    Raises `InputError`: the file cannot be written.
     """
     encoder = msgspec.json.Encoder(decimal_format="number")
     with open_writing(path) as file:

@@ -46,17 +46,7 @@ def write_schedule(schedule: Schedule, path: str | Path) -> None:
     Compressed by suffix (``.gz``, ``.zst``); ``-`` is standard output. The same
     schedule gives the same bytes.
 
-    Parameters
-    ----------
-    schedule
-        The schedule, sealed: with its footer.
-    path
-        The file; an existing one is replaced when the new one is whole.
-
-    Raises
-    ------
-    InputError
-        The schedule has no footer, or the file cannot be written.
+    Raises `InputError`: the schedule has no footer, or the file cannot be written.
     """
     with open_writing(path) as file:
         for line in schedule_lines(schedule):
@@ -69,11 +59,8 @@ def schedule_lines(schedule: Schedule) -> Iterator[bytes]:
     Segments keep their order and come as late as that allows: all up to a segment
     just before the first step that uses it, and those that no step uses at the end.
 
-    Raises
-    ------
-    InputError
-        The schedule has no footer, or one with several certificates of the completion
-        time, or an operation is no `Op`.
+    Raises `InputError`: the schedule has no footer, or one with several certificates of
+    the completion time, or an operation is no `Op`.
     """
     footer = schedule.footer
     if footer is None:

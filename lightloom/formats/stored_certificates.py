@@ -24,17 +24,7 @@ if TYPE_CHECKING:
 def exact(value: StoredNumber, where: str) -> Number:
     """Return an exact value from what a file holds.
 
-    Parameters
-    ----------
-    value
-        An integer, or numerator and denominator.
-    where
-        Its place, for messages.
-
-    Raises
-    ------
-    FormatError
-        If it is no fraction in lowest terms.
+    Raises `FormatError` if it is no fraction in lowest terms.
     """
     if isinstance(value, int):
         return value
@@ -52,18 +42,8 @@ def read_certificates(
 ) -> tuple[Certificate, ...]:
     """Return the certificates of a footer, that of the completion time first.
 
-    Parameters
-    ----------
-    certificate, objectives
-        As the file holds them.
-    where
-        Place of the footer, for messages.
-
-    Raises
-    ------
-    FormatError
-        A fraction that is not in lowest terms; a bound on the completion time among
-        those of other objectives.
+    Raises `FormatError`: a fraction that is not in lowest terms; a bound on the
+    completion time among those of other objectives.
     """
     found = []
     if certificate is not None:
@@ -88,10 +68,8 @@ def stored_certificates(
 ) -> tuple[CertificateRecord | None, list[ObjectiveRecord]]:
     """Return that of the completion time, and the others, as files hold them.
 
-    Raises
-    ------
-    InputError
-        If several are of the completion time, for which files have one place.
+    Raises `InputError` if several are of the completion time, for which files have one
+    place.
     """
     certificate, objectives = None, []
     for one in certificates:

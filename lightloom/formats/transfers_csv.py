@@ -32,18 +32,10 @@ def read_transfers(path: str | Path) -> tuple[StepPart, ...]:
     The first line is the header. Steps are integers from 0 that never go back; one
     that is not named has no transfers. ``op`` is ``copy`` or ``reduce``.
 
-    Parameters
-    ----------
-    path
-        Of the file, decompressed by its suffix; ``-`` for standard input.
+    `path`: of the file, decompressed by its suffix; ``-`` for standard input.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is empty, lacks the header, or a value is invalid; file, line and column
-        are named.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is empty, lacks the
+    header, or a value is invalid; file, line and column are named.
     """
     rows = list(_rows(path))
     if not rows:
@@ -59,15 +51,7 @@ def read_transfers(path: str | Path) -> tuple[StepPart, ...]:
 def transfers_csv(schedule: Schedule) -> str:
     """Return the transfers of a schedule as a table, between ranks.
 
-    Parameters
-    ----------
-    schedule
-        Of a collective. Planes and segments are left out.
-
-    Raises
-    ------
-    InputError
-        If its task is a demand.
+    Raises `InputError` if its task is a demand.
     """
     task = schedule.task
     if not isinstance(task, Collective):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import GIB, KIB, MIB
 from lightloom.formats.compression import STANDARD_STREAM
+from lightloom.formats.json_file import read_toml
 from lightloom.instances.collectives import COLLECTIVES
+from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -19,16 +25,16 @@ from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.hybrid_parallel import hybrid_parallel
 from lightloom.instances.instance import AnyFabric, Instance
-from lightloom.instances.instance_file import read_instance
+from lightloom.instances.instance_file import parse_instance, read_instance
 from lightloom.instances.sipac_clusters import cluster_sizes, clusters
 from lightloom.instances.workloads import MODELS, default_training
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lightloom.core.training import Training
+
 
 _GRIDS = {
     "4": (2, 2),
@@ -202,10 +208,8 @@ def _computations() -> dict[str, _Entry]:
 def load_instance(name: str) -> Instance:
     """Return a named instance, or the one in a TOML file; ``-`` is standard input.
 
-    Raises
-    ------
-    InputError
-        There is no such name (nearest names suggested), or the file is not right.
+    Raises `InputError`: there is no such name (nearest names suggested), or the file is
+    not right.
     """
     if is_instance_file(name):
         return read_instance(Path(name))
@@ -236,3 +240,121 @@ def _names_of_fabric(name: str, known: Iterable[str]) -> str:
     if not any(other.startswith(f"{fabric}/") for other in known):
         return ""
     return f"`lightloom instances --fabric {fabric} --names` lists those of this fabric"
+
+
+BUFFER_BYTES = "collective.buffer_bytes"
+"""The key that a size of a collective is about."""
+
+_SIZE = re.compile(r"(?P<count>[0-9_]+) ?(?P<unit>[A-Za-z]*)")
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KiB": KIB,
+    "MiB": MIB,
+    "GiB": GIB,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+}
+
+
+def load_changed(name: str, changes: Mapping[str, object]) -> Instance:
+    """Return an instance with some keys of its file changed.
+
+    Keys that are not stated keep their defaults, which may follow from those that are
+    changed: with ``fabric.waveguides`` the ``fibers`` of a grid change as well, unless
+    the file gives them.
+
+    `name`: a name of the catalogue, a TOML file, or ``-`` for TOML on standard input.
+    `changes`: values by key with its table, for example ``{"fabric.lasers": 8}``. The
+    name of the instance says them, behind the one that it has.
+
+    Raises `InputError`: there is no such instance, table or key, or the changed one is
+    not right.
+    """
+    if not changes:
+        return load_instance(name)
+    if is_instance_file(name):
+        tables, folder = read_toml(name), Path(name).parent
+    else:
+        tables, folder = _stated(load_instance(name)), Path()
+    tables = copy.deepcopy(tables)
+    for key, value in changes.items():
+        table, dot, inner = key.partition(".")
+        there = tables.get(table)
+        if not dot or not isinstance(there, dict):
+            known = [name for name, of in tables.items() if isinstance(of, dict)]
+            what, allowed = "not a key of the instance", ", ".join(known)
+            allowed = f"TABLE.KEY with one of the tables {allowed}"
+            raise InputError(what, where=name, found=key, allowed=allowed)
+        there[inner] = value
+    said = " ".join(f"{key}={value}" for key, value in changes.items())
+    return parse_instance(tables, name=f"{name} {said}", folder=folder)
+
+
+def parse_size(text: str, where: str) -> int:
+    """Return a size in bytes as people write it, for example ``3MiB`` or ``250 MB``.
+
+    `text`: a whole number with a unit: B (or none), KiB, MiB, GiB, kB, MB, GB.
+
+    Raises `InputError`: it is not of this form.
+    """
+    parts = _SIZE.fullmatch(text.strip())
+    if parts is None or parts["unit"] not in _UNITS:
+        allowed = f"a whole number with {', '.join(filter(None, _UNITS))}"
+        raise InputError("not a size", where=where, found=text, allowed=allowed)
+    return int(parts["count"].replace("_", "")) * _UNITS[parts["unit"]]
+
+
+def _stated(instance: Instance) -> dict[str, Any]:
+    """Return the tables of an instance with no key that says what is the default."""
+    tables: dict[str, Any] = {**instance.table()}
+    tables["fabric"] = _stated_fabric(instance.fabric)
+    everybody = list(range(instance.fabric.node_count))
+    if tables.get("collective", {}).get("nodes") == everybody:
+        tables["collective"] = {**tables["collective"]}
+        del tables["collective"]["nodes"]
+    return tables
+
+
+def _stated_fabric(fabric: AnyFabric) -> dict[str, object]:
+    """Return the keys of a fabric without which it would be another one."""
+    table: dict[str, object] = dict(fabric.table())
+    for key in list(table):
+        fewer = {other: value for other, value in table.items() if other != key}
+        try:
+            same = load_fabric(fewer, "fabric") == fabric
+        except InputError:  # a key that must be there
+            continue
+        if same:
+            table = fewer
+    return table
+
+
+def hybrid_parallel(fabric: Sipac, buffer_bytes: int) -> Demand:
+    """Return what the nodes of a SiPAC cluster send in a step of training.
+
+    The r nodes on a switch of level 0 share a model and do an all-to-all; nodes with
+    the same port there hold the same part of it and do an all-reduce over the other
+    levels, l of them, in which an l-th of the buffer begins at each. So a pair on a
+    switch of level 0 asks for B / r, and one of a higher level for
+    2 B / l (1/r + ... + 1/r^l), each rounded up to the byte. Every pair shares a
+    switch, so nothing is forwarded.
+
+    `buffer_bytes`: B, what a node has to exchange in each of the two collectives.
+    """
+    r, levels = fabric.radix, fabric.levels
+    node = np.arange(fabric.node_count, dtype=np.int64)
+    above = levels - 1
+    powers = sum(r**power for power in range(above))
+    # 1/r + ... + 1/r^l over a common denominator.
+    replicas = -(-2 * buffer_bytes * powers // (above * r**above)) if above else 0
+    rows: list[tuple[int, int, int]] = []
+    for level in range(levels):
+        size = replicas if level else -(-buffer_bytes // r)
+        for further in range(1, r):
+            port = node // r**level % r
+            peer = node + ((port + further) % r - port) * r**level
+            pairs = zip(node.tolist(), peer.tolist(), strict=True)
+            rows += [(src, dst, size) for src, dst in pairs]
+    return Demand.from_rows(rows)

@@ -22,18 +22,10 @@ _GIGA = 10**9
 class Gpu:
     """A GPU as the roofline model sees it.
 
-    Attributes
-    ----------
-    name
-        Name in instance files.
-    flops_per_s
-        Peak rate of dense matrix products by precision, without sparsity.
-    memory_bytes_per_s, memory_bytes
-        Bandwidth and size of its memory.
-    shortest_ps
-        Time that no operation undercuts.
-    source
-        Document that the numbers are from.
+    `flops_per_s`: peak rate of dense matrix products by precision, without sparsity.
+    `memory_bytes_per_s`, `memory_bytes`: bandwidth and size of its memory.
+    `shortest_ps`: time that no operation undercuts. `source`: document that the numbers
+    are from.
     """
 
     name: str
@@ -46,10 +38,7 @@ class Gpu:
     def peak_flops_per_s(self, precision: str) -> int:
         """Return the peak rate at a precision.
 
-        Raises
-        ------
-        InputError
-            If the GPU does not compute at it.
+        Raises `InputError` if the GPU does not compute at it.
         """
         if precision not in self.flops_per_s:
             raise InputError(
@@ -103,10 +92,7 @@ GPUS = {
 def gpu_named(name: str) -> Gpu:
     """Return a GPU by name.
 
-    Raises
-    ------
-    InputError
-        If there is none of that name.
+    Raises `InputError` if there is none of that name.
     """
     if name not in GPUS:
         raise unknown_name("GPU", name, GPUS, where="gpu")

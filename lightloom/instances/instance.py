@@ -6,19 +6,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective, Demand, Workload
 from lightloom.core.training import Training
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.demand_rows import check_demand_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lightloom.core.fabric import CircuitFabric, PacketFabric
     from lightloom.core.task import Task
+
 
 AnyFabric: TypeAlias = "CircuitFabric | PacketFabric"
 
@@ -27,26 +28,17 @@ AnyFabric: TypeAlias = "CircuitFabric | PacketFabric"
 class Instance(Summarised):
     """A question lightloom can answer.
 
-    Parameters
-    ----------
-    fabric
-        The interconnect, for example a record of `lightloom.fabrics`.
-    task
-        What has to be communicated on it, placed on its nodes, or trained on them. A
-        collective without nodes is one of all nodes of the fabric.
-    name
-        Catalogue name, or the file it was read from; derived from fabric and task
-        where it is ''.
-    requests
-        The (src, dst) of a demand's rows as they were given, repeats and order
-        included, for problems that route one path for each; ``None`` where the
-        demand was not given in rows.
+    `fabric`: the interconnect, for example a record of `lightloom.fabrics`. `task`:
+    what has to be communicated on it, placed on its nodes, or trained on them. A
+    collective without nodes is one of all nodes of the fabric. `name`: catalogue name,
+    or the file it was read from; derived from fabric and task where it is ''.
+    `requests`: the (src, dst) of a demand's rows as they were given, repeats and order
+    included, for problems that route one path for each; ``None`` where the demand was
+    not given in rows.
 
-    Raises
-    ------
-    InputError
-        If the task does not fit the fabric: an unknown collective, nodes outside the
-        fabric, repeated or none, amounts that are not positive or do not divide.
+    Raises `InputError` if the task does not fit the fabric: an unknown collective,
+    nodes outside the fabric, repeated or none, amounts that are not positive or do not
+    divide.
     """
 
     fabric: AnyFabric
@@ -91,11 +83,8 @@ class Instance(Summarised):
     def communication(self) -> Task:
         """The task, where it is one that a schedule serves.
 
-        Raises
-        ------
-        InputError
-            If it is a workload or a training, which have to be placed before anything
-            is sent.
+        Raises `InputError` if it is a workload or a training, which have to be placed
+        before anything is sent.
         """
         if isinstance(self.task, Workload):
             what = "a workload is placed, not scheduled"
@@ -144,3 +133,54 @@ def task_table(task: Task | Workload | Training) -> dict[str, dict[str, object]]
             if value is not None
         }
     }
+
+
+_MOST_BYTES = 2**60 - 1
+
+
+def check_demand_rows(
+    src: Sequence[int],
+    dst: Sequence[int],
+    size_bytes: Sequence[int],
+    node_count: int,
+    where: str,
+) -> None:
+    """Raise if a row of a demand makes no sense on a fabric.
+
+    `src`, `dst`, `size_bytes`: columns: row i asks for size_bytes[i] from src[i] to
+    dst[i]; 0 bytes are nothing to do.
+
+    Raises `InputError`: columns of different lengths, a node outside the fabric, a node
+    sending to itself, a negative or absurd amount.
+    """
+    found = [len(src), len(dst), len(size_bytes)]
+    if len(set(found)) > 1:
+        raise InputError("columns differ in length", where=where, found=found)
+    try:
+        tail, head, size = (
+            np.array(column, dtype=np.int64) for column in (src, dst, size_bytes)
+        )
+    except OverflowError:  # some integer is far too large: exact, and slow
+        tail, head, size = (
+            np.array(column, dtype=object) for column in (src, dst, size_bytes)
+        )
+    wrong = (tail < 0) | (tail >= node_count) | (head < 0) | (head >= node_count)
+    wrong |= (tail == head) & (size != 0)
+    wrong |= (size < 0) | (size > _MOST_BYTES)
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        _refuse(src[row], dst[row], size_bytes[row], node_count, f"{where} row {row}")
+
+
+def _refuse(src: int, dst: int, size_bytes: int, node_count: int, where: str) -> None:
+    """Raise what is wrong with a row."""
+    for node in (src, dst):
+        if not 0 <= node < node_count:
+            what, allowed = "node outside the fabric", f"0 to {node_count - 1}"
+            raise InputError(what, where=where, found=node, allowed=allowed)
+    if src == dst and size_bytes:
+        found = f"{src} to {dst}"
+        raise InputError("a node sends to itself", where=where, found=found)
+    allowed = "0 to 2**60 - 1"
+    raise InputError(
+        "bytes not allowed", where=where, found=size_bytes, allowed=allowed
+    )

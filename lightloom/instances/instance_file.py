@@ -11,14 +11,13 @@ import msgspec
 from msgspec import Meta
 
 from lightloom.core.errors import InputError, nearest, placed
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.task import Collective, Demand
 from lightloom.formats.demand_csv import read_matrix, read_pairs
-from lightloom.formats.toml_tables import read_toml
+from lightloom.formats.json_file import read_toml
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.demand_rows import check_demand_rows
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.instance import Instance
+from lightloom.instances.instance import Instance, check_demand_rows
 from lightloom.instances.workload_table import read_workload
 
 if TYPE_CHECKING:
@@ -62,11 +61,8 @@ def read_instance(path: Path) -> Instance:
 
     Paths in it are relative to the file.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not TOML; a key is unknown or missing; a value
-        is outside its domain; the task does not fit the fabric.
+    Raises `InputError`: the file cannot be read or is not TOML; a key is unknown or
+    missing; a value is outside its domain; the task does not fit the fabric.
     """
     tables = read_toml(path)
     return parse_instance(tables, name=str(path), folder=path.parent)
@@ -77,21 +73,10 @@ def parse_instance(
 ) -> Instance:
     """Return the instance that decoded tables describe.
 
-    Parameters
-    ----------
-    tables
-        Tables of the file by name: ``fabric`` and one task.
-    name
-        Name of the instance, for messages and schedules.
-    folder
-        Folder that relative paths in the tables start from; by default the working
-        directory.
+    `tables`: tables of the file by name: ``fabric`` and one task.
 
-    Raises
-    ------
-    InputError
-        Unknown table or key, a value out of its domain, not exactly one task, or a
-        file of the task that cannot be read.
+    Raises `InputError`: unknown table or key, a value out of its domain, not exactly
+    one task, or a file of the task that cannot be read.
     """
     for key in tables:
         if key not in _TABLES:

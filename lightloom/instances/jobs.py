@@ -16,13 +16,8 @@ Blocks: TypeAlias = Literal["any", "preferred", "required"]
 class Fragmentation:
     """How broken up the free nodes are.
 
-    Attributes
-    ----------
-    free
-        Number of free nodes.
-    blocks
-        Length of each block of free nodes, the longest first. On a ring the last
-        node and node 0 are neighbours.
+    `blocks`: length of each block of free nodes, the longest first. On a ring the last
+    node and node 0 are neighbours.
     """
 
     free: int
@@ -49,17 +44,10 @@ class JobMap:
     need them. Nodes are given in the order in which they stand, on a ring past the last
     node too, so that a job's ranks are neighbours.
 
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric, 1 or more.
-    ring
-        Whether node 0 follows the last node, as on a ring of fibre.
+    `node_count`: nodes of the fabric, 1 or more. `ring`: whether node 0 follows the
+    last node, as on a ring of fibre.
 
-    Raises
-    ------
-    InputError
-        No nodes.
+    Raises `InputError`: no nodes.
     """
 
     def __init__(self, node_count: int, *, ring: bool = False) -> None:
@@ -86,24 +74,14 @@ class JobMap:
     ) -> tuple[int, ...]:
         """Give nodes to a new job and return them, in the order of its ranks.
 
-        Parameters
-        ----------
-        job
-            Name of a job that has no nodes yet.
-        count
-            How many it needs, 1 or more.
-        blocks
-            ``required``: one contiguous block. ``preferred``: one if there is one, else
-            as few blocks as will do, the longest first. ``any``: the free nodes of
-            least number, as on switches, where all nodes are alike.
+        `count`: how many it needs, 1 or more. `blocks`: ``required``: one contiguous
+        block. ``preferred``: one if there is one, else as few blocks as will do, the
+        longest first. ``any``: the free nodes of least number, as on switches, where
+        all nodes are alike.
 
-        Raises
-        ------
-        InputError
-            The job has nodes, or needs none, or more than there are.
-        InfeasibleError
-            Too few nodes are free, or none of their blocks is long enough; the
-            message says how many there are.
+        Raises `InputError`: the job has nodes, or needs none, or more than there are;
+        `InfeasibleError`: too few nodes are free, or none of their blocks is long
+        enough; the message says how many there are.
         """
         if job in self._jobs:
             fix = "release it first, or give the job another name"
@@ -121,10 +99,7 @@ class JobMap:
     def release(self, job: str) -> tuple[int, ...]:
         """Free the nodes of a job and return them.
 
-        Raises
-        ------
-        InputError
-            There is no such job (nearest names suggested).
+        Raises `InputError`: there is no such job (nearest names suggested).
         """
         if job not in self._jobs:
             fix = nearest(job, self._jobs)

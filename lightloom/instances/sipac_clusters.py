@@ -34,13 +34,6 @@ def clusters(
     The servers of SuperPod have 8 GPUs, 12 times as fast inside as outside; leaves of
     the fat tree have as many nodes as a SiPAC switch, and a trunk a quarter as fast;
     TopoOpt has 4 rings.
-
-    Parameters
-    ----------
-    nodes
-        One of `cluster_sizes`.
-    bits_per_second_per_node
-        Rate of all links of a node together.
     """
     radix, level, rows, cols = _SIZES[nodes]
     rate = bits_per_second_per_node

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from lightloom.core.acyclic import refuse_cycle
+from lightloom.core.computation import refuse_cycle
 from lightloom.core.errors import InputError
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.task import Workload
 from lightloom.formats.operation_graph import read_op_graph
 
@@ -43,22 +43,8 @@ def read_workload(
 ) -> Workload:
     """Return the workload of an instance table.
 
-    Parameters
-    ----------
-    table
-        ``[workload]``, decoded.
-    node_count
-        Nodes of the fabric: there are no more devices.
-    name
-        The instance, for messages.
-    folder
-        What a graph's path is relative to.
-
-    Raises
-    ------
-    InputError
-        Unknown key; both a graph and columns, or neither; columns that do not fit
-        each other; more devices than nodes; a graph that is not right.
+    Raises `InputError`: unknown key; both a graph and columns, or neither; columns that
+    do not fit each other; more devices than nodes; a graph that is not right.
     """
     where = f"{name}: workload"
     raw = convert(table, _WorkloadTable, where=where)
@@ -108,20 +94,12 @@ def _graph_columns(path: Path) -> dict[str, tuple[object, ...]]:
 def check_workload(workload: Workload, where: str) -> None:
     """Raise unless a workload is sound: columns, devices, edges and names.
 
-    Parameters
-    ----------
-    workload
-        The workload: columns of its operations, and columns of its edges, whose ends
-        are rows of operations.
-    where
-        What a message calls the place of the workload.
+    `workload`: the workload: columns of its operations, and columns of its edges, whose
+    ends are rows of operations.
 
-    Raises
-    ------
-    InputError
-        Columns that do not fit each other, nothing to place, two operations of one
-        name, a negative time or size, no device, a negative distance, an edge to
-        nowhere, or edges that go round in a cycle, which is printed.
+    Raises `InputError`: columns that do not fit each other, nothing to place, two
+    operations of one name, a negative time or size, no device, a negative distance, an
+    edge to nowhere, or edges that go round in a cycle, which is printed.
     """
     for keys in (_COLUMNS[:3], _COLUMNS[3:]):
         lengths = [len(getattr(workload, key)) for key in keys]

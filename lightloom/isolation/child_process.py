@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
 import pickle
 import queue
@@ -17,15 +18,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lightloom.core.errors import NoAnswerError
 from lightloom.isolation.process_tree import end_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_MAIN = "from lightloom.isolation.parent_channel import main; main({!r})"
+
+_MAIN = "from lightloom.isolation.child_process import main; main({!r})"
 _MOST_LAST_WORDS = 400
 """Characters of what a child wrote last that are quoted."""
 
@@ -43,16 +47,10 @@ class Interrupted:
 class ChildProcess:
     """A Python process of its own that serves messages.
 
-    Parameters
-    ----------
-    serve
-        What it runs, as ``module:function``: takes a `ParentChannel`, and returns or
-        ends when receiving from it says that this process is gone.
-    log
-        Whether what it writes to stdout and stderr goes to our stderr; otherwise the
-        end of it is kept for `how_it_ended`.
-    environment
-        Variables to set for it.
+    `serve`: what it runs, as ``module:function``: takes a `ParentChannel`, and returns
+    or ends when receiving from it says that this process is gone. `log`: whether what
+    it writes to stdout and stderr goes to our stderr; otherwise the end of it is kept
+    for `how_it_ended`. `environment`: variables to set for it.
     """
 
     def __init__(
@@ -111,15 +109,9 @@ class ChildProcess:
     def receive(self, timeout_s: float | None = None) -> object:
         """Return the next message, `Gone` if the child has ended.
 
-        Parameters
-        ----------
-        timeout_s
-            Longest time to wait; ``None``: until there is one.
+        `timeout_s`: longest time to wait; ``None``: until there is one.
 
-        Raises
-        ------
-        queue.Empty
-            There was no message within the time.
+        Raises `queue.Empty`: there was no message within the time.
         """
         return self._messages.get(timeout=timeout_s)
 
@@ -188,11 +180,8 @@ class IdleProcesses:
     def take(self, name: str) -> ChildProcess | None:
         """Return a waiting child that still runs.
 
-        Parameters
-        ----------
-        name
-            As it was kept. Children of the process that this one was forked from are
-            not ours.
+        `name`: as it was kept. Children of the process that this one was forked from
+        are not ours.
         """
         while True:
             with self._lock:
@@ -203,15 +192,7 @@ class IdleProcesses:
             child.kill()
 
     def keep(self, name: str, child: ChildProcess) -> None:
-        """Keep a child for the next work under a name.
-
-        Parameters
-        ----------
-        name
-            For `take`.
-        child
-            Without work.
-        """
+        """Keep a child for the next work under a name."""
         with self._lock:
             self._waiting.setdefault((os.getpid(), name), []).append(child)
 
@@ -226,3 +207,95 @@ class IdleProcesses:
 
 idle_processes = IdleProcesses()
 """Those of this program."""
+
+
+_AGAIN_S = 1.0
+"""The alarm rings again after this: where it rang first, in a destructor for example,
+Python may have had to ignore it."""
+
+
+class TimeIsOverError(NoAnswerError):
+    """The time limit was over before the work was done."""
+
+
+@contextlib.contextmanager
+def deadline(left_s: float | None, work: str) -> Iterator[None]:
+    """Raise in the block as soon as its time is over.
+
+    `left_s`: seconds for the block; no limit where ``None``. `work`: what the block
+    does, for the message: ``building the model``.
+
+    Raises `TimeIsOverError`: in the block, between two steps of Python code. Outside
+    the main thread, and where there is no timer (Windows), at the end of the block.
+    """
+    if left_s is None:
+        yield
+        return
+    over = TimeIsOverError(f"the time limit was over while {work}")
+    if left_s <= 0:
+        raise over
+    due = time.monotonic() + left_s
+    main = threading.current_thread() is threading.main_thread()
+    armed = main and hasattr(signal, "setitimer")
+
+    def ring(*_: object) -> None:
+        if armed:
+            raise over
+
+    if not armed:
+        yield
+    else:
+        before = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, left_s, _AGAIN_S)
+        try:
+            yield
+        finally:
+            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    if time.monotonic() > due:
+        raise over
+
+
+class ParentChannel:
+    """Messages from and to the process that started this one.
+
+    What this process writes to stdout goes to stderr, so that nothing can come
+    between messages; a terminal's Ctrl-C is ignored here.
+    """
+
+    def __init__(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._out = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        """Return a file that is readable when there is a message or nobody is left."""
+        return sys.stdin.fileno()
+
+    def receive(self) -> object:
+        """Return the next message.
+
+        Raises `EOFError`: the process that started this one is gone.
+        """
+        return pickle.load(sys.stdin.buffer)  # noqa: S301  (who started us)
+
+    def send(self, message: object) -> None:
+        """Send a message, from any thread; where nobody is left, this process ends."""
+        packed = pickle.dumps(message)
+        with self._lock:
+            try:
+                self._out.write(packed)
+                self._out.flush()
+            except OSError:
+                os._exit(1)
+
+
+def main(serve: str) -> None:
+    """Run a function with a `ParentChannel`."""
+    channel = ParentChannel()
+    module, _, function = serve.partition(":")
+    getattr(importlib.import_module(module), function)(channel)

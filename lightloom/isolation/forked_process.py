@@ -22,12 +22,8 @@ class ForkedProcess:
 
     Its stdin is empty; it ends with `work`, exit code 0, or 1 where that raised.
 
-    Parameters
-    ----------
-    work
-        What it does, with a connection to `messages`.
-    output
-        Descriptor of the file that its stdout and stderr go to.
+    `work`: what it does, with a connection to `messages`. `output`: descriptor of the
+    file that its stdout and stderr go to.
     """
 
     def __init__(self, work: Callable[[Connection], None], output: int = 2) -> None:
@@ -53,10 +49,8 @@ class ForkedProcess:
     def end(self) -> tuple[int, int]:
         """End it with all it has started. What it said before can still be received.
 
-        Returns
-        -------
-        Its exit code, or the negative number of the signal that ended it; and the
-        most memory that it held, in bytes.
+        Returns its exit code, or the negative number of the signal that ended it; and
+        the most memory that it held, in bytes.
         """
         process_tree.end_tree(self.pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):

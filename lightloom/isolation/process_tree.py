@@ -19,11 +19,8 @@ _PAUSE_S = 0.001
 def descendants(pid: int) -> list[psutil.Process]:
     """Return the descendants of a process that have not ended.
 
-    Parameters
-    ----------
-    pid
-        The process. What its descendants leave behind is found too if it has called
-        `adopt_orphans`.
+    `pid`: the process. What its descendants leave behind is found too if it has called
+    `adopt_orphans`.
     """
     found = []
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -37,10 +34,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 def resident_bytes(pid: int) -> int:
     """Return the memory that the descendants of a process hold together.
 
-    Parameters
-    ----------
-    pid
-        The process. Memory that several share counts for each.
+    `pid`: the process. Memory that several share counts for each.
     """
     total = 0
     for process in descendants(pid):
@@ -50,13 +44,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def end_descendants(pid: int) -> None:
-    """End all descendants of a process, also those that are being started.
-
-    Parameters
-    ----------
-    pid
-        The process. Its children are left to be waited for.
-    """
+    """End all descendants of a process, also those that are being started."""
     while living := descendants(pid):
         for process in living:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -65,13 +53,7 @@ def end_descendants(pid: int) -> None:
 
 
 def end_tree(pid: int) -> None:
-    """End a process and all its descendants.
-
-    Parameters
-    ----------
-    pid
-        A child of this process that is still to be waited for.
-    """
+    """End a process and all its descendants."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         process.suspend()  # it starts no more, and adopts what its children leave

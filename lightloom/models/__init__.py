@@ -16,12 +16,9 @@ from dataclasses import dataclass
 class ModelSize:
     """How large a model would be, before it is built.
 
-    Attributes
-    ----------
-    rows, columns, nonzeros
-        Upper estimates of constraints, variables and their entries.
-    instead
-        What to use where that is too large: an algorithm, or another instance.
+    `rows`, `columns`, `nonzeros`: upper estimates of constraints, variables and their
+    entries. `instead`: what to use where that is too large: an algorithm, or another
+    instance.
     """
 
     rows: int

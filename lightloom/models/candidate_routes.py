@@ -42,24 +42,13 @@ def check_routes(
 ) -> dict[Pair, tuple[Route, ...]]:
     """Return the given candidate routes of some pairs.
 
-    Parameters
-    ----------
-    routes
-        Candidate routes of each (source, destination); those of other pairs are
-        left out.
-    pairs
-        The pairs that need routes; repeated ones count once.
-    edges
-        Directed edges with a waveguide, as (tail, head).
+    `routes`: candidate routes of each (source, destination); those of other pairs are
+    left out. `edges`: directed edges with a waveguide, as (tail, head).
 
-    Returns
-    -------
-    The routes by pair, sorted by pair; those of a pair in the order given.
+    Returns the routes by pair, sorted by pair; those of a pair in the order given.
 
-    Raises
-    ------
-    InputError
-        If a pair has none, or one is not a simple path over `edges` between its ends.
+    Raises `InputError` if a pair has none, or one is not a simple path over `edges`
+    between its ends.
     """
     chosen = {}
     for pair in sorted(set(pairs)):
@@ -82,10 +71,7 @@ def check_routes(
 def check_count(count: int) -> None:
     """Raise unless there may be so many candidate routes of a pair.
 
-    Raises
-    ------
-    InputError
-        If `count` is less than 1.
+    Raises `InputError` if `count` is less than 1.
     """
     if count < 1:
         what, allowed = "too few candidate routes", "at least 1"
@@ -95,10 +81,7 @@ def check_count(count: int) -> None:
 def most_routes(paths: int | Routes) -> int:
     """Return how many candidate routes a pair may have.
 
-    Raises
-    ------
-    InputError
-        If that is a number less than 1.
+    Raises `InputError` if that is a number less than 1.
     """
     if isinstance(paths, int):
         check_count(paths)
@@ -114,31 +97,14 @@ def candidate_routes(
 ) -> dict[Pair, tuple[Route, ...]]:
     """Return up to `count` shortest simple routes of each pair.
 
-    Parameters
-    ----------
-    fabric
-        The grid; edges without waveguides are not used.
-    pairs
-        Sources and destinations, all different within a pair.
-    count
-        Most routes of a pair, at least 1.
-    edges
-        The edges to use, in this order, instead of all with waveguides.
+    `count`: most routes of a pair, at least 1.
 
-    Returns
-    -------
-    Routes by pair, pairs sorted, routes by length and then by tiles within that
+    Returns routes by pair, pairs sorted, routes by length and then by tiles within that
     length as far as `count` reaches; deterministic.
 
-    Raises
-    ------
-    InputError
-        If `count` is less than 1.
-    InfeasibleError
-        If a pair has no route.
+    Raises `InputError` if `count` is less than 1; `InfeasibleError` if a pair has no
+    route.
 
-    Notes
-    -----
     O(count * nodes * edges) a pair.
     """
     import networkx as nx

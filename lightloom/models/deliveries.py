@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 class Deliveries:
     """What Algorithm 1 calls Pre and Post, in nodes.
 
-    Attributes
-    ----------
-    collective
-        The collective, its chunk count chosen.
-    holders
-        ``Pre(c)``: the nodes that have chunk c from the start, by chunk, sorted.
-        Chunks that nobody lacks are left out.
-    lacking
-        ``Post(c)`` without ``Pre(c)``: the nodes that must still receive it, sorted.
+    `collective`: the collective, its chunk count chosen. `holders`: ``Pre(c)``: the
+    nodes that have chunk c from the start, by chunk, sorted. Chunks that nobody lacks
+    are left out. `lacking`: ``Post(c)`` without ``Pre(c)``: the nodes that must still
+    receive it, sorted.
     """
 
     collective: Collective
@@ -68,12 +63,8 @@ def copy_question(instance: Instance) -> tuple[Lightpath, Deliveries]:
     Where the collective has no chunk count yet it gets the smallest: one chunk a
     block, or one chunk where there are no blocks.
 
-    Raises
-    ------
-    InputError
-        If the instance is no copying collective on a LIGHTPATH fabric.
-    InfeasibleError
-        If something must be sent and the tiles have no lasers.
+    Raises `InputError` if the instance is no copying collective on a LIGHTPATH fabric;
+    `InfeasibleError` if something must be sent and the tiles have no lasers.
     """
     fabric, task = instance.fabric, instance.task
     if not isinstance(fabric, Lightpath):

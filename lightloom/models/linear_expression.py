@@ -23,15 +23,7 @@ def total(variables: Iterable[Variable]) -> Linear:
 def difference(
     plus: Sequence[Variable], minus: Sequence[Variable], times: int = 1
 ) -> Linear:
-    """Return the sum of `plus` less `times` the sum of `minus`.
-
-    Parameters
-    ----------
-    plus, minus
-        Pyomo variables; one that occurs twice counts twice.
-    times
-        Factor of the sum of `minus`.
-    """
+    """Return the sum of `plus` less `times` the sum of `minus`."""
     coefs = [1] * len(plus) + [-times] * len(minus)
     return LinearExpression(constant=0, linear_coefs=coefs, linear_vars=[*plus, *minus])
 

@@ -50,13 +50,8 @@ class OcsInput:
 class OcsAnswer:
     """What every switch holds.
 
-    Attributes
-    ----------
-    demand
-        What is served.
-    switches
-        Circuits of each switch, sorted by (src, dst). Where circuits are bidirectional
-        the circuit back is there too, asked for or not.
+    `switches`: circuits of each switch, sorted by (src, dst). Where circuits are
+    bidirectional the circuit back is there too, asked for or not.
     """
 
     demand: Demand
@@ -78,25 +73,13 @@ def build(
       circuit serves both ways. What a switch holds is a matching.
     - ``serve``, ``reach``: the objective, see `lightloom.models.slowest_pair`.
 
-    Parameters
-    ----------
-    instance
-        A demand on an OCS fabric.
-    statement
-        `Statement`.
-    pinned
-        Break symmetry: the partners of the busiest node are put in order of switches,
-        as those can be permuted freely.
+    `pinned`: break symmetry: the partners of the busiest node are put in order of
+    switches, as those can be permuted freely.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, or a variant unknown.
-    InfeasibleError
-        If a node has more partners than there are switches, naming row or column.
+    Raises `InputError` if the instance is of another problem, or a variant unknown;
+    `InfeasibleError` if a node has more partners than there are switches, naming row or
+    column.
 
-    Notes
-    -----
     pairs * switches columns, and at most pairs * switches more of levels.
     """
     fabric, demand = _question(instance)
@@ -175,10 +158,7 @@ def schedule(instance: Instance, answer: OcsAnswer) -> Schedule:
 def size(instance: Instance, **_: object) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
 
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric, demand = _question(instance)
     pairs = len(demand.src)

@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 class PlacementInput:
     """What a model of this module is about, for its decoder.
 
-    Attributes
-    ----------
-    workload
-        What is placed.
-    unit_ps
-        Greatest common divisor of all durations: times of the model are multiples.
+    `unit_ps`: greatest common divisor of all durations: times of the model are
+    multiples.
     """
 
     workload: Workload
@@ -63,23 +59,10 @@ def build(instance: Instance, *, pinned: bool = False) -> Model:
     - ``work[d]``, ``last[o]``: the makespan is at least the work of a device, and the
       end of an operation with the longest path of others after it.
 
-    Parameters
-    ----------
-    instance
-        With a workload.
-    pinned
-        Break symmetry: the first operation runs on device 0, as devices are alike.
+    Raises `InputError` if the instance has no workload; `InfeasibleError` if the
+    workload fits no placement: an operation is larger than a device, operations that
+    must run together are, or all are larger than all devices.
 
-    Raises
-    ------
-    InputError
-        If the instance has no workload.
-    InfeasibleError
-        If the workload fits no placement: an operation is larger than a device,
-        operations that must run together are, or all are larger than all devices.
-
-    Notes
-    -----
     operations * devices columns, and up to operations**2 * devices rows: for tens of
     operations. A start's bound is the sum of all durations, in units.
     """
@@ -265,10 +248,7 @@ def objective(answer: Placement) -> Fraction:
 def size(instance: Instance, **_: object) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
 
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     workload = _workload(instance)
     ops, devices, edges = len(workload.op), workload.devices, len(workload.src)

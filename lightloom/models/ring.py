@@ -53,12 +53,7 @@ class RingInput:
 class RingAnswer:
     """Circuits of the ring.
 
-    Attributes
-    ----------
-    demand
-        What is served.
-    circuits
-        Sorted by (src, dst, direction), the wavelengths of a way in one row.
+    `circuits`: sorted by (src, dst, direction), the wavelengths of a way in one row.
     """
 
     demand: Demand
@@ -80,26 +75,13 @@ def build(
       directions; elsewhere the first and the last span of a way imply it.
     - ``serve``, ``reach``: the objective, see `lightloom.models.slowest_pair`.
 
-    Parameters
-    ----------
-    instance
-        A demand on a ring.
-    statement
-        `Statement`.
-    pinned
-        Break symmetry: the circuits across the busiest span are put in order of
-        wavelengths, as those can be permuted freely.
+    `pinned`: break symmetry: the circuits across the busiest span are put in order of
+    wavelengths, as those can be permuted freely.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, or a variant unknown.
-    InfeasibleError
-        If a pair is out of reach, a node has more partners than lasers, or more pairs
-        must cross a span than there are wavelengths; which one is named.
+    Raises `InputError` if the instance is of another problem, or a variant unknown;
+    `InfeasibleError` if a pair is out of reach, a node has more partners than lasers,
+    or more pairs must cross a span than there are wavelengths; which one is named.
 
-    Notes
-    -----
     pairs * directions * wavelengths columns, and at most as many of levels.
     """
     fabric, demand = _question(instance)
@@ -169,10 +151,7 @@ def schedule(instance: Instance, answer: RingAnswer) -> Schedule:
 def size(instance: Instance, **_: object) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
 
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric, demand = _question(instance)
     pairs = len(demand.src)

@@ -9,8 +9,9 @@ tied by a sum, which leaves far fewer of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyomo.environ as pyo
 from pyomo.common.gc_manager import PauseGC
@@ -22,23 +23,149 @@ from lightloom.models.candidate_routes import (
     check_routes,
     most_routes,
     open_edges,
+    route_edges,
 )
 from lightloom.models.deliveries import copy_question
-from lightloom.models.horizon import rounds_that_suffice
 from lightloom.models.linear_expression import difference, total
-from lightloom.models.rounds_circuits import (
-    RoundsInput,
-    Wavelengths,
-    break_symmetry,
-    state_circuits,
-)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.instances.instance import Instance
-    from lightloom.models.candidate_routes import Pair, Routes
+    from lightloom.models.candidate_routes import Edge, Pair, Routes
     from lightloom.models.deliveries import Deliveries
-    from lightloom.models.linear_expression import Linear, Model
+    from lightloom.models.linear_expression import Linear, Model, Variable
+
+
+class Wavelengths(StrEnum):
+    """How wavelengths are stated."""
+
+    EXPLICIT = "explicit"
+    """Every circuit has one; equations (4) to (6) as corrected."""
+    AGGREGATED = "aggregated"
+    """Only their number counts: necessary, and sufficient where waveguides abound."""
+
+
+@dataclass(frozen=True)
+class RoundsInput:
+    """What a model of this module is about, for its decoder.
+
+    `deliveries`: who has what and who lacks it.
+    """
+
+    fabric: Lightpath
+    deliveries: Deliveries
+    routes: Routes
+    wavelengths: Wavelengths
+
+
+def state_circuits(model: Model, question: RoundsInput) -> None:
+    """State the circuits of every round, and what they compete for.
+
+    `model`: has the variables ``send[round, src, dst, chunk]``; gets ``lit[round, src,
+    dst, route, wavelength]``, without wavelength where that is aggregated, and the
+    constraints of equations (4) to (6).
+    """
+    fabric, routes = question.fabric, question.routes
+    explicit = question.wavelengths is Wavelengths.EXPLICIT
+    lasers = fabric.lasers
+    colours = [(w,) for w in range(lasers)] if explicit else [()]
+    carried = defaultdict(list)
+    for key in model.send:
+        carried[key[:3]].append(model.send[key])
+    # A circuit of an aggregated model stands for any number of wavelengths.
+    lit = [
+        (*key, i, *colour)
+        for key in carried
+        for i in range(len(routes[key[1:]]))
+        for colour in colours
+    ]
+    model.lit = pyo.Var(lit, within=pyo.Integers, bounds=(0, 1 if explicit else lasers))
+    carriers, out, into, over = (defaultdict(list) for _ in range(4))
+    edges = {
+        (*pair, i): route_edges(route)
+        for pair, options in routes.items()
+        for i, route in enumerate(options)
+    }
+    for key in lit:
+        r, src, dst, i, *colour = key
+        circuit = model.lit[key]
+        carriers[r, src, dst].append(circuit)
+        out[(r, src, *colour)].append(circuit)
+        into[(r, dst, *colour)].append(circuit)
+        for edge in edges[src, dst, i]:
+            over[(r, *edge, *colour)].append(circuit)
+    model.carry = pyo.Constraint(
+        list(carried),
+        rule=lambda _, *key: (0, difference(carried[key], carriers[key]), 0),
+    )
+    each = 1 if explicit else lasers
+    waveguides = open_edges(fabric)
+    _limit(model, "laser", out, lambda _: each)
+    _limit(model, "photodiode", into, lambda _: each)
+    # Where an edge has a waveguide for every circuit that may come, nothing is limited.
+    scarce = {key: c for key, c in over.items() if len(c) > waveguides[key[1], key[2]]}
+    _limit(model, "waveguide", scarce, lambda key: each * waveguides[key[1], key[2]])
+
+
+def break_symmetry(model: Model, question: RoundsInput, horizon: int) -> None:
+    """Pin the receptions of the first node that lacks anything.
+
+    Where nothing is passed on, (round, wavelength) slots can be permuted at will, so
+    its k-th reception takes slot k. Elsewhere wavelengths can, within a round.
+
+    `model`: has the variables ``send[round, src, dst, chunk]`` and, from
+    `state_circuits` with explicit wavelengths, ``lit[round, src, dst, route,
+    wavelength]``; variables are fixed, or constraints added, here. `question`: what the
+    model is about; at least one node lacks something.
+    """
+    deliveries, lasers = question.deliveries, question.fabric.lasers
+    node = min(min(nodes) for nodes in deliveries.lacking.values())
+    if not deliveries.one_hop:
+        lit_at = defaultdict(list)
+        for key in model.lit:
+            if key[2] == node:
+                lit_at[key[0], key[4]].append(model.lit[key])
+        model.symmetry = pyo.Constraint(
+            [(r, w) for r in range(horizon) for w in range(lasers - 1)],
+            rule=lambda _, r, w: (0, difference(lit_at[r, w], lit_at[r, w + 1]), None),
+        )
+        return
+    wanted = sorted(
+        (deliveries.holders[chunk][0], chunk)
+        for chunk, nodes in deliveries.lacking.items()
+        if nodes[0] == node
+    )
+    slots = {key: divmod(slot, lasers) for slot, key in enumerate(wanted)}
+    open_slots = {(src, *slots[src, chunk]) for src, chunk in wanted}
+    for key in model.send:
+        r, src, dst, chunk = key
+        if dst == node and slots[src, chunk][0] != r:
+            model.send[key].fix(0)
+    for key in model.lit:
+        r, src, dst, _, colour = key
+        if dst == node and (src, r, colour) not in open_slots:
+            model.lit[key].fix(0)
+
+
+def _limit(
+    model: Model,
+    name: str,
+    circuits: dict[Any, list[Variable]],
+    amount: Callable[[Any], int],
+) -> None:
+    """Add rows: at most `amount` of the circuits of a key in a round that is used."""
+    used = getattr(model, "used", None)
+
+    def row(_: Model, *key: int) -> tuple[None, Linear, int]:
+        most = amount(key)
+        if used is None:
+            return None, total(circuits[key]), most
+        return None, difference(circuits[key], [used[key[0]]], most), 0
+
+    model.add_component(name, pyo.Constraint(list(circuits), rule=row))
+
 
 DEFAULT_PATHS = 2
 
@@ -82,37 +209,20 @@ def build(
     - ``prefix``, ``used``: rounds in use come first, `least` of them at any rate (7)
       to (9); a round without use has no circuits, as its lasers' limit says.
 
-    Parameters
-    ----------
-    instance
-        A copying collective on a LIGHTPATH fabric: all-gather, all-to-all,
-        broadcast, scatter, gather. Chunks default to the fewest possible.
-    horizon
-        Rounds there may be; as many as a greedy schedule on the candidate routes
-        needs where ``None``, so that there is an answer.
-    least
-        Rounds there are at least (``R_min``), of an objective that counts them.
-    objective
-        `RoundsObjective`.
-    wavelengths
-        `Wavelengths`.
-    paths
-        Candidate routes of every pair, or how many shortest ones to take. What is
-        optimal or infeasible is so on these; other routes may do better.
-    pinned
-        Break symmetry: pin the receptions of one node to wavelengths in order, and
-        where nothing is passed on to rounds too, as those can be permuted freely.
-        Only where wavelengths are explicit.
+    `instance`: a copying collective on a LIGHTPATH fabric: all-gather, all-to-all,
+    broadcast, scatter, gather. Chunks default to the fewest possible. `horizon`: rounds
+    there may be; as many as a greedy schedule on the candidate routes needs where
+    ``None``, so that there is an answer. `least`: rounds there are at least
+    (``R_min``), of an objective that counts them. `paths`: candidate routes of every
+    pair, or how many shortest ones to take. What is optimal or infeasible is so on
+    these; other routes may do better. `pinned`: break symmetry: pin the receptions of
+    one node to wavelengths in order, and where nothing is passed on to rounds too, as
+    those can be permuted freely. Only where wavelengths are explicit.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, or a variant does not exist.
-    InfeasibleError
-        If there are no lasers or no rounds, or a pair has no route.
+    Raises `InputError` if the instance is of another problem, or a variant does not
+    exist; `InfeasibleError` if there are no lasers or no rounds, or a pair has no
+    route.
 
-    Notes
-    -----
     Deterministic; time and memory grow with rounds * pairs * (chunks + routes *
     wavelengths).
     """
@@ -239,17 +349,7 @@ def size(
     Routes count as long as the sides of the grid and some detour; where `horizon` is
     ``None``, rounds are guessed: twice what one node's receptions need.
 
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    horizon, wavelengths, paths
-        As for `build`; its other keywords change little.
-
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric, deliveries = copy_question(instance)
     lacking = list(deliveries.lacking.values())
@@ -279,3 +379,68 @@ def size(
         nonzeros=5 * sends + 2 * has + lit * (5 + hops) + limits + 2 * rounds,
         instead="`lightloom synth` with --algorithm auto",
     )
+
+
+def rounds_that_suffice(
+    fabric: Lightpath, deliveries: Deliveries, routes: Routes
+) -> int:
+    """Return in how many rounds the collective can surely be done.
+
+    Round by round, every delivery that a sender, a wavelength and a route are free
+    for takes the first of them. At least one delivery fits an empty fabric, so this
+    ends; deterministic, O(rounds * deliveries * senders * routes * wavelengths).
+
+    `routes`: candidate routes of each pair that may send something, preferred ones
+    first.
+    """
+    has = {chunk: set(nodes) for chunk, nodes in deliveries.holders.items()}
+    open_ = [(c, dst) for c, nodes in deliveries.lacking.items() for dst in nodes]
+    waveguides = open_edges(fabric)
+    rounds = 0
+    while open_:
+        taken = _Taken(fabric.lasers, waveguides)
+        left = []
+        brought = []
+        for chunk, dst in open_:
+            pairs = ((src, dst) for src in sorted(has[chunk]))
+            if any(taken.light(pair, routes) for pair in pairs):
+                brought.append((chunk, dst))
+            else:
+                left.append((chunk, dst))
+        for chunk, dst in brought:
+            has[chunk].add(dst)
+        open_ = left
+        rounds += 1
+    return rounds
+
+
+class _Taken:
+    """What the circuits of one round have taken."""
+
+    def __init__(self, lasers: int, waveguides: dict[Edge, int]) -> None:
+        self._lasers = lasers
+        self._waveguides = waveguides
+        self._ends: set[tuple[str, int, int]] = set()
+        self._edges: Counter[tuple[Edge, int]] = Counter()
+
+    def light(self, pair: Pair, routes: Routes) -> bool:
+        """Light a circuit between a pair if one is free."""
+        src, dst = pair
+        for wavelength, edges in self._choices(pair, routes):
+            full = any(
+                self._edges[edge, wavelength] >= self._waveguides[edge]
+                for edge in edges
+            )
+            if not full:
+                self._ends |= {("out", src, wavelength), ("in", dst, wavelength)}
+                self._edges.update((edge, wavelength) for edge in edges)
+                return True
+        return False
+
+    def _choices(self, pair: Pair, routes: Routes) -> Iterator[tuple[int, list[Edge]]]:
+        src, dst = pair
+        for wavelength in range(self._lasers):
+            if {("out", src, wavelength), ("in", dst, wavelength)} & self._ends:
+                continue
+            for route in routes[pair]:
+                yield wavelength, route_edges(route)

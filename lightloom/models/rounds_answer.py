@@ -20,7 +20,7 @@ from lightloom.core.schedule import (
     StepPart,
     Transfers,
 )
-from lightloom.models.rounds_circuits import Wavelengths
+from lightloom.models.rounds import Wavelengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,15 +35,10 @@ if TYPE_CHECKING:
 class RoundAnswer:
     """One round.
 
-    Attributes
-    ----------
-    transfers
-        Copies, in nodes, sorted by (src, dst, chunk); neighbouring chunks of a pair
-        are one row.
-    circuits
-        As many wavelengths between a pair as it moves chunks, rows sorted by (src,
-        dst, route). Where the model aggregates wavelengths, ``wavelengths`` is
-        ``None`` and a row stands for one circuit.
+    `transfers`: copies, in nodes, sorted by (src, dst, chunk); neighbouring chunks of a
+    pair are one row. `circuits`: as many wavelengths between a pair as it moves chunks,
+    rows sorted by (src, dst, route). Where the model aggregates wavelengths,
+    ``wavelengths`` is ``None`` and a row stands for one circuit.
     """
 
     transfers: Transfers
@@ -54,12 +49,8 @@ class RoundAnswer:
 class RoundsAnswer:
     """A collective in rounds.
 
-    Attributes
-    ----------
-    collective
-        The collective, its chunk count chosen.
-    rounds
-        The rounds in which anything moves, in order.
+    `collective`: the collective, its chunk count chosen. `rounds`: the rounds in which
+    anything moves, in order.
     """
 
     collective: Collective
@@ -138,17 +129,7 @@ def rounds_schedule(instance: Instance, answer: RoundsAnswer) -> Schedule:
     A round that keeps the circuits of the one before keeps its segment too, as
     nothing has to be reconfigured.
 
-    Parameters
-    ----------
-    instance
-        The instance; only its fabric is read.
-    answer
-        Rounds with their transfers, and circuits with wavelengths.
-
-    Raises
-    ------
-    InputError
-        If the answer's circuits have no wavelengths yet.
+    Raises `InputError` if the answer's circuits have no wavelengths yet.
     """
     segments: list[Segment] = []
     parts: list[StepPart] = []

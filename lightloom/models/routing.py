@@ -13,6 +13,8 @@ from pyomo.common.gc_manager import PauseGC
 
 from lightloom.core.columns import IntArray, Ragged, column
 from lightloom.core.errors import InputError
+from lightloom.core.task import Collective, Demand
+from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models import ModelSize
 from lightloom.models.candidate_routes import (
@@ -22,16 +24,16 @@ from lightloom.models.candidate_routes import (
     open_edges,
     route_edges,
 )
+from lightloom.models.deliveries import copy_question
 from lightloom.models.linear_expression import difference, total, weighted
-from lightloom.models.routing_requests import routing_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lightloom.instances.instance import Instance
     from lightloom.models.candidate_routes import Edge, Pair, Route, Routes
     from lightloom.models.linear_expression import Linear, Model, Variable
-    from lightloom.models.routing_requests import Requests
+
 
 Stated: TypeAlias = "tuple[dict[Edge, list[Variable]], list[tuple[int, Variable]]]"
 """What runs over each edge, and the hops that each variable stands for."""
@@ -51,14 +53,9 @@ class Form(StrEnum):
 class RoutingInput:
     """What a model of this module is about, for its decoder.
 
-    Attributes
-    ----------
-    requests
-        (source, destination) of each request; equal ones count each.
-    capacity
-        How often each open edge may be shared at congestion 1.
-    routes
-        Candidate routes by pair; ``None`` in arc form.
+    `requests`: (source, destination) of each request; equal ones count each.
+    `capacity`: how often each open edge may be shared at congestion 1. `routes`:
+    candidate routes by pair; ``None`` in arc form.
     """
 
     requests: tuple[Pair, ...]
@@ -70,14 +67,9 @@ class RoutingInput:
 class RoutingAnswer:
     """A route for each request.
 
-    Attributes
-    ----------
-    src, dst
-        Ends, shape (requests,), in the order of the requests.
-    route
-        Tiles of each route, both ends included; every route is a simple path.
-    congestion
-        Largest ``ceil(load / capacity)`` of a directed edge.
+    `src`, `dst`: ends, shape (requests,), in the order of the requests. `route`: tiles
+    of each route, both ends included; every route is a simple path. `congestion`:
+    largest ``ceil(load / capacity)`` of a directed edge.
     """
 
     src: IntArray
@@ -111,39 +103,20 @@ def build(
     - ``pick[q, i]`` (path form): q takes its candidate route i; ``one[q]``: just one.
     - ``share[e]``: the load of e is at most `congestion` times its capacity.
 
-    Parameters
-    ----------
-    instance
-        A demand on a LIGHTPATH fabric, one request a pair, or a collective that
-        passes nothing on, one request a delivery.
-    requests
-        (source, destination) pairs to route instead; repeated ones count each.
-    form
-        `Form`.
-    paths
-        Path form: candidate routes of every pair, or how many shortest ones to take.
-        The optimum is one among these; other routes may do better.
-    capacity
-        Of each directed edge; 1 everywhere where ``None``, as in the paper.
-    relaxed
-        Drop integrality: the optimum is then a lower bound on the congestion; in arc
-        form it is the best that edge lengths can prove.
-    degrees
-        State (11) and (12).
-    tie_break
-        Among the least congestions ask for the fewest hops in all. The objective is
-        then congestion times a number above all hops, plus hops.
+    `instance`: a demand on a LIGHTPATH fabric, one request a pair, or a collective that
+    passes nothing on, one request a delivery. `requests`: (source, destination) pairs
+    to route instead; repeated ones count each. `paths`: path form: candidate routes of
+    every pair, or how many shortest ones to take. The optimum is one among these; other
+    routes may do better. `capacity`: of each directed edge; 1 everywhere where
+    ``None``, as in the paper. `relaxed`: drop integrality: the optimum is then a lower
+    bound on the congestion; in arc form it is the best that edge lengths can prove.
+    `tie_break`: among the least congestions ask for the fewest hops in all. The
+    objective is then congestion times a number above all hops, plus hops.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, a variant or a tile does not exist, or
-        there are to be fewer candidate routes than one.
-    InfeasibleError
-        If a request has no route.
+    Raises `InputError` if the instance is of another problem, a variant or a tile does
+    not exist, or there are to be fewer candidate routes than one; `InfeasibleError` if
+    a request has no route.
 
-    Notes
-    -----
     Arc form: requests * edges columns, requests * tiles rows.
     """
     if form not in list(Form):
@@ -306,17 +279,7 @@ def size(
 ) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
 
-    Parameters
-    ----------
-    instance
-        An instance of this problem.
-    requests, form, paths
-        As for `build`; its other keywords change little.
-
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric = _fabric(instance)
     count = len(routing_requests(instance, fabric, requests))
@@ -336,3 +299,40 @@ def size(
 def objective(answer: RoutingAnswer) -> Fraction:
     """Return the objective of Algorithm 2: the congestion."""
     return Fraction(answer.congestion)
+
+
+Requests: TypeAlias = "Sequence[Pair]"
+
+
+def routing_requests(
+    instance: Instance, fabric: Lightpath, given: Requests | None = None
+) -> tuple[Pair, ...]:
+    """Return the pairs to route, in order: those given, or those of the instance.
+
+    `given`: (source, destination) pairs instead, repeats counting each.
+
+    Raises `InputError` if a pair is none of two tiles, or the instance has no pairs of
+    its own.
+    """
+    if given is None and instance.requests is not None:
+        given = list(instance.requests)
+    elif given is None and isinstance(instance.task, Demand):
+        given = list(zip(instance.task.src, instance.task.dst, strict=True))
+    elif given is None:
+        reduces = isinstance(instance.task, Collective) and op_of(instance.task).reduces
+        deliveries = None if reduces else copy_question(instance)[1]
+        if deliveries is None or not deliveries.one_hop:
+            what = "what such a collective routes depends on its algorithm"
+            fix = (
+                "--set collective.op=all-to-all, scatter or gather; or give a [demand]"
+            )
+            raise InputError(what, where="collective.op", fix=fix)
+        given = [
+            (deliveries.holders[chunk][0], nodes[0])
+            for chunk, nodes in deliveries.lacking.items()
+        ]
+    for row, pair in enumerate(given):
+        if pair[0] == pair[1] or not all(0 <= end < fabric.node_count for end in pair):
+            what = "not two different tiles of the grid"
+            raise InputError(what, where=f"requests, row {row}", found=pair)
+    return tuple(given)

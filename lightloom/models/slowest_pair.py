@@ -49,10 +49,7 @@ class Statement(StrEnum):
 def demand_of(instance: Instance) -> Demand:
     """Return the traffic matrix of an instance.
 
-    Raises
-    ------
-    InputError
-        If the task is no demand.
+    Raises `InputError` if the task is no demand.
     """
     task = instance.task
     if not isinstance(task, Demand):
@@ -64,27 +61,15 @@ def demand_of(instance: Instance) -> Demand:
 def bottleneck(circuits: Mapping[Pair, int], sizes: Mapping[Pair, int]) -> Fraction:
     """Return the least circuits a byte of all pairs, exactly; 0 where there is none.
 
-    Parameters
-    ----------
-    circuits
-        Number of circuits by (source, destination); 0 where a pair is missing.
-    sizes
-        Bytes by (source, destination), at least 1, of the pairs that count.
+    `circuits`: number of circuits by (source, destination); 0 where a pair is missing.
+    `sizes`: bytes by (source, destination), at least 1, of the pairs that count.
     """
     ratios = (Fraction(circuits.get(pair, 0), size) for pair, size in sizes.items())
     return min(ratios, default=Fraction(0))
 
 
 def levels(sizes: Sequence[int], most: int) -> list[Fraction]:
-    """Return every value that the minimum can have, sorted, all pairs being served.
-
-    Parameters
-    ----------
-    sizes
-        Bytes of each pair.
-    most
-        Most circuits that a pair can have.
-    """
+    """Return every value that the minimum can have, sorted, all pairs being served."""
     # None is below one circuit of the largest pair, or above all it can have.
     largest = max(sizes)
     found = {
@@ -106,23 +91,9 @@ def maximise_slowest(
 
     Where there is no pair, nothing is stated and the objective is 0.
 
-    Parameters
-    ----------
-    model
-        Gets ``serve``, ``objective``, and ``reach``, ``prefix`` or ``slowest``.
-    circuits
-        Variables whose sum is the number of circuits of a pair.
-    sizes
-        Bytes of each pair.
-    most
-        Most circuits that a pair can have.
-    statement
-        `Statement`.
+    `model`: gets ``serve``, ``objective``, and ``reach``, ``prefix`` or ``slowest``.
 
-    Raises
-    ------
-    InputError
-        If there is no such statement.
+    Raises `InputError` if there is no such statement.
     """
     if statement not in list(Statement):
         allowed, where = ", ".join(Statement), "statement"
@@ -189,13 +160,9 @@ def _maximise_ratio(
 def put_in_order(model: Model, slots: Sequence[Sequence[Variable]]) -> None:
     """Break the symmetry of slots that can be permuted freely: row ``symmetry``.
 
-    Parameters
-    ----------
-    model
-        Unchanged when slots (switches, wavelengths) are permuted.
-    slots
-        In each slot the variables of one set of rivals, in the same order; at most one
-        of them is 1. Their numbers are asked to fall from slot to slot.
+    `model`: unchanged when slots (switches, wavelengths) are permuted. `slots`: in each
+    slot the variables of one set of rivals, in the same order; at most one of them is
+    1. Their numbers are asked to fall from slot to slot.
     """
     model.symmetry = pyo.Constraint(
         range(1, len(slots)),

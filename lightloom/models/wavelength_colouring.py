@@ -27,15 +27,8 @@ def build_colouring(fabric: Lightpath, circuits: Circuits) -> Model:
     ``colour[k, w]``: circuit k has wavelength w. ``one``: each has one. ``laser``,
     ``photodiode``, ``waveguide``: as in `lightloom.models.rounds`.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    circuits
-        One row a circuit, with routes; their wavelengths are ignored.
+    `circuits`: one row a circuit, with routes; their wavelengths are ignored.
 
-    Notes
-    -----
     Infeasible means that these routes cannot be lit in one round; others may.
     """
     routes = [tuple(route) for route in circuits.lists("route").to_lists()]

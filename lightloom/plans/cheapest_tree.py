@@ -19,12 +19,8 @@ _SOME = 4
 class StepTree:
     """A spanning tree over steps.
 
-    Attributes
-    ----------
-    heard
-        The step in which each rank hears, from 1, 0 at the root; shape (n,).
-    teller
-        From whom, shape (n,); the root's own is any.
+    `heard`: the step in which each rank hears, from 1, 0 at the root; shape (n,).
+    `teller`: from whom, shape (n,); the root's own is any.
     """
 
     heard: IntArray
@@ -34,15 +30,8 @@ class StepTree:
 def cheapest_tree(cost: FloatArray, heard: IntArray, moves: int) -> StepTree:
     """Return a tree that no change of the step of one rank makes cheaper.
 
-    Parameters
-    ----------
-    cost
-        Of a message in each step, infinite from a rank to itself, shape
-        (steps, src, dst).
-    heard
-        Steps to begin with; somebody hears in the first.
-    moves
-        Changes at most.
+    `cost`: of a message in each step, infinite from a rank to itself, shape (steps,
+    src, dst).
     """
     state = _State.of(cost, heard)
     for _ in range(moves):
@@ -64,18 +53,8 @@ def cheapest_tree(cost: FloatArray, heard: IntArray, moves: int) -> StepTree:
 class _State:
     """Steps in which ranks hear, and from whom that is cheapest.
 
-    Attributes
-    ----------
-    cost
-        As above.
-    heard, teller
-        Of a tree.
-    own
-        What ranks cost in their steps, shape (src, dst).
-    open
-        The same, infinite from those that hear too late.
-    whole
-        Cost of the tree, infinite for none.
+    `own`: what ranks cost in their steps, shape (src, dst). `open`: the same, infinite
+    from those that hear too late. `whole`: cost of the tree, infinite for none.
     """
 
     cost: FloatArray

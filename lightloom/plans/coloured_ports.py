@@ -17,11 +17,6 @@ def coloured_ports(src: IntArray, dst: IntArray) -> IntArray:
 
     As many ports as the most peers that one rank sends to or receives from, which
     always suffice (König 1916). Deterministic.
-
-    Parameters
-    ----------
-    src, dst
-        Ranks, shape (rows,).
     """
     if not len(src):
         return np.zeros(0, dtype=np.int64)

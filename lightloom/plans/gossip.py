@@ -34,18 +34,8 @@ def gossip(
 ) -> list[Round]:
     """Return the rounds of a collective: as many as paths have arcs, or twice as many.
 
-    Parameters
-    ----------
-    collective
-        One of `GOSSIPS`, its chunk count chosen.
-    arcs
-        Arcs of a strongly connected digraph on all ranks, with their ports.
-    forward
-        The tree of every rank's block.
-    backward
-        Returns the trees over the arcs turned around.
-    walks
-        Returns where the walks of an all-to-all are after each hop, see `even_walks`.
+    `walks`: returns where the walks of an all-to-all are after each hop, see
+    `even_walks`.
     """
     blocks = Partition(collective.rank_count, collective.chunk_count)
     there = DigraphPaths(blocks, arcs, forward, turned=False)
@@ -69,14 +59,8 @@ def gossip_outline(
     As a rank reaches at most d^i others by i arcs, and a block is received by every
     other rank once, or as often in an all-to-all as its path has arcs.
 
-    Parameters
-    ----------
-    ranks, degree
-        Number of ranks, and of arcs that leave, or enter, each; none of one rank.
-    op
-        One of `GOSSIPS`.
-    loops
-        Arcs that some rank lacks; they do not count in an all-to-all.
+    `ranks`, `degree`: number of ranks, and of arcs that leave, or enter, each; none of
+    one rank.
     """
     left, reached, hops, sent = ranks - 1, degree, 0, 0
     while left > 0:
@@ -95,16 +79,9 @@ def gossip_outline(
 class DigraphPaths:
     """The chosen paths of a digraph, or of the one with all arcs turned around.
 
-    Attributes
-    ----------
-    blocks
-        The buffer, a part for each rank.
-    arcs
-        Arcs of the digraph, with their ports.
-    digraph
-        Distances, and the path of every block to every rank.
-    turned
-        Whether the paths run against the arcs.
+    `blocks`: the buffer, a part for each rank. `arcs`: arcs of the digraph, with their
+    ports. `digraph`: distances, and the path of every block to every rank. `turned`:
+    whether the paths run against the arcs.
     """
 
     blocks: Partition

@@ -19,21 +19,12 @@ _NEVER = np.int64(1) << 40
 class HubTrees:
     """How one part of a buffer is summed and spread; see `HubSums`.
 
-    Attributes
-    ----------
-    roots
-        Ranks that sum trees, each its own.
-    idle
-        The root that hubs copy from, complete a round before the others; ``None``
-        where all hubs are roots.
-    hubs
-        Ranks that add up the roots.
-    up, height
-        The rank that each rank's sum goes to, and how many arcs it is to a root; a
-        root has height 0, or 1 if it is idle, and goes to itself.
-    down, depth
-        The rank that each rank gets the total from, and how many arcs it is from a
-        hub; a hub has depth 0.
+    `roots`: ranks that sum trees, each its own. `idle`: the root that hubs copy from,
+    complete a round before the others; ``None`` where all hubs are roots. `hubs`: ranks
+    that add up the roots. `up`, `height`: the rank that each rank's sum goes to, and
+    how many arcs it is to a root; a root has height 0, or 1 if it is idle, and goes to
+    itself. `down`, `depth`: the rank that each rank gets the total from, and how many
+    arcs it is from a hub; a hub has depth 0.
     """
 
     roots: IntArray
@@ -86,17 +77,8 @@ class HubForest:
     def trees(self, group: int, turn: int) -> HubTrees | None:
         """Return trees whose roots and hubs are the tails and heads of a group.
 
-        Parameters
-        ----------
-        group
-            Which of the digraph's groups.
-        turn
-            How many parts the group has had before: hubs and idle roots take turns.
-
-        Returns
-        -------
-        The trees, as low as they can be; ``None`` where, whichever root is idle, some
-        rank cannot reach the others.
+        Returns the trees, as low as they can be; ``None`` where, whichever root is
+        idle, some rank cannot reach the others.
         """
         roots = self._graph.tails(group)
         hubs, down = self._spread(group, turn)

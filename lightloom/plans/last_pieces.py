@@ -35,20 +35,15 @@ def last_pieces(
 ) -> tuple[Table, Table, Table]:
     """Return who feeds each node the last piece of each tree, how, and how deep.
 
-    Parameters
-    ----------
-    feeders, kinds, depths
-        Of trees from node 0: who feeds each node, by which kind of arc, no two trees by
-        the same, and its depth. All trees are sent at once, piece after piece.
+    `feeders`, `kinds`, `depths`: of trees from node 0: who feeds each node, by which
+    kind of arc, no two trees by the same, and its depth. All trees are sent at once,
+    piece after piece.
 
-    Returns
-    -------
-    The same for the last pieces: depths are counted from the step in which the root
-    sends them first, and what a node hears or sends takes an arc a step of its own. The
-    largest depth is as small as is found; the trees themselves where nothing is.
+    Returns the same for the last pieces: depths are counted from the step in which the
+    root sends them first, and what a node hears or sends takes an arc a step of its
+    own. The largest depth is as small as is found; the trees themselves where nothing
+    is.
 
-    Notes
-    -----
     Deterministic.
     """
     trees, nodes = range(len(feeders)), range(1, len(feeders[0]))
@@ -76,18 +71,10 @@ def last_pieces(
 class _Hurry:
     """Last pieces on their ways.
 
-    Parameters
-    ----------
-    ways
-        How each piece gets to each node, by tree and node, along the trees.
+    `ways`: how each piece gets to each node, by tree and node, along the trees.
 
-    Attributes
-    ----------
-    ways
-        How they do now.
-    moved
-        Steps of arcs, by node, kind and step, in which a piece goes now (true) or has
-        ceased to go, unlike along the trees.
+    `moved`: steps of arcs, by node, kind and step, in which a piece goes now (true) or
+    has ceased to go, unlike along the trees.
     """
 
     def __init__(self, ways: dict[tuple[int, int], _Way]) -> None:
@@ -106,17 +93,7 @@ class _Hurry:
         return made
 
     def shorten(self, rng: random.Random) -> tuple[bool, int]:
-        """Take a step from the latest ways; return whether all could be shortened.
-
-        Parameters
-        ----------
-        rng
-            Settles in what order, and which of equal ways.
-
-        Returns
-        -------
-        Whether all are, and how many searches that took.
-        """
+        """Take a step from the latest ways; return whether all could be shortened."""
         most = max(depth for _, _, depth in self.ways.values()) - 1
         late = [key for key, way in self.ways.items() if way[2] > most]
         rng.shuffle(late)

@@ -27,17 +27,9 @@ Way: TypeAlias = Literal["all-to-all", "broadcast", "exchange", "gather", "scatt
 def box_of_shape(shape: Sequence[int] | None, ranks: int, ports: int) -> Dimensions:
     """Return the box of a shape, or that of fewest rounds where none is given.
 
-    Parameters
-    ----------
-    shape
-        Sizes of the dimensions, or ``None``.
-    ranks, ports
-        Number of ranks, and of peers that a rank drives at once.
+    `shape`: sizes of the dimensions, or ``None``.
 
-    Raises
-    ------
-    InputError
-        If the product of the shape is not the number of ranks.
+    Raises `InputError` if the product of the shape is not the number of ranks.
     """
     near = fitting_radices(ranks, ports)
     chosen = near if shape is None else shape
@@ -47,17 +39,7 @@ def box_of_shape(shape: Sequence[int] | None, ranks: int, ports: int) -> Dimensi
 def checked_parts(parts: int | None, box: Dimensions) -> int:
     """Return the parts of a buffer, as many as dimensions where not given.
 
-    Parameters
-    ----------
-    parts
-        Their number, or ``None``.
-    box
-        The ranks.
-
-    Raises
-    ------
-    InputError
-        If there are more of them than dimensions.
+    Raises `InputError` if there are more of them than dimensions.
     """
     most = max(1, len(box.sizes))
     if parts is not None and parts > most:
@@ -91,21 +73,11 @@ class LineRows:
 class LevelExchange:
     """The rounds of a collective along the dimensions of a box, one in each turn.
 
-    Attributes
-    ----------
-    box
-        The ranks.
-    parts
-        Parts of the buffer, of which part p begins with dimension p.
-    collective
-        What is to be done, its chunk count chosen.
-    blocks
-        As in `Pieces`.
-    whole_blocks
-        Whether whole blocks are divided among the dimensions, instead of parts of all.
-    exchanged
-        Of an all-reduce: dimensions, the first of each part, along which ranks sum all
-        that they hold of it instead of gathering it.
+    `parts`: parts of the buffer, of which part p begins with dimension p. `collective`:
+    what is to be done, its chunk count chosen. `whole_blocks`: whether whole blocks are
+    divided among the dimensions, instead of parts of all. `exchanged`: of an
+    all-reduce: dimensions, the first of each part, along which ranks sum all that they
+    hold of it instead of gathering it.
     """
 
     box: Dimensions
@@ -118,12 +90,9 @@ class LevelExchange:
     def rounds(self, way: Way) -> list[Round]:
         """Return one round for each dimension in turn, all parts together.
 
-        Parameters
-        ----------
-        way
-            Ranks gather what others hold, or sum what all hold; holders scatter what
-            lies behind their peers, or broadcast their whole part; or blocks go on by a
-            digit, all to all.
+        `way`: ranks gather what others hold, or sum what all hold; holders scatter what
+        lies behind their peers, or broadcast their whole part; or blocks go on by a
+        digit, all to all.
         """
         rows = {
             "all-to-all": self._all_to_all,

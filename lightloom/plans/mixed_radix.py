@@ -51,17 +51,9 @@ def checked_radices(
 ) -> tuple[int, ...]:
     """Return radices, or those of fewest rounds where none are given.
 
-    Parameters
-    ----------
-    radices
-        Factors of the number of ranks, or ``None``.
-    ranks, ports
-        Number of ranks, and of peers that a rank drives at once.
+    `radices`: factors of the number of ranks, or ``None``.
 
-    Raises
-    ------
-    InputError
-        If the product of the radices is not the number of ranks.
+    Raises `InputError` if the product of the radices is not the number of ranks.
     """
     fitting = fitting_radices(ranks, ports)
     if radices is None:
@@ -80,17 +72,7 @@ def checked_radices(
 def digits_of(
     ranks: int, radices: Sequence[int], *, near_first: bool = False
 ) -> list[Digit]:
-    """Return the digits that ranks have in some radices.
-
-    Parameters
-    ----------
-    ranks
-        Number of ranks, the product of the radices.
-    radices
-        One for each digit.
-    near_first
-        The first digit is the least significant one, else the most significant.
-    """
+    """Return the digits that ranks have in some radices."""
     digits: list[Digit] = []
     stride = 1 if near_first else ranks
     for radix in radices:
@@ -103,15 +85,7 @@ def digits_of(
 def halving_and_doubling(
     digits: Sequence[Digit], collective: Collective
 ) -> tuple[list[Round], list[Round]]:
-    """Return a reduce-scatter round for each digit, and the all-gather rounds back.
-
-    Parameters
-    ----------
-    digits
-        Digits in the order in which they are scattered.
-    collective
-        A reduce-scatter has no rounds back, an all-gather no others.
-    """
+    """Return a reduce-scatter round for each digit, and the all-gather rounds back."""
     rank = np.arange(collective.rank_count, dtype=np.int64)
     part, parts = np.zeros_like(rank), 1
     down: list[Round | None] = []
@@ -139,14 +113,8 @@ def exchange_rounds(
 ) -> list[Round]:
     """Return the rounds in which ranks exchange, and sum, all that they hold.
 
-    Parameters
-    ----------
-    digits
-        A round for each of these.
-    scattered
-        Digits that the buffer has been scattered by: a rank holds the part of its own.
-    collective
-        An all-reduce.
+    `digits`: a round for each of these. `scattered`: digits that the buffer has been
+    scattered by: a rank holds the part of its own.
     """
     rank = np.arange(collective.rank_count, dtype=np.int64)
     part, parts = np.zeros_like(rank), 1
@@ -163,15 +131,7 @@ def exchange_rounds(
 def digit_outlines(
     scattered: Sequence[int], exchanged: Sequence[int], op: str
 ) -> tuple[RoundOutline, ...]:
-    """Return what the rounds of both functions above take, in order.
-
-    Parameters
-    ----------
-    scattered, exchanged
-        Radices of the digits that the buffer is scattered by, and of the others.
-    op
-        The collective.
-    """
+    """Return what the rounds of both functions above take, in order."""
     parts = 1
     down: list[RoundOutline] = []
     for digit, radix in enumerate(scattered):

@@ -28,34 +28,14 @@ class PartMoves(NamedTuple):
 
     @classmethod
     def of(cls, src: IntArray, dst: IntArray, part: int, op: Op) -> PartMoves:
-        """Return moves of one part.
-
-        Parameters
-        ----------
-        src, dst
-            Ranks, shape (rows,).
-        part
-            The part, from 0.
-        op
-            What all rows do.
-        """
+        """Return moves of one part."""
         return cls(src, dst, np.full(len(src), part, dtype=np.int64), op)
 
 
 def round_of(
     graph: DeBruijn, moves: Sequence[PartMoves], cut: Partition
 ) -> Round | None:
-    """Return moves as one round; consecutive parts of a pair in one row.
-
-    Parameters
-    ----------
-    graph
-        Digraph that the moves follow, which gives the ports.
-    moves
-        What moves in the round.
-    cut
-        The buffer in parts.
-    """
+    """Return moves as one round; consecutive parts of a pair in one row."""
     rounds: list[Round | None] = []
     for op in (Op.COPY, Op.REDUCE):
         columns = [(one.src, one.dst, one.part) for one in moves if one.op == op]

@@ -22,12 +22,7 @@ class Partition:
     so cutting every part again in equal parts gives the same boundaries, whatever
     divides what. Parts are empty where there are more of them than chunks.
 
-    Attributes
-    ----------
-    parts
-        Number of parts, 1 to 2**31.
-    chunks
-        Number of chunks, at least 1.
+    `parts`: number of parts, 1 to 2**31. `chunks`: number of chunks, at least 1.
     """
 
     parts: int
@@ -54,21 +49,11 @@ class Partition:
     ) -> Round | None:
         """Return a round that moves circular ranges of parts.
 
-        Parameters
-        ----------
-        src, dst, port
-            As in `Round`; everything is broadcast to one shape.
-        start, length
-            Row i moves parts ``start .. start + length`` modulo `parts`, where
-            ``0 <= length <= parts``; a range past the end becomes two rows.
-        op
-            What all rows do.
-        base
-            Chunk id that part 0 begins at.
+        `src`, `dst`, `port`: as in `Round`; everything is broadcast to one shape.
+        `start`, `length`: row i moves parts ``start .. start + length`` modulo `parts`,
+        where ``0 <= length <= parts``; a range past the end becomes two rows.
 
-        Returns
-        -------
-        The round, without rows that became empty; ``None`` if all did.
+        Returns the round, without rows that became empty; ``None`` if all did.
         """
         columns = np.broadcast_arrays(src, dst, start, length, port, base)
         src, dst, start, length, port, base = (c.reshape(-1) for c in columns)

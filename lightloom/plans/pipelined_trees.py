@@ -32,18 +32,8 @@ def timed_rounds(
 ) -> list[Round]:
     """Return the rounds of a broadcast, or their reversal, from when each copy goes.
 
-    Parameters
-    ----------
-    collective
-        A broadcast, or a reduce; its chunk count chosen.
-    src, dst, port
-        As of `lightloom.plans.plan.Round`, shape (copies,).
-    turn
-        The round of each copy, by any numbers.
-    part
-        The part of the buffer that is copied, from 0.
-    parts
-        Equal parts of the buffer.
+    `turn`: the round of each copy, by any numbers. `part`: the part of the buffer that
+    is copied, from 0.
     """
     cut = Partition(parts, collective.chunk_count)
     order = np.argsort(turn, kind="stable")
@@ -60,16 +50,8 @@ def timed_rounds(
 class TreeRows:
     """A row for each rank but the root of each tree, the trees one after another.
 
-    Attributes
-    ----------
-    src, dst
-        Who feeds whom, shape (rows,).
-    depth
-        Of `dst`: 1 where the root feeds it.
-    port
-        As of `lightloom.plans.plan.Round`.
-    trees
-        Number of trees.
+    `src`, `dst`: who feeds whom, shape (rows,). `depth`: of `dst`: 1 where the root
+    feeds it.
     """
 
     src: IntArray
@@ -83,15 +65,9 @@ class TreeRows:
     ) -> list[Round]:
         """Return broadcast, or its reversal, each tree with its part of the buffer.
 
-        Parameters
-        ----------
-        collective
-            A broadcast, or a reduce; its chunk count chosen.
-        pieces
-            Of each part, which follow one another a round apart.
-        last
-            The trees of the last pieces, whose depths count from the round in which
-            the root sends them first; by default the same.
+        `pieces`: of each part, which follow one another a round apart. `last`: the
+        trees of the last pieces, whose depths count from the round in which the root
+        sends them first; by default the same.
         """
         sent = [self] * (pieces - 1) + [last or self]
         size = len(self.src) // self.trees

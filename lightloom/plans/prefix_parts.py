@@ -26,19 +26,12 @@ def prefix_parts(
     leaves out at the end comes as soon as one of them has it, if need be a step later
     than any amount.
 
-    Parameters
-    ----------
-    order
-        All ranks, the one that has the block first, each after those it hears from.
-    src, dst
-        Arcs, shape (arcs,).
-    amount
-        Share of the block that an arc brings in each step, shape (arcs, steps).
+    `order`: all ranks, the one that has the block first, each after those it hears
+    from. `amount`: share of the block that an arc brings in each step, shape (arcs,
+    steps).
 
-    Returns
-    -------
-    Columns of step, source, destination, and where the part begins and ends, from 0
-    to 1.
+    Returns columns of step, source, destination, and where the part begins and ends,
+    from 0 to 1.
     """
     rows: list[tuple[float, ...]] = []
     steps = amount.shape[1]

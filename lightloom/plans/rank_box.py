@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 class Dimensions:
     """A box of ranks, numbered row by row: the last dimension runs fastest.
 
-    Attributes
-    ----------
-    sizes
-        Size of each dimension, 2 or more.
+    `sizes`: size of each dimension, 2 or more.
     """
 
     sizes: tuple[int, ...]
@@ -33,19 +30,7 @@ class Dimensions:
     def of(cls, shape: Sequence[int], ranks: int, *, fix: str = "") -> Dimensions:
         """Return the box of a shape, without its dimensions of one.
 
-        Parameters
-        ----------
-        shape
-            Sizes, the last dimension running fastest.
-        ranks
-            Number of ranks.
-        fix
-            What the message proposes where they do not fit.
-
-        Raises
-        ------
-        InputError
-            If the product of the shape is not the number of ranks.
+        Raises `InputError` if the product of the shape is not the number of ranks.
         """
         if prod(shape) != ranks:
             raise InputError(
@@ -67,44 +52,18 @@ class Dimensions:
         return prod(self.sizes[dimension + 1 :])
 
     def digit(self, rank: IntArray, dimension: int) -> IntArray:
-        """Return where ranks are along a dimension.
-
-        Parameters
-        ----------
-        rank
-            Ranks, any shape.
-        dimension
-            From 0.
-        """
+        """Return where ranks are along a dimension."""
         return rank // self.stride(dimension) % self.sizes[dimension]
 
     def moved(self, rank: IntArray, dimension: int, by: IntArray | int) -> IntArray:
-        """Return the ranks so many places further round along a dimension.
-
-        Parameters
-        ----------
-        rank
-            Ranks, any shape.
-        dimension
-            From 0.
-        by
-            Places, negative for back; broadcast to the ranks.
-        """
+        """Return the ranks so many places further round along a dimension."""
         here = self.digit(rank, dimension)
         there = (here + by) % self.sizes[dimension]
         place: IntArray = rank + (there - here) * self.stride(dimension)
         return place
 
     def corner(self, rank: IntArray, free: Sequence[int]) -> IntArray:
-        """Return the ranks with their digits along some dimensions set to 0.
-
-        Parameters
-        ----------
-        rank
-            Ranks, any shape.
-        free
-            The dimensions.
-        """
+        """Return the ranks with their digits along some dimensions set to 0."""
         for dimension in free:
             rank = rank - self.digit(rank, dimension) * self.stride(dimension)
         return rank
@@ -144,11 +103,6 @@ class Dimensions:
 
         Ways that differ in all digits by the same amount go together: in these every
         digit has every value as often, where the dimensions have one size.
-
-        Parameters
-        ----------
-        source, target
-            Ranks, broadcast to one shape.
         """
         apart = [
             (self.digit(target, dimension) - self.digit(source, dimension)) % size
@@ -170,17 +124,9 @@ class Dimensions:
 class Pieces:
     """Where a part's piece for each rank lies in a buffer of ranks * parts pieces.
 
-    Attributes
-    ----------
-    box
-        The ranks.
-    part, parts
-        Which part of how many.
-    order
-        Order in which dimensions are gathered.
-    blocks
-        ``True``: rank i's piece is in block i, as the operation says. ``False``:
-        pieces are laid out so that all that a rank has gathered is one range.
+    `part`, `parts`: which part of how many. `order`: order in which dimensions are
+    gathered. `blocks`: ``True``: rank i's piece is in block i, as the operation says.
+    ``False``: pieces are laid out so that all that a rank has gathered is one range.
     """
 
     box: Dimensions
@@ -192,17 +138,8 @@ class Pieces:
     def ranges(self, rank: IntArray, free: Sequence[int]) -> tuple[IntArray, IntArray]:
         """Return the pieces of all ranks that differ from these along `free` only.
 
-        Parameters
-        ----------
-        rank
-            Shape (ranks,).
-        free
-            The first of `order`, in any number; any dimensions where `blocks`.
-
-        Returns
-        -------
-        First pieces, shape (ranks, ranges), and the lengths of the ranges, shape
-        (ranges,).
+        Returns first pieces, shape (ranks, ranges), and the lengths of the ranges,
+        shape (ranges,).
         """
         if not self.blocks:
             size = prod(self.box.sizes[dimension] for dimension in free)

@@ -30,12 +30,7 @@ def base_radices(ranks: int, base: int) -> tuple[int, ...]:
 
     256 in base 4 is 4 4 4 4, 48 is 4 4 3, 32 is 4 4 2, and 47 is 47.
 
-    Parameters
-    ----------
-    ranks
-        Number of ranks, at least 1.
-    base
-        At least 2.
+    `ranks`: number of ranks, at least 1.
     """
     radices: list[int] = []
     while ranks % base == 0:
@@ -50,11 +45,6 @@ def fitting_radices(ranks: int, ports: int) -> tuple[int, ...]:
 
     A radix r counts as ceil((r - 1) / ports) rounds. Fewest rounds first, then the
     smallest sum of r - 1: what a rank sends in full exchange, in buffers.
-
-    Parameters
-    ----------
-    ranks, ports
-        Number of ranks, and of peers that a rank drives at once.
     """
     return _fitting(ranks, ports)[2]
 

@@ -200,13 +200,7 @@ class RankNetwork:
 
 
 def link_marks(message_ps: csr_array) -> list[bytes]:
-    """Return by which messages, and how long by a byte, each link is loaded.
-
-    Parameters
-    ----------
-    message_ps
-        As of `RankNetwork.message_ps`.
-    """
+    """Return by which messages, and how long by a byte, each link is loaded."""
     columns = message_ps.tocsc()
     columns.sort_indices()
     value = np.round(columns.data, 9)

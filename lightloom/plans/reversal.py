@@ -22,13 +22,6 @@ def reversed_rounds(rounds: Sequence[Round], op: Op) -> list[Round]:
     around they lead to that holder, every rank passing on once, after all that
     came to it. So with `reduce` an all-gather becomes a reduce-scatter and a
     broadcast a reduce; with `copy` a scatter becomes a gather and back.
-
-    Parameters
-    ----------
-    rounds
-        Rounds with the property above.
-    op
-        What the reversed transfers do.
     """
     return [
         Round(

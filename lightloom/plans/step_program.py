@@ -25,12 +25,7 @@ class StepProgram:
     each link per unit, and a step lasts as long as its most loaded link. The steps are
     P and their lengths add up to the objective.
 
-    Attributes
-    ----------
-    steps
-        P.
-    loads
-        Of each stream, its time on each link that it loads, by link.
+    `loads`: of each stream, its time on each link that it loads, by link.
     """
 
     steps: int
@@ -43,12 +38,7 @@ class StepProgram:
     def stream(self, load: Mapping[int, float], first: int, last: int) -> int:
         """Add a stream that may carry something in some steps, and return its number.
 
-        Parameters
-        ----------
-        load
-            Its time on each link per unit, by link.
-        first, last
-            Steps, from 0, both included.
+        `load`: its time on each link per unit, by link.
         """
         self.loads.append(load)
         self._first.append(first)
@@ -67,38 +57,18 @@ class StepProgram:
         }
 
     def require(self, streams: Iterable[int], amount: float = 1.0) -> None:
-        """Ask that streams carry so much together in all steps.
-
-        Parameters
-        ----------
-        streams
-            Their numbers.
-        amount
-            What they carry.
-        """
+        """Ask that streams carry so much together in all steps."""
         self._equal.append((self._until(streams, self.steps - 1), amount))
 
     def balance(self, some: Iterable[int], others: Iterable[int]) -> None:
-        """Ask that streams carry as much in all steps as others do.
-
-        Parameters
-        ----------
-        some, others
-            Numbers of streams.
-        """
+        """Ask that streams carry as much in all steps as others do."""
         row = self._until(some, self.steps - 1)
         for column in self._until(others, self.steps - 1):
             row[column] = row.get(column, 0.0) - 1.0
         self._equal.append((row, 0.0))
 
     def follow(self, after: Iterable[int], before: Iterable[int]) -> None:
-        """Ask that streams have never carried more than others had a step before.
-
-        Parameters
-        ----------
-        after, before
-            Numbers of streams.
-        """
+        """Ask that streams have never carried more than others had a step before."""
         after, before = list(after), list(before)
         for step in range(self.steps):
             row = self._until(after, step)

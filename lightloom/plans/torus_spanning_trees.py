@@ -38,21 +38,15 @@ def torus_spanning_trees(
 ) -> tuple[Feeders, Feeders, Feeders]:
     """Return for each tree who feeds each node, by which kind of arc, and its depth.
 
-    Parameters
-    ----------
-    rows, cols
-        Sizes of the torus, 1 or more; node ``r * cols + c`` is in row r, column c.
-    both_ways
-        Whether there are arcs in both directions of each row and column.
+    `rows`, `cols`: sizes of the torus, 1 or more; node ``r * cols + c`` is in row r,
+    column c. `both_ways`: whether there are arcs in both directions of each row and
+    column.
 
-    Returns
-    -------
-    Three tuples with a tuple of nodes for each tree: feeders, kinds of arc and depths;
-    of node 0 all are 0. Kinds are, where the axis is longer than 1: from column c to
-    c + 1, from row r to r + 1, and with `both_ways` from c to c - 1, from r to r - 1.
+    Returns three tuples with a tuple of nodes for each tree: feeders, kinds of arc and
+    depths; of node 0 all are 0. Kinds are, where the axis is longer than 1: from column
+    c to c + 1, from row r to r + 1, and with `both_ways` from c to c - 1, from r to r -
+    1.
 
-    Notes
-    -----
     Deterministic; some 10 us times nodes, times 50 at most.
     """
     search = _Search(rows, cols, both_ways=both_ways)

@@ -25,14 +25,8 @@ if TYPE_CHECKING:
 class Sends:
     """What moves of the block of rank 0.
 
-    Attributes
-    ----------
-    step
-        From 0, shape (sends,).
-    src, dst
-        From which rank to which, shape (sends,).
-    lo, hi
-        Part of the block, from 0 to 1, shape (sends,).
+    `src`, `dst`: from which rank to which, shape (sends,). `lo`, `hi`: part of the
+    block, from 0 to 1, shape (sends,).
     """
 
     step: IntArray
@@ -49,19 +43,7 @@ def translated_rounds(
 ) -> list[Round]:
     """Return the rounds of an all-gather, a reduce-scatter, or one after the other.
 
-    Parameters
-    ----------
-    collective
-        One of these, an all-reduce for both.
-    network
-        Of its ranks.
-    sends_on
-        Says how the block of rank 0 reaches all others on a network.
-
-    Raises
-    ------
-    InputError
-        If the network has no shape.
+    Raises `InputError` if the network has no shape.
     """
     if not network.shape:
         what = "translated trees need ranks that look alike"

@@ -68,16 +68,10 @@ _LEAST_SHARE = 1e-4
 class TreePacking:
     """Trees and their shares of the buffer.
 
-    Attributes
-    ----------
-    heard
-        The step in which each rank hears, from 1, 0 at the root; shape (trees, n).
-    teller
-        From whom, shape (trees, n); the root's own is any.
-    share
-        Part of the buffer, shape (trees,); they add up to 1.
-    load
-        Time of a byte on links, shape (trees, steps, links).
+    `heard`: the step in which each rank hears, from 1, 0 at the root; shape (trees, n).
+    `teller`: from whom, shape (trees, n); the root's own is any. `share`: part of the
+    buffer, shape (trees,); they add up to 1. `load`: time of a byte on links, shape
+    (trees, steps, links).
     """
 
     heard: IntArray
@@ -112,19 +106,10 @@ def packed_trees(
 ) -> TreePacking:
     """Return trees from a root whose links are evenly loaded.
 
-    Parameters
-    ----------
-    network
-        Of the ranks, two or more.
-    root
-        The rank that has the buffer.
-    steps
-        Most levels of a tree, 1 or more.
-    translated
-        Whether all other ranks have trees too, translations of those of the root; the
-        network has a shape.
-    imaged
-        Whether all images of a tree take the same share, so buffers are cut fine.
+    `network`: of the ranks, two or more. `steps`: most levels of a tree, 1 or more.
+    `translated`: whether all other ranks have trees too, translations of those of the
+    root; the network has a shape. `imaged`: whether all images of a tree take the same
+    share, so buffers are cut fine.
     """
     message_ps = _translated_ps(network) if translated else network.message_ps()
     images = network.images(root, message_ps)
@@ -193,18 +178,9 @@ def _loads(
 class _Search:
     """Trees found so far, what each loads, and their shares.
 
-    Attributes
-    ----------
-    message_ps
-        Time of a byte of each message on each link, shape (n * n, links).
-    steps, root
-        Of the trees.
-    trees
-        Those with a share.
-    load
-        Of each on each link in each step, shape (trees, steps, links).
-    share
-        Of the buffer, shape (trees,).
+    `message_ps`: time of a byte of each message on each link, shape (n * n, links).
+    `load`: of each on each link in each step, shape (trees, steps, links). `share`: of
+    the buffer, shape (trees,).
     """
 
     message_ps: csr_array
@@ -240,13 +216,7 @@ class _Search:
         return heard
 
     def round(self, done: float) -> None:
-        """Add trees that are cheap now, and move shares to where loads are even.
-
-        Parameters
-        ----------
-        done
-            Part of the search that is over.
-        """
+        """Add trees that are cheap now, and move shares to where loads are even."""
         power = _FIRST_POWER * (_LAST_POWER / _FIRST_POWER) ** done
         starts = self._starts(_TREES // 2, _TREES // 2)
         cost = self._cost(self._level(self.share, power)[1])
@@ -312,10 +282,7 @@ class _Search:
     def _cost(self, price: FloatArray) -> FloatArray:
         """Return what messages cost, shape (steps, n, n).
 
-        Parameters
-        ----------
-        price
-            Of a link's time in each step, shape (steps, links).
+        `price`: of a link's time in each step, shape (steps, links).
         """
         ranks, each = self.ranks, (price + 1e-6 * price.max()).T
         cost: FloatArray = (self.message_ps @ each).T.reshape(self.steps, ranks, ranks)

@@ -29,12 +29,8 @@ def divided(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the time of a unit, prices of links in steps, and the best shares.
 
-    Parameters
-    ----------
-    load
-        Of a unit of each tree on each link in each step, shape (trees, steps, links).
-    weight
-        What a tree costs beside that, shape (trees,).
+    `load`: of a unit of each tree on each link in each step, shape (trees, steps,
+    links). `weight`: what a tree costs beside that, shape (trees,).
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, kron
@@ -61,14 +57,8 @@ def whole_shares(load: FloatArray, share: FloatArray, units: int) -> IntArray:
 
     Near the shares, or, where loads are few, near others that are as good.
 
-    Parameters
-    ----------
-    load
-        Of a unit of each tree on each link in each step, shape (trees, steps, links).
-    share
-        Parts of the whole, which add up to 1, shape (trees,).
-    units
-        The whole, 1 or more.
+    `load`: of a unit of each tree on each link in each step, shape (trees, steps,
+    links). `share`: parts of the whole, which add up to 1, shape (trees,).
     """
     best = _near(load, share, units)
     if load.size > FEW_LOADS:

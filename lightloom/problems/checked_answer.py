@@ -23,18 +23,11 @@ if TYPE_CHECKING:
 class CheckedAnswer:
     """What the rules say of an answer.
 
-    Attributes
-    ----------
-    bound
-        What no answer can beat; ``None`` where nothing is known.
-    certified, kind
-        Whether a witness proves the bound, and by which kind of argument.
-    verified
-        Whether the answer keeps to the rules; ``None`` where it cannot be looked into.
-    fault
-        What is wrong with it, '' for nothing.
-    detail
-        What a person should know beyond that.
+    `bound`: what no answer can beat; ``None`` where nothing is known. `certified`,
+    `kind`: whether a witness proves the bound, and by which kind of argument.
+    `verified`: whether the answer keeps to the rules; ``None`` where it cannot be
+    looked into. `fault`: what is wrong with it, '' for nothing. `detail`: what a person
+    should know beyond that.
     """
 
     bound: Number | None
@@ -53,15 +46,9 @@ def check_answer(
     The answer itself is measured by `Problem.measure`, its schedule is verified and
     measured, and witnesses are checked; the values must be those that are claimed.
 
-    Parameters
-    ----------
-    problem, instance
-        What is answered.
-    answer
-        With its exact value and bound.
-    trusted
-        Whether the bound was proven here when the answer was made. That of a solver or
-        of a user's function is a claim, unless a witness that comes with it proves it.
+    `answer`: with its exact value and bound. `trusted`: whether the bound was proven
+    here when the answer was made. That of a solver or of a user's function is a claim,
+    unless a witness that comes with it proves it.
     """
     certified = trusted and answer.bound is not None
     kind = answer.bound_kind if trusted else ""

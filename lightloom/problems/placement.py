@@ -85,10 +85,7 @@ def bounds(asked: PlacementQuestion, seed: int) -> tuple[Certificate, ...]:
 def measure(instance: Instance, found: Placement) -> int:
     """Return the makespan of a placement that keeps to every rule.
 
-    Raises
-    ------
-    WrongAnswerError
-        If it breaks a rule; the message names the first.
+    Raises `WrongAnswerError` if it breaks a rule; the message names the first.
     """
     if isinstance(instance.task, Workload) and found.workload != instance.task:
         message = "the placement is of another workload"

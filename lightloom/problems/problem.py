@@ -275,17 +275,7 @@ def asked_of(instance: Instance) -> str:
 def refuse_relays(name: str, demand: Demand) -> None:
     """Raise if bytes of a demand may take two circuits.
 
-    Parameters
-    ----------
-    name
-        Of the instance.
-    demand
-        Its task.
-
-    Raises
-    ------
-    InputError
-        If the demand allows relays.
+    Raises `InputError` if the demand allows relays.
     """
     if demand.relays:
         what, where = "circuits of a pair carry all its bytes", f"{name}: demand.relays"

@@ -23,18 +23,10 @@ PROBLEMS: Catalogue[Problem] = Catalogue(
 def problem_for(instance: Instance, name: str | None = None) -> Problem:
     """Return the problem of a name, or the only one that an instance can be of.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    name
-        Name of a problem; ``None`` to tell it from fabric and task.
+    `name`: name of a problem; ``None`` to tell it from fabric and task.
 
-    Raises
-    ------
-    InputError
-        Unknown problem (nearest names suggested); no name where the instance can be of
-        several problems, or of none.
+    Raises `InputError`: unknown problem (nearest names suggested); no name where the
+    instance can be of several problems, or of none.
     """
     if name is not None:
         return PROBLEMS.get(name)

@@ -16,9 +16,8 @@ from lightloom.problems.problem import (
     refuse_relays,
 )
 from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.column_generation import PriceSearch
+from lightloom.synth.ring.column_generation import MOST_PAIRS, PriceSearch, priced_bound
 from lightloom.synth.ring.flow_heuristic import FLOW_HEURISTIC, control_ring
-from lightloom.synth.ring.gap_closing import MOST_PAIRS, priced_bound
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
 from lightloom.synth.ring.wavelengths import (
@@ -58,14 +57,9 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 def by_flows(instance: Instance, seed: int) -> ProblemAnswer:
     """Return what the paper's fast scheduler gives (A.1, steps 1 to 4), repaired.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-    InfeasibleError
-        If a pair is out of reach.
-    NoAnswerError
-        If no wavelengths are found that serve all pairs.
+    Raises `InputError` if the instance is of another problem; `InfeasibleError` if a
+    pair is out of reach; `NoAnswerError` if no wavelengths are found that serve all
+    pairs.
     """
     asked = question(instance)
     plan = control_ring(asked.fabric, asked.demand, seed=seed)

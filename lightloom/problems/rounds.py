@@ -57,13 +57,8 @@ def solve(instance: Instance, seed: int) -> ProblemAnswer:
 def divide(instance: Instance, seed: int) -> ProblemAnswer:
     """Return a collective by divide and conquer (section 3.2), bounded as by `solve`.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem or collective, or the nodes are no
-        rectangle.
-    InfeasibleError
-        If there is no answer.
+    Raises `InputError` if the instance is of another problem or collective, or the
+    nodes are no rectangle; `InfeasibleError` if there is no answer.
     """
     return _answered(few_rounds(instance, seed=seed, method=METHODS[1]))
 
@@ -100,23 +95,10 @@ def search(
     Horizons are tried from the certified bound upward, each as a question of
     feasibility.
 
-    Parameters
-    ----------
-    instance
-        A collective on a LIGHTPATH fabric.
-    solver
-        Name of a solver.
-    options
-        The time limit is for all horizons together, other limits for each.
-    tell
-        Told in words what is being done.
+    `options`: the time limit is for all horizons together, other limits for each.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem, or a model too large for memory.
-    InfeasibleError
-        If nothing can be sent at all.
+    Raises `InputError` if the instance is of another problem, or a model too large for
+    memory; `InfeasibleError` if nothing can be sent at all.
     """
     from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
     from lightloom.problems.fewest_rounds.reversed_rounds import copying

@@ -13,7 +13,7 @@ from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.core.schedule import Algorithm
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.models.routing_requests import routing_requests
+from lightloom.models.routing import routing_requests
 from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
@@ -80,10 +80,7 @@ def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
 def measure(instance: Instance, found: CertifiedRouting | RoutingAnswer) -> int:
     """Return the congestion of routes that join the ends of all requests.
 
-    Raises
-    ------
-    WrongAnswerError
-        If it breaks a rule; the message names the first.
+    Raises `WrongAnswerError` if it breaks a rule; the message names the first.
     """
     asked = question(instance)
     if not _serves(asked, found.route):

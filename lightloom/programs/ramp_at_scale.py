@@ -20,11 +20,10 @@ from lightloom.programs.ramp_nic import (
     tree_program,
 )
 from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.ramp.all_to_all_items import SomeItems
 from lightloom.synth.ramp.broadcast_tree import grow
+from lightloom.synth.ramp.exchange_routes import RoutedExchange
 from lightloom.synth.ramp.held_blocks import Blocks
 from lightloom.synth.ramp.participants import team_of
-from lightloom.synth.ramp.routed_blocks import RoutedExchange
 from lightloom.synth.ramp.schedules import (
     BARRIER,
     CLASSES,
@@ -43,7 +42,7 @@ from lightloom.synth.ramp.schedules import (
     strategies,
     ways,
 )
-from lightloom.synth.ramp.segment_stream import TeamCollective, stream
+from lightloom.synth.ramp.segment_stream import SomeItems, TeamCollective, stream
 from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.synth.ramp.held_blocks import Blocks
-from lightloom.synth.ramp.segment_stream import circuits, rows_of
-from lightloom.synth.ramp.step_phases import Content
+from lightloom.synth.ramp.segment_stream import Content, circuits, rows_of
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.ramp.broadcast_tree import Tree
     from lightloom.synth.ramp.exchange_routes import Routes
-    from lightloom.synth.ramp.segment_stream import TeamCollective
-    from lightloom.synth.ramp.step_phases import Phase
+    from lightloom.synth.ramp.segment_stream import Phase, TeamCollective
 
 SEND, RECEIVE = "send", "receive"
 

@@ -32,13 +32,10 @@ def replay(schedule: Schedule) -> Timeline:
     in picoseconds, the result is deterministic, and the work is
     O((T + C) log (T + C)) for T transfers and C circuits.
 
-    Raises
-    ------
-    InputError
-        The fabric or the collective is not acceptable; a part names a missing
-        segment or goes back to one; a transfer has no circuit; steps or segments
-        do not count from 0; a node, plane or chunk range that cannot be; a sum that
-        63 bits cannot hold.
+    Raises `InputError`: the fabric or the collective is not acceptable; a part names a
+    missing segment or goes back to one; a transfer has no circuit; steps or segments do
+    not count from 0; a node, plane or chunk range that cannot be; a sum that 63 bits
+    cannot hold.
     """
     fabric = _fabric(schedule)
     clock = _clock(fabric, schedule)
@@ -51,10 +48,7 @@ def replay(schedule: Schedule) -> Timeline:
 def completion_time_ps(schedule: Schedule) -> int:
     """Return `replay`'s completion time, in less memory: nothing else is kept.
 
-    Raises
-    ------
-    InputError
-        As `replay`.
+    Raises `InputError`: as `replay`.
     """
     fabric = _fabric(schedule)
     clock = _clock(fabric, schedule)

@@ -19,13 +19,7 @@ _PLACES_A_PAIR = 4
 
 
 class NodeRecord:
-    """What each node has done so far.
-
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric.
-    """
+    """What each node has done so far."""
 
     def __init__(self, node_count: int) -> None:
         self._count = node_count

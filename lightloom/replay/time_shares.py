@@ -18,14 +18,8 @@ class TimeShares:
 
     Steps follow one another without gaps, so all of it adds up to the completion time.
 
-    Attributes
-    ----------
-    waiting_ps
-        Until its circuits are there.
-    fixed_ps
-        Fixed costs, at most alpha.
-    data_ps
-        The rest: data on the wire, and the latency of packet fabrics.
+    `waiting_ps`: until its circuits are there. `fixed_ps`: fixed costs, at most alpha.
+    `data_ps`: the rest: data on the wire, and the latency of packet fabrics.
     """
 
     waiting_ps: IntArray
@@ -44,15 +38,6 @@ class TimeShares:
 def time_shares(timeline: Timeline, alpha_ps: int) -> TimeShares:
     """Return where the time goes: of each step, what its last pair does.
 
-    Parameters
-    ----------
-    timeline
-        A replay.
-    alpha_ps
-        Fixed cost of a transfer on the fabric.
-
-    Notes
-    -----
     Of pairs that end together, the first in order of the timeline counts: where some
     have waited longer than others, another one may be as good an answer.
     """

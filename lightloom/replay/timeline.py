@@ -18,20 +18,9 @@ if TYPE_CHECKING:
 class StepTime:
     """One step in time.
 
-    Attributes
-    ----------
-    index
-        Index of the step.
-    release_ps
-        When its transfers are released: the end of the step before.
-    end_ps
-        When the last of them has ended.
-    transfers
-        Number of its transfers.
-    bytes
-        Bytes they move.
-    segments
-        The (plane, segment) pairs it uses, sorted; none on packet fabrics.
+    `release_ps`: when its transfers are released: the end of the step before. `end_ps`:
+    when the last of them has ended. `segments`: the (plane, segment) pairs it uses,
+    sorted; none on packet fabrics.
     """
 
     index: int
@@ -72,18 +61,11 @@ class PairTimes:
     A row gathers the transfers of one (step, plane, segment, src, dst), which go
     one after another. Rows are sorted by that key.
 
-    Attributes
-    ----------
-    step, plane, segment
-        Indices; plane and segment are -1 on packet fabrics.
-    src, dst
-        The pair.
-    bytes, chunks
-        What its transfers carry; chunks are 0 for fluid transfers.
-    bits_per_s
-        Total rate of its circuits; 0 on packet fabrics, where links are shared.
-    start_ps, end_ps
-        From the start of the first transfer to the end of the last.
+    `step`, `plane`, `segment`: indices; plane and segment are -1 on packet fabrics.
+    `bytes`, `chunks`: what its transfers carry; chunks are 0 for fluid transfers.
+    `bits_per_s`: total rate of its circuits; 0 on packet fabrics, where links are
+    shared. `start_ps`, `end_ps`: from the start of the first transfer to the end of the
+    last.
     """
 
     step: IntArray
@@ -106,14 +88,7 @@ class PairTimes:
 class NodeTimes:
     """What each node does; row i is node i, shape (nodes,).
 
-    Attributes
-    ----------
-    sent_bytes, received_bytes
-        Totals over the schedule.
-    busy_ps
-        Length of the union of the intervals in which the node sends or receives.
-    idle_ps
-        Completion time less `busy_ps`.
+    `busy_ps`: length of the union of the intervals in which the node sends or receives.
     """
 
     sent_bytes: IntArray
@@ -128,13 +103,8 @@ class Utilisation:
 
     Both are exact and in the same unit, a bit per second times a picosecond.
 
-    Attributes
-    ----------
-    moved
-        Bits moved, times 10**12.
-    possible
-        Number of nodes that send or receive anything, times the rate of a node in
-        bits per second, times the completion time in picoseconds.
+    `possible`: number of nodes that send or receive anything, times the rate of a node
+    in bits per second, times the completion time in picoseconds.
     """
 
     moved: int

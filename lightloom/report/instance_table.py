@@ -9,7 +9,7 @@ from lightloom.core.training import Training
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.report.tables import Column, terminal_table
-from lightloom.synth.ramp.file_size import most_ranks
+from lightloom.synth.ramp.schedules import most_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

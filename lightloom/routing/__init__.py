@@ -12,10 +12,7 @@ random among shortest paths."""
 def require_router(router: str) -> None:
     """Raise unless a router is one of `ROUTERS`.
 
-    Raises
-    ------
-    InputError
-        If it is not.
+    Raises `InputError` if it is not.
     """
     if router not in ROUTERS:
         what, allowed = "unknown router", ", ".join(ROUTERS)

@@ -20,12 +20,7 @@ UNROUTABLE = np.iinfo(np.int64).max
 def check_requests(fabric: Lightpath, src: IntArray, dst: IntArray) -> None:
     """Raise `InputError` unless every row asks for a route between two tiles.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of each request, shape (requests,).
+    `src`, `dst`: tiles of each request, shape (requests,).
     """
     check_pairs(fabric.node_count, src, dst, "tile of the grid")
 
@@ -33,18 +28,10 @@ def check_requests(fabric: Lightpath, src: IntArray, dst: IntArray) -> None:
 def capacity_by_id(fabric: Lightpath, capacity: IntArray | None) -> IntArray:
     """Return the capacity of each edge id, shape (4 * nodes,), 0 where no edge is.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    capacity
-        Capacity of each directed edge, in the order of ``fabric.edges()``; ``None``
-        stands for 1 everywhere.
+    `capacity`: capacity of each directed edge, in the order of ``fabric.edges()``;
+    ``None`` stands for 1 everywhere.
 
-    Raises
-    ------
-    InputError
-        If there is not one capacity per edge, or one is negative.
+    Raises `InputError` if there is not one capacity per edge, or one is negative.
     """
     tail, head = fabric.edges()
     if capacity is None:
@@ -67,14 +54,8 @@ def check_reachable(
     The message names a pair and the set of tiles that its source reaches. Searches
     only where an edge has capacity 0; O(nodes * edges) then.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of each request, shape (requests,).
-    by_id
-        Capacity of each edge id, shape (4 * nodes,).
+    `src`, `dst`: tiles of each request, shape (requests,). `by_id`: capacity of each
+    edge id, shape (4 * nodes,).
     """
     tail, head = fabric.edges()
     open_ = by_id[fabric.edge_ids(tail, head)] > 0
@@ -86,12 +67,7 @@ def check_reachable(
 def edge_loads(fabric: Lightpath, route: Ragged) -> IntArray:
     """Return how many routes run over each edge id, shape (4 * nodes,).
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    route
-        Tiles of each route, in order.
+    `route`: tiles of each route, in order.
     """
     rows, values = route.row_of_value, route.values
     inner = rows[:-1] == rows[1:]
@@ -102,12 +78,8 @@ def edge_loads(fabric: Lightpath, route: Ragged) -> IntArray:
 def congestion(load: IntArray, by_id: IntArray) -> int:
     """Return the largest ``ceil(load / capacity)``; `UNROUTABLE` on a closed edge.
 
-    Parameters
-    ----------
-    load
-        Routes over each edge id, shape (4 * nodes,).
-    by_id
-        Capacity of each edge id, same shape.
+    `load`: routes over each edge id, shape (4 * nodes,). `by_id`: capacity of each edge
+    id, same shape.
     """
     if ((by_id == 0) & (load > 0)).any():
         return int(UNROUTABLE)

@@ -20,19 +20,11 @@ _MOST_NAMED = 32
 class Graph:
     """A directed graph with capacities.
 
-    Attributes
-    ----------
-    node_count
-        Nodes are 0 to ``node_count - 1``.
-    tail, head
-        Ends of each edge, shape (edges,): no edge twice, none from a node to itself.
-    capacity
-        Of each edge, shape (edges,): non-negative; 0 closes the edge.
+    `node_count`: nodes are 0 to ``node_count - 1``. `tail`, `head`: ends of each edge,
+    shape (edges,): no edge twice, none from a node to itself. `capacity`: of each edge,
+    shape (edges,): non-negative; 0 closes the edge.
 
-    Raises
-    ------
-    InputError
-        If an edge or a capacity breaks these rules.
+    Raises `InputError` if an edge or a capacity breaks these rules.
     """
 
     node_count: int
@@ -67,17 +59,9 @@ class Graph:
     def of_grid(cls, fabric: Lightpath, capacity: IntArray | None = None) -> Graph:
         """Return a grid as a graph; edges as ``fabric.edges()``, capacity 1 or given.
 
-        Parameters
-        ----------
-        fabric
-            The grid.
-        capacity
-            One for each edge, in that order, or ``None``.
+        `capacity`: one for each edge, in that order, or ``None``.
 
-        Raises
-        ------
-        InputError
-            If there is not one capacity per edge, or one is negative.
+        Raises `InputError` if there is not one capacity per edge, or one is negative.
         """
         tail, head = fabric.edges()
         if capacity is None:
@@ -99,35 +83,18 @@ class Graph:
     def check_requests(self, src: IntArray, dst: IntArray) -> None:
         """Raise unless every row asks for a route between two nodes that has one.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes of each request, shape (requests,).
+        `src`, `dst`: nodes of each request, shape (requests,).
 
-        Raises
-        ------
-        InputError
-            If a row is not a pair of two nodes.
-        InfeasibleError
-            If a pair has no route over open edges; the message names the pair and
-            the nodes that its source reaches.
+        Raises `InputError` if a row is not a pair of two nodes; `InfeasibleError` if a
+        pair has no route over open edges; the message names the pair and the nodes that
+        its source reaches.
         """
         check_pairs(self.node_count, src, dst, "node of the graph")
         check_routes_exist(self, src, dst)
 
 
 def check_pairs(node_count: int, src: IntArray, dst: IntArray, noun: str) -> None:
-    """Raise `InputError` unless every row is a pair of two nodes, called `noun`.
-
-    Parameters
-    ----------
-    node_count
-        Number of nodes.
-    src, dst
-        Columns, shape (rows,).
-    noun
-        What nodes are called in messages.
-    """
+    """Raise `InputError` unless every row is a pair of two nodes, called `noun`."""
     if src.shape != dst.shape or src.ndim != 1:
         what = "sources and destinations are not two columns of one length"
         raise InputError(what, where="requests", found=(src.shape, dst.shape))
@@ -150,14 +117,7 @@ def check_routes_exist(
 
     O(nodes + edges) for each distinct source.
 
-    Parameters
-    ----------
-    graph
-        Nodes and edges with their capacities; those of 0 are closed.
-    src, dst
-        Nodes of each pair, shape (pairs,).
-    noun
-        What nodes are called in messages.
+    `src`, `dst`: nodes of each pair, shape (pairs,).
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order

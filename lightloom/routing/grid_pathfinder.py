@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from lightloom.core.columns import Ragged
-from lightloom.routing.monotone_paths import cheapest_staircase, trace
 from lightloom.routing.pathfinder import CLOSED, OVERFULL, Auction
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.cheapest_paths import Detours
+
 
 _PATIENCE = 48
 """Passes without detours: most routings settle before, and detours cost more."""
@@ -25,18 +26,9 @@ class Negotiation(Auction):
     An auction in which requests take the cheapest staircase of any layer; after
     some passes also detours.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles, shape (requests,), different in every row.
-    by_id
-        Capacity of each edge id, 0 where no route may run.
-    layers
-        Copies of the grid that a request may choose from.
-    patience
-        Passes before detours are looked at.
+    `src`, `dst`: tiles, shape (requests,), different in every row. `by_id`: capacity of
+    each edge id, 0 where no route may run. `layers`: copies of the grid that a request
+    may choose from. `patience`: passes before detours are looked at.
     """
 
     def __init__(
@@ -102,7 +94,141 @@ class Negotiation(Auction):
     def _detour(self, src: int, dst: int, below: int) -> list[int] | None:
         """Return the cheapest route of any length on any layer, if below a price."""
         if self._detours is None:
-            from lightloom.routing.cheapest_paths import Detours
-
             self._detours = Detours(self._fabric, len(self._layers))
         return self._detours.cheapest(self._price, src, dst, below)
+
+
+def cheapest_staircase(
+    price: list[int], cols: int, src: int, dst: int
+) -> tuple[int, list[list[bool]]]:
+    """Return the price of the cheapest shortest route, and how to trace it.
+
+    All shortest routes of a grid run inside the rectangle between the two tiles
+    and never turn back, so one sweep over the rectangle finds the best of them:
+    O(tiles of the rectangle), with no queue.
+
+    `price`: price of each edge id (``4 * tail + direction``). `src`, `dst`: two tiles.
+    The grids of several layers may be stacked on top of each other: a route stays
+    between the rows of its ends.
+
+    Returns the total, and for each row of the rectangle after the first, by column,
+    whether the best route arrives there along the column; see `trace`.
+    """
+    across, down, (stride, along), (step, drop) = _legs(cols, src, dst)
+    edge = 4 * src + along
+    total = 0
+    row = [0]
+    for _ in range(across):
+        total += price[edge]
+        row.append(total)
+        edge += 4 * stride
+    arrivals: list[list[bool]] = []
+    tile = src
+    for _ in range(down):
+        edge = 4 * tile + drop
+        tile += step
+        back = 4 * (tile - stride) + along
+        total = row[0] + price[edge]
+        new, arrival = [total], [True]
+        for before in row[1:]:
+            edge += 4 * stride
+            back += 4 * stride
+            total += price[back]
+            vertical = before + price[edge]
+            if vertical < total:
+                total = vertical
+                arrival.append(True)
+            else:
+                arrival.append(False)
+            new.append(total)
+        arrivals.append(arrival)
+        row = new
+    return row[-1], arrivals
+
+
+def trace(cols: int, src: int, dst: int, arrivals: list[list[bool]]) -> list[int]:
+    """Return the edge ids, in order, of the route that `cheapest_staircase` found.
+
+    `arrivals`: what the search noted, row by row.
+    """
+    across, down, (stride, along), (step, drop) = _legs(cols, src, dst)
+    tile = dst
+    edges: list[int] = []
+    while down:
+        if arrivals[down - 1][across]:
+            tile -= step
+            edges.append(4 * tile + drop)
+            down -= 1
+        else:
+            tile -= stride
+            edges.append(4 * tile + along)
+            across -= 1
+    while tile != src:
+        tile -= stride
+        edges.append(4 * tile + along)
+    edges.reverse()
+    return edges
+
+
+def _legs(
+    cols: int, src: int, dst: int
+) -> tuple[int, int, tuple[int, int], tuple[int, int]]:
+    """Return hops across and down, and (node stride, edge direction) of each."""
+    from_row, from_col = divmod(src, cols)
+    to_row, to_col = divmod(dst, cols)
+    across, down = to_col - from_col, to_row - from_row
+    horizontal = (1, 2) if across > 0 else (-1, 1)
+    vertical = (cols, 3) if down > 0 else (-cols, 0)
+    return abs(across), abs(down), horizontal, vertical
+
+
+class Detours:
+    """Searches stacked copies (layers) of a grid by Dijkstra's algorithm.
+
+    Importing this module loads scipy: import it where it is needed.
+
+    `layers`: number of copies; edge ids of copy i are ``4 * nodes * i`` larger.
+    """
+
+    def __init__(self, fabric: Lightpath, layers: int) -> None:
+        self._fabric = fabric
+        nodes = fabric.node_count
+        tail, head = fabric.edges()
+        self._shifts: IntArray = np.arange(layers, dtype=np.int64) * nodes
+        shift = np.repeat(self._shifts, len(tail))
+        self._ids = np.tile(fabric.edge_ids(tail, head), layers) + 4 * shift
+        # Edges come sorted by tail, which is the order of a sparse row matrix.
+        tails, heads = np.tile(tail, layers) + shift, np.tile(head, layers) + shift
+        starts = np.searchsorted(tails, np.arange(layers * nodes + 1))
+        self._graph = csr_array(
+            (np.ones(len(heads)), heads.astype(np.int32), starts.astype(np.int32)),
+            shape=(layers * nodes, layers * nodes),
+        )
+
+    def cheapest(
+        self, price: list[int], src: int, dst: int, below: int
+    ) -> list[int] | None:
+        """Return the edge ids of the cheapest route, if it is cheaper than `below`.
+
+        `price`: positive price of each edge id; sums must stay below 2**53, where sums
+        of doubles are exact.
+        """
+        self._graph.data = np.array(price, dtype=np.float64)[self._ids]
+        distance, before, _ = dijkstra(
+            self._graph,
+            indices=src + self._shifts,
+            min_only=True,
+            return_predecessors=True,
+        )
+        shift = int(self._shifts[distance[dst + self._shifts].argmin()])
+        tile = dst + shift
+        if distance[tile] >= below:
+            return None
+        tiles = [dst]
+        while tiles[-1] != src:
+            tile = int(before[tile])
+            tiles.append(tile - shift)
+        walk = np.array(tiles[::-1], dtype=np.int64)
+        edges = self._fabric.edge_ids(walk[:-1], walk[1:]) + 4 * shift
+        path: list[int] = edges.tolist()
+        return path

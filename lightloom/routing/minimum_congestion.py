@@ -30,18 +30,11 @@ DEFAULT_EFFORT = 4000
 class Routing:
     """Routes of some requests, and how good they are.
 
-    Attributes
-    ----------
-    route
-        Tiles of each route, both ends included; every route is a simple path.
-    congestion
-        Largest ``ceil(load / capacity)`` of a directed edge.
-    bound
-        No routing has a smaller congestion.
-    cut
-        Witness of the bound: a node set, ascending. The requests that leave it, or
-        those that enter it, need `bound` times the capacity of the edges out of it,
-        or into it, rounded up.
+    `route`: tiles of each route, both ends included; every route is a simple path.
+    `congestion`: largest ``ceil(load / capacity)`` of a directed edge. `bound`: no
+    routing has a smaller congestion. `cut`: witness of the bound: a node set,
+    ascending. The requests that leave it, or those that enter it, need `bound` times
+    the capacity of the edges out of it, or into it, rounded up.
     """
 
     route: Ragged
@@ -73,35 +66,17 @@ def minimum_congestion(
     effort, targets between it and the best congestion met are tried by bisection,
     each with half of what remains.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of the requests, shape (requests,); repeated rows count each.
-    capacity
-        Capacity of each edge in the order of ``fabric.edges()``; 1 where ``None``,
-        so that congestion is the number of routes on an edge. Edges of capacity 0
-        are not used.
-    seed
-        Order in which requests on overfull edges are routed again.
-    effort
-        Most rip-ups.
+    `src`, `dst`: tiles of the requests, shape (requests,); repeated rows count each.
+    `capacity`: capacity of each edge in the order of ``fabric.edges()``; 1 where
+    ``None``, so that congestion is the number of routes on an edge. Edges of capacity 0
+    are not used.
 
-    Returns
-    -------
-    Routes with their congestion, bound and witness; same input and seed, same
+    Returns routes with their congestion, bound and witness; same input and seed, same
     routes.
 
-    Raises
-    ------
-    InputError
-        If requests or capacities do not fit the grid, or `effort` is negative.
-    InfeasibleError
-        If edges of capacity 0 leave a request without a route.
+    Raises `InputError` if requests or capacities do not fit the grid, or `effort` is
+    negative; `InfeasibleError` if edges of capacity 0 leave a request without a route.
 
-    Notes
-    -----
     A rip-up takes O(tiles of the request's rectangle), or a shortest-path search of
     the grid where the request seeks a detour.
     """

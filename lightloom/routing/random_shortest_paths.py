@@ -37,34 +37,15 @@ def random_shortest(
     once per distinct pair; where paths are equally long, it decides which of them
     are among the candidates. Every candidate is equally likely.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of the requests, shape (requests,).
-    candidates
-        Number k of shortest paths to draw from, at least 1; pairs that have fewer
-        simple paths draw from all of them.
-    seed
-        Of the draws; requests of one pair are drawn independently.
-    capacity
-        Capacity of each edge in the order of ``fabric.edges()``; edges of capacity
-        0 are not used.
+    `src`, `dst`: tiles of the requests, shape (requests,). `candidates`: number k of
+    shortest paths to draw from, at least 1; pairs that have fewer simple paths draw
+    from all of them. `capacity`: capacity of each edge in the order of
+    ``fabric.edges()``; edges of capacity 0 are not used.
 
-    Returns
-    -------
-    Tiles of each route, both ends included.
+    Raises `InputError` if requests or capacities do not fit the grid, or `candidates`
+    is below 1; `InfeasibleError` if edges of capacity 0 leave a request without a
+    route.
 
-    Raises
-    ------
-    InputError
-        If requests or capacities do not fit the grid, or `candidates` is below 1.
-    InfeasibleError
-        If edges of capacity 0 leave a request without a route.
-
-    Notes
-    -----
     O(k length (nodes log nodes)) for each distinct pair: 0.4 ms with k = 4 on 256
     tiles.
     """

@@ -11,8 +11,13 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.routing.congestion import capacity_by_id, check_requests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+
 
 _MOST_LINES = 64
 _UP, _LEFT, _RIGHT, _DOWN = range(4)
@@ -22,18 +27,10 @@ _UP, _LEFT, _RIGHT, _DOWN = range(4)
 class RectangleCut:
     """A node set whose boundary proves that no routing has a smaller congestion.
 
-    Attributes
-    ----------
-    bound
-        ``ceil(demand / capacity)``; 0 where there is no request.
-    nodes
-        The node set, ascending.
-    demand
-        Requests that must cross the boundary in one direction.
-    capacity
-        Capacity of all directed edges that cross it in that direction.
-    leaving
-        Whether that direction is out of the node set.
+    `bound`: ``ceil(demand / capacity)``; 0 where there is no request. `demand`:
+    requests that must cross the boundary in one direction. `capacity`: capacity of all
+    directed edges that cross it in that direction. `leaving`: whether that direction is
+    out of the node set.
     """
 
     bound: int
@@ -57,29 +54,16 @@ def rectangle_cut(
     ``ceil(demand / sum of capacities)``. Every rectangle is tried, requests that
     leave it and requests that enter it, with prefix sums.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of the requests, shape (requests,); repeated rows count each.
-    capacity
-        Capacity of each edge in the order of ``fabric.edges()``; 1 where ``None``.
+    `src`, `dst`: tiles of the requests, shape (requests,); repeated rows count each.
+    `capacity`: capacity of each edge in the order of ``fabric.edges()``; 1 where
+    ``None``.
 
-    Returns
-    -------
-    The cut of the largest bound, the first in the order of top border, direction
-    (leaving before entering), bottom, left, right border; exact integers.
+    Returns the cut of the largest bound, the first in the order of top border,
+    direction (leaving before entering), bottom, left, right border; exact integers.
 
-    Raises
-    ------
-    InputError
-        If requests or capacities do not fit the grid.
-    InfeasibleError
-        If requests must cross a boundary that has no capacity at all.
+    Raises `InputError` if requests or capacities do not fit the grid; `InfeasibleError`
+    if requests must cross a boundary that has no capacity at all.
 
-    Notes
-    -----
     O(requests + rows**2 cols**2). On grids with a side of more than 64 tiles, only
     rectangles whose borders lie on 64 evenly spaced lines are tried.
     """
@@ -117,17 +101,9 @@ def every_permutation_fits(fabric: Lightpath, capacity: IntArray) -> bool:
     So it is where no rectangle has more tiles inside, and outside, than capacity
     across its border: as many requests cross it at most.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    capacity
-        Capacity of each edge in the order of ``fabric.edges()``.
+    `capacity`: capacity of each edge in the order of ``fabric.edges()``.
 
-    Raises
-    ------
-    InputError
-        If capacities do not fit the grid.
+    Raises `InputError` if capacities do not fit the grid.
     """
     grid = capacity_by_id(fabric, capacity).reshape(fabric.rows, fabric.cols, 4)
     rows, cols = _lines(fabric.rows), _lines(fabric.cols)
@@ -297,3 +273,17 @@ def _cut(
     nodes = (row[:, None] * fabric.cols + col).ravel()
     bound = int(best.bound)
     return RectangleCut(bound, nodes, best.demand, best.capacity, leaving=best.leaving)
+
+
+def straight_cuts(fabric: Lightpath) -> Iterator[tuple[npt.NDArray[np.bool_], int]]:
+    """Yield either side of every straight cut, and how many waveguides lead out of it.
+
+    Returns which tiles, shape (tiles,), and waveguides or fibres: between rows first.
+    """
+    tail, head = fabric.edges()
+    width = fabric.edge_waveguides(tail, head)
+    sides = np.divmod(np.arange(fabric.node_count), fabric.cols)
+    for side, most in zip(sides, (fabric.rows, fabric.cols), strict=True):
+        for place in range(1, most):
+            for inside in (side < place, side >= place):
+                yield inside, int(width[inside[tail] & ~inside[head]].sum())

@@ -30,18 +30,9 @@ _CANDIDATES = 4
 class Layers:
     """Requests in layers: within one, no edge carries more than its capacity.
 
-    Attributes
-    ----------
-    layer
-        Layer of each request, 0 to ``layer_count - 1``, none of them empty.
-    route
-        Tiles of each request's route.
-    layer_count
-        Number of layers.
-    bound
-        No routes and layers do with fewer layers.
-    cut
-        Witness of the bound, as in `minimum_congestion.Routing`.
+    `layer`: layer of each request, 0 to ``layer_count - 1``, none of them empty.
+    `route`: tiles of each request's route. `bound`: no routes and layers do with fewer
+    layers. `cut`: witness of the bound, as in `minimum_congestion.Routing`.
     """
 
     layer: IntArray
@@ -76,34 +67,16 @@ def pack(
     k layers routes everything with congestion k, so a bound on congestion is one on
     layers.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Tiles of the requests, shape (requests,): no source and no destination twice.
-    capacity
-        Waveguides or fibres of each edge in the order of ``fabric.edges()``: how
-        many routes of one layer may share it; 1 where ``None``.
-    seed
-        Of the negotiation, or of the draws of random routes.
-    effort
-        Most rip-ups for each number of layers.
-    router
-        ``minimum-congestion``, or ``random``: routes drawn by `random_shortest`,
-        which stay as they are, and layers by first fit, longest route first.
+    `src`, `dst`: tiles of the requests, shape (requests,): no source and no destination
+    twice. `capacity`: waveguides or fibres of each edge in the order of
+    ``fabric.edges()``: how many routes of one layer may share it; 1 where ``None``.
+    `effort`: most rip-ups for each number of layers. `router`: ``minimum-congestion``,
+    or ``random``: routes drawn by `random_shortest`, which stay as they are, and layers
+    by first fit, longest route first.
 
-    Returns
-    -------
-    Layers; same input and seed, same layers.
-
-    Raises
-    ------
-    InputError
-        If the requests are no partial permutation of tiles, the capacities do not
-        fit the grid, or the router is unknown.
-    InfeasibleError
-        If edges of capacity 0 leave a request without a route.
+    Raises `InputError` if the requests are no partial permutation of tiles, the
+    capacities do not fit the grid, or the router is unknown; `InfeasibleError` if edges
+    of capacity 0 leave a request without a route.
     """
     check_requests(fabric, src, dst)
     _check_permutation(src, dst)
@@ -140,18 +113,10 @@ def pack(
 def first_fit(fabric: Lightpath, route: Ragged, by_id: IntArray) -> IntArray:
     """Return the layer of each fixed route: the first that has room, longest first.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    route
-        Tiles of each route, over edges that have capacity.
-    by_id
-        Capacity of each edge id, shape (4 * nodes,).
+    `route`: tiles of each route, over edges that have capacity. `by_id`: capacity of
+    each edge id, shape (4 * nodes,).
 
-    Returns
-    -------
-    Layers, shape (routes,). O(layers * total length).
+    Returns layers, shape (routes,). O(layers * total length).
     """
     layer = np.zeros(len(route), dtype=np.int64)
     load = np.zeros((1, len(by_id)), dtype=np.int64)

@@ -34,20 +34,10 @@ def lit_routes(fabric: Lightpath, route: Ragged, seed: int) -> Circuits:
     An edge colouring of their ends suffices where no edge has fewer waveguides than
     routes. Where it clashes, first fit is tried in several orders, then a solver.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    route
-        Tiles of each route, at least two.
-    seed
-        Of the orders, and of the solver; same input and seed, same circuits.
+    `route`: tiles of each route, at least two.
 
-    Raises
-    ------
-    NoAnswerError
-        If the lasers, photodiodes or waveguides are too few, naming where, or no
-        wavelengths are found.
+    Raises `NoAnswerError` if the lasers, photodiodes or waveguides are too few, naming
+    where, or no wavelengths are found.
     """
     src = route.values[route.offsets[:-1]]
     dst = route.values[route.offsets[1:] - 1]

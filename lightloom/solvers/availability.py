@@ -6,8 +6,15 @@ import importlib.metadata
 import importlib.util
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lightloom.core.errors import InputError
+from lightloom.solvers.standard_form import StandardForm
+
+if TYPE_CHECKING:
+    from lightloom.solvers.adapter import Adapter
 
 
 class SolverUnavailableError(InputError):
@@ -54,18 +61,9 @@ class Status:
 class Requirement:
     """The Python package that a solver lives in.
 
-    Attributes
-    ----------
-    module
-        Module whose presence shows that it is installed.
-    package
-        Name of the distribution.
-    at_least, below
-        Supported versions, as (major, minor); `below` is not supported itself.
-    why
-        Why other versions do not work.
-    fix
-        What installs it.
+    `module`: module whose presence shows that it is installed. `at_least`, `below`:
+    supported versions, as (major, minor); `below` is not supported itself. `why`: why
+    other versions do not work.
     """
 
     module: str
@@ -99,3 +97,21 @@ def _major_minor(version: str) -> tuple[int, int]:
 
 def _text(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
+
+
+def smallest_model(adapter: Adapter) -> StandardForm:
+    """Return the model ``minimise x, x >= 1, 0 <= x <= 1``."""
+    one = np.ones(1)
+    return StandardForm(
+        cost=one,
+        column_lower=0 * one,
+        column_upper=one,
+        integral=np.array([adapter.capabilities.integer]),
+        row_start=np.array([0, 1], dtype=np.int32),
+        row_column=np.array([0], dtype=np.int32),
+        row_value=one,
+        row_lower=one,
+        row_upper=one,
+        offset=0.0,
+        maximise=False,
+    )

@@ -54,31 +54,12 @@ def solve_in_child(
 ) -> Answer:
     """Run a solver on a model in a process of its own.
 
-    Parameters
-    ----------
-    adapter
-        The solver.
-    form
-        The model.
-    options
-        Limits, seed and threads.
-    progress
-        Told of better points and bounds, in this thread.
+    Returns the solver's answer. A process that ended without one is ``FAILED``, or
+    stopped by memory where that is what it said; its last point is kept.
 
-    Returns
-    -------
-    The solver's answer. A process that ended without one is ``FAILED``, or stopped by
-    memory where that is what it said; its last point is kept.
+    Raises `InputError`: a memory limit where there is no way to hold a process to it;
+    `Exception`: whatever the adapter raised.
 
-    Raises
-    ------
-    InputError
-        A memory limit where there is no way to hold a process to it.
-    Exception
-        Whatever the adapter raised.
-
-    Notes
-    -----
     A first Ctrl-C tells the solver to stop, a second one kills it.
     """
     if options.memory_limit_bytes is not None and sys.platform != "linux":

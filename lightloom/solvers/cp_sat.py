@@ -21,7 +21,7 @@ import numpy as np
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import INTEGER_ONLY, Capabilities
 from lightloom.solvers.availability import SolverUnavailableError
-from lightloom.solvers.extra_options import check_not_ours, set_field
+from lightloom.solvers.options import check_not_ours, set_field
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer
@@ -60,10 +60,7 @@ class CpSat:
     def refuse(self, form: StandardForm) -> None:
         """Raise if a variable is not bounded as CP-SAT needs it.
 
-        Raises
-        ------
-        SolverUnavailableError
-            With the number of the first such column.
+        Raises `SolverUnavailableError`: with the number of the first such column.
         """
         size = np.maximum(np.abs(form.column_lower), np.abs(form.column_upper))
         if form.columns and size.max() > LARGEST:

@@ -33,7 +33,7 @@ from lightloom.solvers.availability import (
     SolverUnavailableError,
     Status,
 )
-from lightloom.solvers.extra_options import check_not_ours
+from lightloom.solvers.options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,10 +86,7 @@ _OURS = (
 def claim_of(status: int) -> tuple[SolverClaim, Limit | None]:
     """Return what a Gurobi status code means.
 
-    Raises
-    ------
-    UnknownStatusError
-        There is no meaning for it.
+    Raises `UnknownStatusError`: there is no meaning for it.
     """
     from gurobipy import GRB
 

@@ -33,7 +33,7 @@ from lightloom.solvers.adapter import (
     UnknownStatusError,
 )
 from lightloom.solvers.availability import Requirement
-from lightloom.solvers.extra_options import check_not_ours
+from lightloom.solvers.options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,10 +94,7 @@ _OURS = (
 def claim_of(status: str) -> tuple[SolverClaim, Limit | None]:
     """Return what a HiGHS model status, by its name, means.
 
-    Raises
-    ------
-    UnknownStatusError
-        There is no meaning for it.
+    Raises `UnknownStatusError`: there is no meaning for it.
     """
     if status not in CLAIMS:
         raise UnknownStatusError("highs", status)
@@ -141,15 +138,7 @@ class Highs(TakesEveryModel):
 
 
 def pass_model(solver: Any, form: StandardForm) -> None:  # noqa: ANN401  (no types)
-    """Hand the arrays of a model over to a HiGHS instance.
-
-    Parameters
-    ----------
-    solver
-        A ``highspy.Highs``.
-    form
-        The model.
-    """
+    """Hand the arrays of a model over to a HiGHS instance."""
     import highspy
 
     sense = highspy.ObjSense.kMaximize if form.maximise else highspy.ObjSense.kMinimize

@@ -69,21 +69,7 @@ def claim_of(
     Where it cannot say which limit stopped it, the time limit did if the run was as
     long, else the node limit if there is one.
 
-    Parameters
-    ----------
-    reason
-        Name of the reason without its prefix.
-    limit
-        Name of the limit without its prefix.
-    options
-        Limits that were set.
-    wall_s
-        Seconds that the solver took.
-
-    Raises
-    ------
-    UnknownStatusError
-        There is no meaning for it.
+    Raises `UnknownStatusError`: there is no meaning for it.
     """
     if reason not in CLAIMS:
         raise UnknownStatusError("MathOpt", reason)
@@ -105,16 +91,9 @@ def claim_of(
 class Backend:
     """What differs between the solvers behind MathOpt.
 
-    Attributes
-    ----------
-    solver
-        Name of MathOpt's solver type.
-    events
-        Names of the callback events that it supports, besides none.
-    node_limit, seed
-        Whether it takes these parameters.
-    configure
-        Sets its own parameters, extra options included.
+    `solver`: name of MathOpt's solver type. `events`: names of the callback events that
+    it supports, besides none. `node_limit`, `seed`: whether it takes these parameters.
+    `configure`: sets its own parameters, extra options included.
     """
 
     solver: str

@@ -29,25 +29,9 @@ def write_model(model: Any, path: str | Path) -> StandardForm:  # noqa: ANN401
     Names are those of the model, without what the formats cannot carry: ``lit[0,1]``
     becomes ``lit(0,1)``. Deterministic.
 
-    Parameters
-    ----------
-    model
-        A linear Pyomo model.
-    path
-        The file; its suffix says the format.
-
-    Returns
-    -------
-    The arrays that were written.
-
-    Raises
-    ------
-    InputError
-        Another suffix, a path that cannot be written, a model that is not linear.
-    SolverUnavailableError
-        HiGHS, which does the writing, is not available.
-    TriviallyInfeasibleError
-        A constraint without variables does not hold.
+    Raises `InputError`: another suffix, a path that cannot be written, a model that is
+    not linear; `SolverUnavailableError`: hiGHS, which does the writing, is not
+    available; `TriviallyInfeasibleError`: a constraint without variables does not hold.
     """
     suffix = check_suffix(path)
     status = REQUIREMENT.status()
@@ -65,10 +49,7 @@ def write_model(model: Any, path: str | Path) -> StandardForm:  # noqa: ANN401
 def check_suffix(path: str | Path) -> str:
     """Return the suffix of a model file.
 
-    Raises
-    ------
-    InputError
-        If it is none that can be written.
+    Raises `InputError` if it is none that can be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:

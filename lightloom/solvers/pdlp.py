@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import LINEAR_ONLY, Capabilities, TakesEveryModel
-from lightloom.solvers.extra_options import check_not_ours, set_field
+from lightloom.solvers.options import check_not_ours, set_field
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer

@@ -25,14 +25,8 @@ _INTERVAL_S = 0.2
 class Progress:
     """How far a solver has come.
 
-    Attributes
-    ----------
-    objective
-        Value of the best point so far, or ``None``.
-    bound
-        Best bound so far, or ``None``.
-    wall_s
-        Seconds since the solver started.
+    `objective`: value of the best point so far, or ``None``. `bound`: best bound so
+    far, or ``None``. `wall_s`: seconds since the solver started.
     """
 
     objective: float | None
@@ -55,13 +49,8 @@ class Incumbent:
 class Reporter:
     """Takes what a solver has to tell, and tells it when to stop.
 
-    Parameters
-    ----------
-    send
-        Receives `Incumbent` (every better point) and `Progress` (at most five times
-        a second).
-    maximise
-        Whether a larger objective is better.
+    `send`: receives `Incumbent` (every better point) and `Progress` (at most five times
+    a second). `maximise`: whether a larger objective is better.
     """
 
     def __init__(
@@ -91,14 +80,7 @@ class Reporter:
             call()
 
     def on_stop(self, call: Callable[[], object]) -> None:
-        """Have `call` called once, when the solver is told to stop.
-
-        Parameters
-        ----------
-        call
-            Called from any thread, at once where the solver was told
-            before.
-        """
+        """Have `call` called once, when the solver is told to stop."""
         with self._lock:
             if not self.stopped:
                 self._on_stop.append(call)
@@ -110,15 +92,7 @@ class Reporter:
         return self._best is None or self._sign * (objective - self._best) < 0
 
     def incumbent(self, values: FloatArray, objective: float) -> None:
-        """Tell of a point; one that is not better than all before is passed over.
-
-        Parameters
-        ----------
-        values
-            Of all columns, shape (columns,).
-        objective
-            Of the point.
-        """
+        """Tell of a point; one that is not better than all before is passed over."""
         if not self.improves(objective):
             return
         self._best = float(objective)
@@ -128,10 +102,7 @@ class Reporter:
     def progress(self, bound: float | None = None) -> None:
         """Tell of a bound, if any is known and it is time to tell again.
 
-        Parameters
-        ----------
-        bound
-            On the objective; ``None`` where there is no new one.
+        `bound`: on the objective; ``None`` where there is no new one.
         """
         if bound is not None and abs(bound) < 1e20:
             self._bound = float(bound)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.solvers import math_opt
 from lightloom.solvers.adapter import LINEAR_AND_INTEGER, Capabilities, TakesEveryModel
-from lightloom.solvers.extra_options import check_not_ours
+from lightloom.solvers.options import check_not_ours
 
 if TYPE_CHECKING:
     from lightloom.solvers.adapter import Answer

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
-from lightloom.isolation.deadline import TimeIsOverError, deadline
+from lightloom.isolation.child_process import TimeIsOverError, deadline
 from lightloom.solvers.adapter import Answer, SolverClaim
 from lightloom.solvers.availability import SolverUnavailableError
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.registry import SOLVERS
-from lightloom.solvers.solution_point import load, rounded, violation
 from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
 
 if TYPE_CHECKING:
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
     from lightloom.solvers.adapter import Adapter
     from lightloom.solvers.progress import Progress
-    from lightloom.solvers.standard_form import (
-        CompiledModel,
-        StandardForm,
-    )
+    from lightloom.solvers.standard_form import CompiledModel, StandardForm
+
 
 Model: TypeAlias = Any
 """A Pyomo model; Pyomo ships no types."""
@@ -47,37 +44,20 @@ def run(
 ) -> Outcome[FloatArray]:
     """Solve a Pyomo model, and load the best point found into its variables.
 
-    Parameters
-    ----------
-    model
-        A linear Pyomo model with one objective or none (feasibility: 0).
-    solver
-        Name in the catalogue.
-    options
-        Limits, seed, threads; by default no limits, seed 0, one thread. The time
-        limit counts from the finished model on, its compilation included.
-    progress
-        Told of better points and bounds while the solver runs, at most five times a
-        second.
+    `options`: limits, seed, threads; by default no limits, seed 0, one thread. The time
+    limit counts from the finished model on, its compilation included. `progress`: told
+    of better points and bounds while the solver runs, at most five times a second.
 
-    Returns
-    -------
-    Outcome whose incumbent holds the values of the model's columns in their order in
-    the model, integral ones rounded. Infeasible, out of time, killed or crashed are
-    outcomes. A point is only given, and loaded, if it satisfies the model when that
-    is recomputed here; an unbounded model is ``FAILED``.
+    Returns outcome whose incumbent holds the values of the model's columns in their
+    order in the model, integral ones rounded. Infeasible, out of time, killed or
+    crashed are outcomes. A point is only given, and loaded, if it satisfies the model
+    when that is recomputed here; an unbounded model is ``FAILED``.
 
-    Raises
-    ------
-    SolverUnavailableError
-        Unknown or unavailable solver, or one that cannot take this model.
-    InputError
-        An option that the solver does not know; a model that is not linear.
-    UnknownStatusError
-        The solver reports a status without a meaning: a defect.
+    Raises `SolverUnavailableError`: unknown or unavailable solver, or one that cannot
+    take this model; `InputError`: an option that the solver does not know; a model that
+    is not linear; `UnknownStatusError`: the solver reports a status without a meaning:
+    a defect.
 
-    Notes
-    -----
     With one thread and no time limit the outcome is a function of model and options.
     """
     return run_adapter(model, usable(solver), options or SolveOptions(), progress)
@@ -91,21 +71,10 @@ def build_and_run(
 ) -> tuple[Model, Outcome[FloatArray]]:
     """Build a Pyomo model and solve it; the time limit is one for both.
 
-    Parameters
-    ----------
-    build
-        Returns the model.
-    solver, options, progress
-        As for `run`.
+    Returns the model, ``None`` if the time was over before it was built, and the
+    outcome.
 
-    Returns
-    -------
-    The model, ``None`` if the time was over before it was built, and the outcome.
-
-    Raises
-    ------
-    LightloomError
-        Whatever `build` and `run` raise.
+    Raises `LightloomError`: whatever `build` and `run` raise.
     """
     stamp = _Stamp.now(usable(solver), options)
     try:
@@ -134,10 +103,8 @@ def built(build: Callable[[], BuiltT]) -> BuiltT:
 def usable(name: str) -> Adapter:
     """Return the adapter of a solver that can be used here.
 
-    Raises
-    ------
-    SolverUnavailableError
-        Unknown solver (nearest names suggested), or one that cannot be used.
+    Raises `SolverUnavailableError`: unknown solver (nearest names suggested), or one
+    that cannot be used.
     """
     adapter = SOLVERS.get(name)
     status = adapter.status()
@@ -155,29 +122,11 @@ def run_adapter(
 ) -> Outcome[FloatArray]:
     """Solve a Pyomo model with an adapter that need not be in the catalogue.
 
-    Parameters
-    ----------
-    model
-        A linear Pyomo model with one objective or none (feasibility: 0).
-    adapter
-        The solver.
-    options
-        Limits, seed, threads, and options of the solver's own.
-    progress
-        Told of better points and bounds while the solver runs.
+    Returns as for `run`, which takes the name of a solver instead.
 
-    Returns
-    -------
-    As for `run`, which takes the name of a solver instead.
-
-    Raises
-    ------
-    SolverUnavailableError
-        If the solver cannot take this model.
-    InputError
-        An option that the solver does not know; a model that is not linear.
-    UnknownStatusError
-        The solver reports a status without a meaning: a defect.
+    Raises `SolverUnavailableError` if the solver cannot take this model; `InputError`:
+    an option that the solver does not know; a model that is not linear;
+    `UnknownStatusError`: the solver reports a status without a meaning: a defect.
     """
     return _run(model, _Stamp.now(adapter, options), progress)
 
@@ -367,3 +316,77 @@ def _bound(form: StandardForm, bound: float | None) -> float | None:
     if form.integral_objective and abs(bound - round(bound)) <= _WHOLE:
         return round(bound)
     return bound
+
+
+INTEGRALITY = 1e-5
+"""A value this close to an integer stands for it."""
+FEASIBILITY = 1e-5
+"""Largest violation of a row or bound, relative to the numbers in it."""
+INTEGER_FEASIBILITY = 1e-9
+"""The same for a row of integers only, whose activity is a sum of exact products."""
+
+
+def rounded(form: StandardForm, values: FloatArray) -> FloatArray:
+    """Return a point whose integral columns are integers and that keeps its bounds.
+
+    A value farther than `INTEGRALITY` from an integer is left as it is, to be found
+    by `violation`; likewise one farther than `FEASIBILITY` outside its bounds.
+    """
+    near = np.rint(values)
+    snap = form.integral & (np.abs(values - near) <= INTEGRALITY)
+    point = np.where(snap, near, values)
+    inside = np.clip(point, form.column_lower, form.column_upper)
+    close = np.abs(point - inside) <= FEASIBILITY * np.maximum(1.0, np.abs(inside))
+    clipped = np.where(close, inside, point)
+    return clipped + 0.0  # no negative zeros
+
+
+def violation(compiled: CompiledModel, point: FloatArray) -> str:
+    """Return what a rounded point violates worst, '' if it is feasible.
+
+    Recomputed from the arrays; nothing the solver says about it is used. One pass
+    over the matrix.
+
+    `point`: values of all columns, shape (columns,).
+    """
+    form = compiled.form
+    if not np.all(np.isfinite(point)):
+        column = int(np.argmin(np.isfinite(point)))
+        return f"{compiled.variables[column].name} is {point[column]}"
+    outside = np.maximum(form.column_lower - point, point - form.column_upper)
+    fraction = np.where(form.integral, np.abs(point - np.rint(point)), 0.0)
+    for excess, what in ((outside, "out of its bounds"), (fraction, "fractional")):
+        if form.columns and excess.max() > 0:
+            column = int(excess.argmax())
+            name = compiled.variables[column].name
+            return f"{name} = {point[column]:.12g} is {what} by {excess[column]:.3g}"
+    if not form.rows:
+        return ""
+    activity = form.activity(point)
+    over = np.maximum(form.row_lower - activity, activity - form.row_upper)
+    products = np.abs(form.row_value * point[form.row_column])
+    scale = 1.0 + np.bincount(form.row_of_entry, products, form.rows)
+    mixed = np.bincount(form.row_of_entry, ~form.integral[form.row_column], form.rows)
+    excess = over - np.where(mixed, FEASIBILITY, INTEGER_FEASIBILITY) * scale
+    row = int(excess.argmax())
+    if excess[row] <= 0:
+        return ""
+    return f"constraint {compiled.constraints[row].name} fails by {over[row]:.3g}"
+
+
+def load(compiled: CompiledModel, point: FloatArray) -> None:
+    """Give the variables of the Pyomo model the values of a point.
+
+    Integral columns get integers. Variables that the model does not use get the
+    value of their domain nearest to 0.
+
+    `point`: values of all columns, shape (columns,).
+    """
+    for variable, value, integral in zip(
+        compiled.variables, point.tolist(), compiled.form.integral.tolist(), strict=True
+    ):
+        variable.set_value(int(value) if integral else value, skip_validation=True)
+    for variable in compiled.idle:
+        low = 0 if variable.lb is None else max(variable.lb, 0)
+        value = low if variable.ub is None else min(variable.ub, low)
+        variable.set_value(value, skip_validation=True)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import psutil
 
 from lightloom.isolation.process_tree import die_first
+from lightloom.solvers.availability import smallest_model
 from lightloom.solvers.progress import Reporter
-from lightloom.solvers.warm_up import smallest_model
 
 if TYPE_CHECKING:
-    from lightloom.isolation.parent_channel import ParentChannel
+    from lightloom.isolation.child_process import ParentChannel
     from lightloom.solvers.adapter import Adapter
     from lightloom.solvers.options import SolveOptions
     from lightloom.solvers.standard_form import StandardForm
@@ -51,11 +51,8 @@ class Raised:
 def serve(parent: ParentChannel) -> None:
     """Serve jobs until nobody is left who asks.
 
-    Parameters
-    ----------
-    parent
-        Sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`, and
-        then an `Answer` or `Raised`.
+    `parent`: sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`,
+    and then an `Answer` or `Raised`.
     """
     die_first()
     jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]] = queue.SimpleQueue()

@@ -28,17 +28,8 @@ def signed(
     The first certificate is the best lower bound on the completion time, if one is
     known.
 
-    Parameters
-    ----------
-    schedule
-        Sound, whatever its footer.
-    instance
-        The instance that it serves.
-    bounds
-        Certificates of other objectives that measure it, one each; their values are
-        recomputed from the schedule.
-    known
-        Bounds on its completion time, if some have been computed before.
+    `bounds`: certificates of other objectives that measure it, one each; their values
+    are recomputed from the schedule.
     """
     made = replace(seal(schedule, bounds), written_by=f"lightloom {__version__}")
     known = known or LowerBounds(instance.fabric, schedule.task)

@@ -29,27 +29,15 @@ def choose_chunks(collective: Collective, wanted: int) -> Collective:
     of 4 bytes: where the buffer is a whole number of them, so is a chunk, except
     where the operation's blocks are not.
 
-    Parameters
-    ----------
-    collective
-        The collective; a chunk count that it has already is kept.
-    wanted
-        Chunks an algorithm would like, at least 1.
+    `wanted`: chunks an algorithm would like, at least 1.
 
-    Returns
-    -------
-    The collective with C = `wanted` chunks if admissible; else with the least
+    Returns the collective with C = `wanted` chunks if admissible; else with the least
     admissible C >= 64 `wanted`, so that parts which are uneven by a chunk differ
     little; else with the largest admissible C, which may be less than `wanted`.
 
-    Raises
-    ------
-    InputError
-        Blocks that the ranks do not divide the buffer into, or more chunk ids than
-        62 bits count.
+    Raises `InputError`: blocks that the ranks do not divide the buffer into, or more
+    chunk ids than 62 bits count.
 
-    Notes
-    -----
     Deterministic. Below a millisecond for common sizes; at worst, a prime, 10 ms for
     2**40 bytes, and as the square root above.
     """

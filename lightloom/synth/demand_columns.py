@@ -20,22 +20,13 @@ def demand_columns(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return source, destination and bytes of the pairs of a demand.
 
-    Parameters
-    ----------
-    demand
-        Rows of source, destination and bytes; it may be empty.
-    node_count
-        Number of nodes of the fabric; nodes are 0 to node_count - 1.
+    `demand`: rows of source, destination and bytes; it may be empty.
 
-    Returns
-    -------
-    Three columns of 64-bit integers of shape (rows,), in the order of the demand.
+    Returns three columns of 64-bit integers of shape (rows,), in the order of the
+    demand.
 
-    Raises
-    ------
-    InputError
-        A row whose ends are invalid, that repeats an earlier one, or whose bytes are
-        not an integer of 1 to 2**60 - 1, naming the row.
+    Raises `InputError`: a row whose ends are invalid, that repeats an earlier one, or
+    whose bytes are not an integer of 1 to 2**60 - 1, naming the row.
     """
     seen: set[tuple[int, int]] = set()
     nodes = f"two different nodes of 0 to {node_count - 1}, each pair once"

@@ -49,15 +49,6 @@ def greedy(demand: Demand, lasers: int, seed: int) -> tuple[TrafficRound, ...]:
     remaining sources at random. The printed algorithm never limits what a *source*
     sends; here a source whose lasers are all taken is passed over until the next
     round, else the round could not be lit.
-
-    Parameters
-    ----------
-    demand
-        Bytes between pairs of nodes.
-    lasers
-        Most sources of a destination, and destinations of a source, in a round.
-    seed
-        Seed of the choice among sources.
     """
     rng = seeded_random(seed)
     remaining: dict[int, list[int]] = {}
@@ -150,21 +141,7 @@ def demand_traffic(
 ) -> tuple[TrafficRound, ...]:
     """Return the rounds in which an algorithm serves a demand.
 
-    Parameters
-    ----------
-    name
-        One of `DEMAND_ALGORITHMS`.
-    demand
-        Bytes between pairs of nodes.
-    lasers
-        Peers a node can drive at once.
-    seed
-        Seed of random choices.
-
-    Raises
-    ------
-    InputError
-        If there is no such algorithm for demands.
+    Raises `InputError` if there is no such algorithm for demands.
     """
     if name not in DEMAND_ALGORITHMS:
         raise InputError(

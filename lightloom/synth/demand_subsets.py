@@ -20,17 +20,10 @@ def light_most(light: Callable[[Demand], CircuitsT], demand: Demand) -> Circuits
 
     Where no circuits serve all pairs, the half of them with less to send waits.
 
-    Parameters
-    ----------
-    light
-        Returns circuits for all pairs of a demand, or raises.
-    demand
-        Bytes of each pair, one pair or more.
+    `demand`: bytes of each pair, one pair or more.
 
-    Raises
-    ------
-    InfeasibleError, NoAnswerError
-        The pair with most to send has no circuit, whatever else is served.
+    Raises `InfeasibleError, NoAnswerError`: the pair with most to send has no circuit,
+    whatever else is served.
     """
     rows = sorted(zip(demand.src, demand.dst, demand.bytes, strict=True))
     while True:
@@ -50,15 +43,7 @@ def most_partners(demand: Demand) -> int:
 
 
 def largest_pairs(demand: Demand, ports: int) -> Demand:
-    """Return the pairs of a demand that find ports, those with most bytes first.
-
-    Parameters
-    ----------
-    demand
-        Bytes of each pair.
-    ports
-        Pairs that a node may send to, and that it may receive from.
-    """
+    """Return the pairs of a demand that find ports, those with most bytes first."""
     rows = sorted(
         zip(demand.src, demand.dst, demand.bytes, strict=True),
         key=lambda row: (-row[2], row),

@@ -30,17 +30,10 @@ def joint_schedule(
     Round i of all of them is one round, so that all reconfigure together and none
     waits for the circuits of another. What moves is stated as a demand.
 
-    Parameters
-    ----------
-    tasks
-        Collectives without a node in common, their chunk counts chosen, and the
-        algorithm of each, as a schedule names it.
-    realiser
-        Of the fabric.
+    `tasks`: collectives without a node in common, their chunk counts chosen, and the
+    algorithm of each, as a schedule names it.
 
-    Returns
-    -------
-    A schedule without footer; ``None`` where an algorithm does not serve its
+    Returns a schedule without footer; ``None`` where an algorithm does not serve its
     collective, or the rounds find no circuits together.
     """
     try:

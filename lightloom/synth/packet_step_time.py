@@ -19,15 +19,7 @@ _DENSE = 16
 
 
 def nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
-    """Return the least that a step lasts by what each node sends and receives.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    round_
-        What is sent in the step, between nodes.
-    """
+    """Return the least that a step lasts by what each node sends and receives."""
     busiest = 0
     for ends in (round_.transfers.src, round_.transfers.dst):
         moved = np.zeros(fabric.node_count, dtype=np.int64)
@@ -41,15 +33,7 @@ def nodes_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
 
 
 def links_step_ps(fabric: PacketFabric, round_: TrafficRound) -> int:
-    """Return how long a step lasts on a fabric without circuits.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    round_
-        What is sent in the step, between nodes.
-    """
+    """Return how long a step lasts on a fabric without circuits."""
     usage = fabric.link_usage(round_.transfers.src, round_.transfers.dst)
     links, moved = _loads(usage.resource, round_.size_bytes[usage.circuit])
     rates, kind = np.unique(fabric.link_bits_per_s(links), return_inverse=True)

@@ -28,19 +28,10 @@ def publish(schedule: Schedule, path: str) -> Verdict:
     The lines of the file are made, read back and verified before a byte reaches
     `path`; then they are written at once, or not at all.
 
-    Parameters
-    ----------
-    schedule
-        With its footer.
-    path
-        A file name, compressed by suffix, or ``-`` for standard output.
+    `path`: a file name, compressed by suffix, or ``-`` for standard output.
 
-    Raises
-    ------
-    UnverifiedError
-        If the schedule breaks a rule; nothing is written.
-    InputError
-        If the file cannot be written; nothing is left behind.
+    Raises `UnverifiedError` if the schedule breaks a rule; nothing is written;
+    `InputError` if the file cannot be written; nothing is left behind.
     """
     lines = list(schedule_lines(schedule))
     name = "the schedule about to be written"

@@ -54,15 +54,7 @@ _KEYS: dict[str, Callable[[IntArray, IntArray], IntArray]] = {
 
 
 def mappings(fabric: Lightpath, nodes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    """Return the distinct orders of nodes, by name; ``given`` is as they stand.
-
-    Parameters
-    ----------
-    fabric
-        The rack whose grid the other orders follow.
-    nodes
-        Distinct tiles.
-    """
+    """Return the distinct orders of nodes, by name; ``given`` is as they stand."""
     node = np.array(nodes, dtype=np.int64)
     row, col = node // fabric.cols, node % fabric.cols
     found = {GIVEN_ORDER: nodes}
@@ -74,15 +66,7 @@ def mappings(fabric: Lightpath, nodes: tuple[int, ...]) -> dict[str, tuple[int, 
 
 
 def reordered(collective: Collective, order: tuple[int, ...]) -> Collective:
-    """Return the collective with its ranks played in another order, same root.
-
-    Parameters
-    ----------
-    collective
-        The collective.
-    order
-        Its nodes in the order of the ranks that they play.
-    """
+    """Return the collective with its ranks played in another order, same root."""
     root = collective.root
     if root is None and op_of(collective).rooted:
         root = collective.nodes[0]
@@ -95,13 +79,6 @@ def mapped_traffic(plan: Plan, task: Collective) -> tuple[TrafficRound, ...]:
     ``plan.collective`` has the nodes of `task` in the order that plays the ranks.
     Where the operation uses blocks, block b of the plan is the block that `task`
     gives to the node in place b, so that every node ends with its own.
-
-    Parameters
-    ----------
-    plan
-        Rounds for `task` as `reordered` returns it.
-    task
-        The collective as it was asked for, its chunk count chosen.
     """
     rounds = plan_traffic(plan, plan.collective.nodes)
     if plan.collective.nodes == task.nodes or not op_of(task).uses_blocks:

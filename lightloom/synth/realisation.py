@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 class Realisation:
     """Segments and steps that carry some rounds, as in a schedule.
 
-    Attributes
-    ----------
-    segments
-        What each plane holds, in the order of the file; none without circuits.
-    parts
-        The steps, one for each round, in order of (step, segment).
+    `segments`: what each plane holds, in the order of the file; none without circuits.
+    `parts`: the steps, one for each round, in order of (step, segment).
     """
 
     segments: tuple[Segment, ...]
@@ -33,12 +29,7 @@ def take_rows(
 ) -> Transfers | FluidTransfers:
     """Return some rows of transfers.
 
-    Parameters
-    ----------
-    transfers
-        The transfers of a step.
-    rows
-        Row numbers, shape (rows,), in the order wanted.
+    `rows`: row numbers, shape (rows,), in the order wanted.
     """
     columns: dict[str, Any] = {
         name: column[rows] for name, column in transfer_columns(transfers).items()

@@ -29,24 +29,14 @@ def best_configurations(
 ) -> list[SharedT]:
     """Return the configurations that serve pieces 0 to `count` - 1 in the least time.
 
-    Parameters
-    ----------
-    count
-        Number of pieces, 1 or more.
-    serve
-        Returns the configuration of pieces ``first .. last`` (inclusive), ``None``
-        where they find no circuits together, and then no more of them do. One piece
-        always does.
-    reconfiguration_ps
-        Paid between configurations; among equals the fewest are taken, the last of
-        them as long as can be.
-    least_ps
-        What each piece takes at least, on any circuits; by default nothing is known.
-        The more, the fewer calls of `serve`: what cannot be part of the best is left
-        out.
+    `count`: number of pieces, 1 or more. `serve`: returns the configuration of pieces
+    ``first .. last`` (inclusive), ``None`` where they find no circuits together, and
+    then no more of them do. One piece always does. `reconfiguration_ps`: paid between
+    configurations; among equals the fewest are taken, the last of them as long as can
+    be. `least_ps`: what each piece takes at least, on any circuits; by default nothing
+    is known. The more, the fewer calls of `serve`: what cannot be part of the best is
+    left out.
 
-    Notes
-    -----
     A dynamic program with at most ``count (count + 1) / 2`` calls of `serve`.
     """
     before_ps = [0, *accumulate(least_ps or [0] * count)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.schedule import FluidTransfers, Transfers
 
 if TYPE_CHECKING:
@@ -22,14 +22,8 @@ if TYPE_CHECKING:
 class TrafficRound:
     """Transfers released together, between nodes, with ports as in `plan.Round`.
 
-    Attributes
-    ----------
-    transfers
-        What moves, in node ids.
-    size_bytes
-        Size of each row.
-    port
-        Partial permutation each row belongs to.
+    `transfers`: what moves, in node ids. `port`: partial permutation each row belongs
+    to.
     """
 
     transfers: Transfers | FluidTransfers
@@ -75,12 +69,7 @@ class LaneTraffic:
 def plan_traffic(plan: Plan, nodes: Sequence[int]) -> tuple[TrafficRound, ...]:
     """Return a plan's rounds with rank r played by ``nodes[r]``.
 
-    Parameters
-    ----------
-    plan
-        Rounds between ranks.
-    nodes
-        A node for each rank, all different.
+    `nodes`: a node for each rank, all different.
     """
     node = np.array(nodes, dtype=np.int64)
     chunk_bytes = plan.collective.chunk_bytes
@@ -104,10 +93,8 @@ def lane_traffic(rounds: Sequence[TrafficRound]) -> LaneTraffic:
     circuits can stay. A lane whose pairs are all pairs of a larger lane becomes that
     one, so that rounds that fill and drain a pipeline share their circuits.
 
-    Raises
-    ------
-    ValueError
-        A port of a round that is no partial permutation: a defect of an algorithm.
+    Raises `ValueError`: a port of a round that is no partial permutation: a defect of
+    an algorithm.
     """
     steady = _steady_lanes(rounds)
     found: dict[bytes, int] = {}

@@ -27,17 +27,9 @@ if TYPE_CHECKING:
 class TwoForAll:
     """Two replicas whose circuits have the rates that those of all have.
 
-    Attributes
-    ----------
-    layout
-        The first two replicas, on their nodes.
-    iteration
-        What they do.
-    network
-        The circuits of their pairs; the second sends to the first what it truly sends
-        to the third.
-    demand
-        Bytes of each pair of all replicas.
+    `layout`: the first two replicas, on their nodes. `network`: the circuits of their
+    pairs; the second sends to the first what it truly sends to the third. `demand`:
+    bytes of each pair of all replicas.
     """
 
     layout: NodeLayout
@@ -54,19 +46,7 @@ def two_for_all(
     A circuit that stays serves its pair and nobody else. So replicas in one ring differ
     only where the rates of their pairs do: within a replica, and to the next one.
 
-    Parameters
-    ----------
-    fabric
-        Whose circuits a training keeps.
-    replica
-        The replica.
-    laid
-        All replicas.
-
-    Raises
-    ------
-    InfeasibleError, NoAnswerError
-        There are no circuits for the traffic.
+    Raises `InfeasibleError, NoAnswerError`: there are no circuits for the traffic.
     """
     nodes = np.array(laid.nodes, dtype=np.int64)
     if len(nodes) < 3 or len([ring for ring in laid.rings if ring > 1]) != 1:

@@ -26,14 +26,7 @@ def sip_ring(nodes: int, bits_per_second: int, alpha_ps: int) -> Ring:
 
     As many wavelengths as fit the rate, one at least.
 
-    Parameters
-    ----------
-    nodes
-        Number of nodes of the ring.
-    bits_per_second
-        Rate of a node's wavelengths together.
-    alpha_ps
-        Fixed cost of a transfer in picoseconds.
+    `alpha_ps`: fixed cost of a transfer in picoseconds.
     """
     return Ring(
         nodes=nodes,
@@ -53,16 +46,7 @@ def baselines(
 ) -> dict[str, AnyFabric]:
     """Return the fabrics of SiP-ML, section 4.1, by name.
 
-    Parameters
-    ----------
-    nodes
-        Nodes of each.
-    bits_per_second
-        Rate of a node; in the cluster, within its server.
-    alpha_ps
-        Fixed cost of a transfer, the same for all of them.
-    uplinks_gbit
-        Rates of a server's uplink, in Gb/s, a cluster for each.
+    `uplinks_gbit`: rates of a server's uplink, in Gb/s, a cluster for each.
     """
     named: dict[str, AnyFabric] = {
         "ideal-switch": IdealSwitch(
@@ -87,15 +71,7 @@ def baselines(
 
 
 def compared_fabrics(fabric: AnyFabric, nodes: int) -> dict[str, AnyFabric]:
-    """Return the fabrics that a training is compared on, by name.
-
-    Parameters
-    ----------
-    fabric
-        Whose rate and alpha they have.
-    nodes
-        Nodes of each.
-    """
+    """Return the fabrics that a training is compared on, by name."""
     rate, alpha_ps = fabric.node_bits_per_s, fabric.alpha_ps
     named = baselines(nodes, rate, alpha_ps=alpha_ps)
     return named | grid_baselines(nodes, rate, alpha_ps=alpha_ps)
@@ -110,15 +86,8 @@ def grid_baselines(
     2D ring of SiP-ML's wavelengths, of which rows have half, rounded up. Without a
     wavelength for each direction of the grid there is no 2D ring.
 
-    Parameters
-    ----------
-    nodes
-        Number of nodes; the rows are their largest divisor that is at most the
-        square root.
-    bits_per_second
-        Rate of a node.
-    alpha_ps
-        Fixed cost of a transfer in picoseconds.
+    `nodes`: number of nodes; the rows are their largest divisor that is at most the
+    square root. `alpha_ps`: fixed cost of a transfer in picoseconds.
     """
     rows = max(size for size in range(1, isqrt(nodes) + 1) if not nodes % size)
     cols = nodes // rows

@@ -32,13 +32,7 @@ _FEW = 2
 
 
 class KeptQueue:
-    """A queue of calls whose record can be asked for once an iteration has ended.
-
-    Parameters
-    ----------
-    kind
-        The queue.
-    """
+    """A queue of calls whose record can be asked for once an iteration has ended."""
 
     def __init__(self, kind: CallQueue) -> None:
         self._kind = kind
@@ -62,10 +56,7 @@ class AllReplicas:
     All replicas do the same at the same times, so what one asks for, all do: their
     transfers are one demand, and their collectives begin together.
 
-    Attributes
-    ----------
-    nodes
-        Of each replica in truth: the nodes of its devices.
+    `nodes`: of each replica in truth: the nodes of its devices.
     """
 
     nodes: tuple[tuple[int, ...], ...]
@@ -73,11 +64,8 @@ class AllReplicas:
     def __call__(self, task: Task) -> tuple[Task, ...]:
         """Return a task of the first two replicas as tasks of all, without repeats.
 
-        Parameters
-        ----------
-        task
-            Transfers within the two, a collective within one of them, or a collective
-            of devices and their twins.
+        `task`: transfers within the two, a collective within one of them, or a
+        collective of devices and their twins.
         """
         place = {
             node: (replica, device)
@@ -113,19 +101,7 @@ def call_layout(
     One after another, along the nodes as they are numbered: any two of them can be
     joined.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    strategy
-        Replicas, and devices of each.
-    nodes
-        Nodes of the training; by default all.
-
-    Raises
-    ------
-    InputError
-        Fewer nodes than devices.
+    Raises `InputError`: fewer nodes than devices.
     """
     taken = range(fabric.node_count) if nodes is None else nodes
     require_room(strategy, len(taken))
@@ -149,15 +125,7 @@ def calls_demand(calls: Sequence[ServedCall]) -> Demand:
 
 
 def few_replicas(layout: NodeLayout, *, whole: bool) -> NodeLayout:
-    """Return where the replicas stand that are replayed for all.
-
-    Parameters
-    ----------
-    layout
-        All replicas.
-    whole
-        Whether to replay every one all the same.
-    """
+    """Return where the replicas stand that are replayed for all."""
     nodes = layout.nodes if whole else layout.nodes[:_FEW]
     return NodeLayout(layout.fabric, nodes, (layout.replicas,))
 
@@ -168,19 +136,7 @@ def call_queue(
     nodes: Sequence[tuple[int, ...]],
     replayed: int,
 ) -> CallQueue:
-    """Return the network of an iteration whose calls are schedules.
-
-    Parameters
-    ----------
-    iteration
-        What some replicas do.
-    schedules
-        Of the fabric.
-    nodes
-        Of every replica in truth.
-    replayed
-        How many of them the iteration has.
-    """
+    """Return the network of an iteration whose calls are schedules."""
     every = AllReplicas(tuple(nodes)) if replayed < len(nodes) else alone
     return CallQueue(ScheduledCalls(schedules.asked(iteration, every), every))
 
@@ -190,13 +146,6 @@ def with_control(fabric: AnyFabric, request: TrainingRequest) -> AnyFabric:
 
     A controller makes each reconfiguration longer, and a step begins when all nodes
     have met: both are what the fabric's delay and alpha are.
-
-    Parameters
-    ----------
-    fabric
-        The fabric; one without circuits has no controller and stays as it is.
-    request
-        Says how long they take.
     """
     if isinstance(fabric, PacketFabric):
         return fabric

@@ -48,14 +48,8 @@ class CallSchedules:
     In an iteration with no more than four kinds of them, by operation, ranks and
     buffer, each is synthesised for just its size (`asked`).
 
-    Attributes
-    ----------
-    fabric
-        The fabric.
-    algorithm
-        Of collectives: ``auto``, or a name. Transfers are demands, always ``auto``.
-    seed
-        Of synthesis.
+    `algorithm`: of collectives: ``auto``, or a name. Transfers are demands, always
+    ``auto``.
     """
 
     fabric: AnyFabric
@@ -69,15 +63,7 @@ class CallSchedules:
     def asked(
         self, iteration: Iteration, every: Callable[[Task], tuple[Task, ...]]
     ) -> CallSchedules:
-        """Return schedules for an iteration, which share what is made with these.
-
-        Parameters
-        ----------
-        iteration
-            Its collectives decide which of them are synthesised for just their size.
-        every
-            Returns what is truly served for a collective.
-        """
+        """Return schedules for an iteration, which share what is made with these."""
         rows = iteration.collectives
         kinds: set[_Kind] = set()
         for op, size, devices in zip(

@@ -21,14 +21,9 @@ MAX_MIN = "max-min"
 class ControllerTime:
     """What a controller cost on this machine.
 
-    Attributes
-    ----------
-    name
-        `MAX_MIN`, or a name of another one.
-    decisions
-        How often it computed circuits.
-    mean_s, longest_s
-        Seconds of a decision, on average and at most. Not reproducible.
+    `name`: `MAX_MIN`, or a name of another one. `decisions`: how often it computed
+    circuits. `mean_s`, `longest_s`: seconds of a decision, on average and at most. Not
+    reproducible.
     """
 
     name: str
@@ -41,15 +36,9 @@ class ControllerTime:
 class TrafficController:
     """Circuits for the traffic of a period, and one for each pair of the iteration.
 
-    Attributes
-    ----------
-    following
-        Circuits for a demand, by plane; pairs that find none wait.
-    known
-        Traffic of a whole iteration. Its pairs keep a circuit each where ports allow,
-        or those that begin after a period was measured would wait for the next one.
-    name
-        Of `following`.
+    `following`: circuits for a demand, by plane; pairs that find none wait. `known`:
+    traffic of a whole iteration. Its pairs keep a circuit each where ports allow, or
+    those that begin after a period was measured would wait for the next one.
     """
 
     following: Callable[[Demand], PlaneCircuits]

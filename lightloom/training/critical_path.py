@@ -56,30 +56,12 @@ def fastest_held(
     on the critical path for a time of a counts sqrt(a n), the optimum where all of its
     transfers are on one path. Deterministic.
 
-    Parameters
-    ----------
-    fabric
-        Whose circuits a training keeps.
-    iteration
-        What is replayed.
-    collectives
-        How collectives load circuits.
-    demand
-        Bytes of each pair of the iteration.
-    launch
-        See `replay_iteration`.
-    rounds
-        Most circuits that are tried beyond the first and the coarser ones; 0 for the
-        paper's circuits alone.
+    `demand`: bytes of each pair of the iteration. `rounds`: most circuits that are
+    tried beyond the first and the coarser ones; 0 for the paper's circuits alone.
 
-    Returns
-    -------
-    The replay, its circuits, and whether these are others than the paper's.
+    Returns the replay, its circuits, and whether these are others than the paper's.
 
-    Raises
-    ------
-    InfeasibleError, NoAnswerError
-        There are no circuits for the demand.
+    Raises `InfeasibleError, NoAnswerError`: there are no circuits for the demand.
     """
     kept = kept_circuits(fabric)
     replays = _HeldReplays(fabric, iteration, collectives, launch)
@@ -154,13 +136,6 @@ def slacks(iteration: Iteration, timeline: IterationTimeline) -> IntArray:
     A job is a transfer between devices, in the order of the dependencies, or a
     collective, behind them. Everything else lasts as long as it did, and operations of
     a device keep their order. O(n) for n tasks and dependencies, as a rule.
-
-    Parameters
-    ----------
-    iteration
-        What was replayed.
-    timeline
-        When everything happened.
     """
     links, operations = iteration.dependencies, iteration.operations
     one, other = timeline.operations, timeline.collectives
@@ -192,12 +167,7 @@ def slacks(iteration: Iteration, timeline: IterationTimeline) -> IntArray:
 class _Moves:
     """Jobs that load pairs, a row for each job and pair of it.
 
-    Attributes
-    ----------
-    job, pair
-        Of each row: the job as in `slacks`, and the row of the demand.
-    pairs
-        Rows of the demand.
+    `job`, `pair`: of each row: the job as in `slacks`, and the row of the demand.
     """
 
     job: IntArray

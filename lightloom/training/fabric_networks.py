@@ -43,19 +43,10 @@ def modes(
 ) -> tuple[CircuitMode, ...]:
     """Return the ways to set circuits that are tried on a fabric.
 
-    Parameters
-    ----------
-    fabric
-        The fabric; where it has no circuits, ``one-shot`` is sharing its links.
-    asked
-        What is asked for.
-    controlled_by
-        As `network_for` takes it.
+    `fabric`: the fabric; where it has no circuits, ``one-shot`` is sharing its links.
 
-    Raises
-    ------
-    InputError
-        A way, or a controller, for which nobody sets circuits of this kind of fabric.
+    Raises `InputError`: a way, or a controller, for which nobody sets circuits of this
+    kind of fabric.
     """
     if asked in ("one-shot", "critical-path", "controlled"):
         _controller(_circuits(fabric), fabric, controlled_by)
@@ -72,10 +63,7 @@ def modes(
 def ports_of(fabric: AnyFabric) -> int | None:
     """Return how many partners a node may have at once, ``None`` for any number.
 
-    Raises
-    ------
-    InputError
-        A fabric whose circuits nobody here keeps for a training.
+    Raises `InputError`: a fabric whose circuits nobody here keeps for a training.
     """
     circuits = _circuits(fabric)
     return None if circuits is None else circuits.ports(fabric)
@@ -84,19 +72,8 @@ def ports_of(fabric: AnyFabric) -> int | None:
 def estimated_circuits(fabric: AnyFabric, demand: Demand) -> PlaneCircuits | None:
     """Return circuits to estimate an iteration with; ``None`` where there are none.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    demand
-        Traffic of the iteration.
-
-    Raises
-    ------
-    InputError
-        A kind of fabric without circuits for trainings.
-    InfeasibleError, NoAnswerError
-        No circuits for this traffic.
+    Raises `InputError`: a kind of fabric without circuits for trainings;
+    `InfeasibleError, NoAnswerError`: no circuits for this traffic.
     """
     circuits = _circuits(fabric)
     return None if circuits is None else circuits.estimated(fabric, demand)
@@ -112,35 +89,18 @@ def network_for(
 ) -> NetworkKind:
     """Return how a fabric carries an iteration with this traffic.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    demand
-        Traffic of the iteration.
-    collectives
-        How collectives load it.
-    circuits
-        ``one-shot``: they are there when the iteration begins, as in all iterations
-        before. ``controlled``: they begin so, and are set anew for the traffic of each
-        period. Of no concern to fabrics without circuits. Not ``per-call``
-        or ``critical-path``.
-    period_ps
-        From one decision to the next; by default 100 us on rings, elsewhere six delays
-        (dark for one, held for five).
-    controlled_by
-        Who sets circuits that follow the traffic: `MAX_MIN`, or a name among the
-        fabric's `TrainingCircuits.others`.
+    `circuits`: ``one-shot``: they are there when the iteration begins, as in all
+    iterations before. ``controlled``: they begin so, and are set anew for the traffic
+    of each period. Of no concern to fabrics without circuits. Not ``per-call`` or
+    ``critical-path``. `period_ps`: from one decision to the next; by default 100 us on
+    rings, elsewhere six delays (dark for one, held for five). `controlled_by`: who sets
+    circuits that follow the traffic: `MAX_MIN`, or a name among the fabric's
+    `TrainingCircuits.others`.
 
-    Raises
-    ------
-    InputError
-        A kind of fabric without circuits for trainings, or without this controller,
-        or a period too short.
-    InfeasibleError
-        A node has more partners than ports, a pair is out of reach or has no way.
-    NoAnswerError
-        No circuits were found.
+    Raises `InputError`: a kind of fabric without circuits for trainings, or without
+    this controller, or a period too short; `InfeasibleError`: a node has more partners
+    than ports, a pair is out of reach or has no way; `NoAnswerError`: no circuits were
+    found.
     """
     if isinstance(fabric, PacketFabric):
         return SharedLinks(fabric, collectives)
@@ -165,27 +125,14 @@ def held_network(
 ) -> HeldCircuits:
     """Return a fabric whose planes hold the same circuits for the whole iteration.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    held
-        Circuits of each plane; a transfer without one is refused.
-    collectives
-        How collectives load them.
+    `held`: circuits of each plane; a transfer without one is refused.
     """
     configurations = tuple(PlaneConfiguration(*each) for each in sorted(held.items()))
     return HeldCircuits(fabric, configurations, collectives, "refuse")
 
 
 def controller_time(network: NetworkKind) -> ControllerTime | None:
-    """Return what the controller of a network cost so far, ``None`` without one.
-
-    Parameters
-    ----------
-    network
-        What `network_for` returned, and iterations were replayed on.
-    """
+    """Return what the controller of a network cost so far, ``None`` without one."""
     if not isinstance(network, ControlledCircuits):
         return None
     controller = network.controller
@@ -214,10 +161,7 @@ def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:
 def kept_circuits(fabric: CircuitFabric) -> TrainingCircuits[Any]:
     """Return how the circuits of a fabric are kept for a training.
 
-    Raises
-    ------
-    InputError
-        A kind of fabric without circuits for trainings.
+    Raises `InputError`: a kind of fabric without circuits for trainings.
     """
     circuits = plug_of(fabric).circuits
     if circuits is None:

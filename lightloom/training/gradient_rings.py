@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 class TwinSum:
     """A collective of the twins of some replicas.
 
-    Attributes
-    ----------
-    op
-        ``reduce-scatter``, ``all-reduce`` or ``all-gather``.
-    bytes
-        Its full buffer.
-    copies
-        Replicas whose twins take part, in the order of their ring.
+    `copies`: replicas whose twins take part, in the order of their ring.
     """
 
     op: str
@@ -42,12 +35,7 @@ def twin_sums(rings: Sequence[int], size_bytes: int) -> tuple[tuple[TwinSum, ...
     as many bytes a replica as in one ring through all, over fewer steps. A collective
     waits for those of the stage before that have a replica in common with it.
 
-    Parameters
-    ----------
-    rings
-        Lengths of the rings along each axis; replicas are numbered row by row.
-    size_bytes
-        Gradients of a device; shares of them are rounded up.
+    `rings`: lengths of the rings along each axis; replicas are numbered row by row.
     """
     number = np.arange(prod(rings)).reshape(rings)
     axes = [axis for axis, length in enumerate(rings) if length > 1]

@@ -41,17 +41,9 @@ def training_iteration(
     all-gather behind. Parts that share a device sum for nothing. The step of the
     optimiser takes no time.
 
-    Parameters
-    ----------
-    replica
-        A placed model.
-    nodes
-        Of each replica, in the order of the rings: the nodes of its devices.
-    device_count
-        Nodes of the fabric.
-    rings
-        Lengths of the rings along each axis of the replicas, in the order of `nodes`;
-        by default one ring through all of them.
+    `nodes`: of each replica, in the order of the rings: the nodes of its devices.
+    `rings`: lengths of the rings along each axis of the replicas, in the order of
+    `nodes`; by default one ring through all of them.
     """
     rings = (len(nodes),) if rings is None else rings
     return _Builder(replica, nodes, device_count, rings).iteration()

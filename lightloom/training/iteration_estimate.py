@@ -32,18 +32,12 @@ _BITS_PER_BYTE = 8
 class ReplicaProfile:
     """What a replica does on each level of its graph.
 
-    Attributes
-    ----------
-    compute_ps
-        Time of all levels, each as long as its busiest device takes.
-    level, src, dst, bytes
-        Bytes that leave a device for another one on a level, forward; backward the
-        same bytes go the other way.
-    gradient_bytes
-        What each device has to sum with its twins, shape (devices,).
-    copied
-        For each set of devices that have copies of parameters: the devices, and the
-        bytes of gradients that they sum among themselves.
+    `compute_ps`: time of all levels, each as long as its busiest device takes. `level`,
+    `src`, `dst`, `bytes`: bytes that leave a device for another one on a level,
+    forward; backward the same bytes go the other way. `gradient_bytes`: what each
+    device has to sum with its twins, shape (devices,). `copied`: for each set of
+    devices that have copies of parameters: the devices, and the bytes of gradients that
+    they sum among themselves.
     """
 
     compute_ps: int
@@ -95,12 +89,7 @@ class ReplicaProfile:
 class LinkLoads:
     """Links that pairs of nodes cross, and how long bytes take on them.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    circuits
-        Of each plane, where there are circuits.
+    `circuits`: of each plane, where there are circuits.
     """
 
     def __init__(
@@ -119,14 +108,9 @@ class LinkLoads:
 
         Infinite where a pair has no circuit.
 
-        Parameters
-        ----------
-        level
-            Level of each row, 0 or more; levels follow one another. Shape (rows,).
-        src, dst
-            Nodes that each row's bytes go from and to, shape (rows,).
-        size_bytes
-            Bytes of each row, shape (rows,).
+        `level`: level of each row, 0 or more; levels follow one another. Shape (rows,).
+        `src`, `dst`: nodes that each row's bytes go from and to, shape (rows,).
+        `size_bytes`: bytes of each row, shape (rows,).
         """
         if not len(src):
             return 0.0
@@ -159,15 +143,8 @@ class LinkLoads:
         Levels wait for each other. Sums of gradients go on beside the backward pass,
         two thirds of the computation; what they take longer is added.
 
-        Parameters
-        ----------
-        profile
-            What one replica computes and sends on each level, by device of the
-            replica.
-        laid
-            On which nodes the replicas are, and the rings of their gradients.
-        rounds
-            Rounds of the last sum; by default those of rings.
+        `profile`: what one replica computes and sends on each level, by device of the
+        replica.
         """
         at = np.array(laid.nodes[0], dtype=np.int64)
         src, dst = at[profile.src], at[profile.dst]
@@ -187,13 +164,8 @@ class LinkLoads:
 def replica_profile(replica: Replica, launch: Launch | None = None) -> ReplicaProfile:
     """Return what a replica does on each level, in O(parts + edges).
 
-    Parameters
-    ----------
-    replica
-        A placed replica.
-    launch
-        What starting an operation costs, and the least it lasts; a microsecond each
-        where ``None``.
+    `launch`: what starting an operation costs, and the least it lasts; a microsecond
+    each where ``None``.
     """
     launch = launch or Launch()
     load = replica.split.workload
@@ -252,12 +224,7 @@ def circuit_rates(
 ) -> dict[int, int]:
     """Return the bits a second of each pair, by ``src * nodes + dst``.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    circuits
-        Of each plane; rates of a pair add up.
+    `circuits`: of each plane; rates of a pair add up.
     """
     rates: dict[int, int] = {}
     for held in circuits.values():

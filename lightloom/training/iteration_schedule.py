@@ -28,18 +28,10 @@ def iteration_schedule(
     one before it left where that is what it begins with. The completion time is that
     of all calls without a pause: computation between them is not in it.
 
-    Parameters
-    ----------
-    plan
-        Of a training, or the replay of a recorded iteration, whose circuits were set
-        for each call.
-    seed
-        Of the plan, for the record.
+    `plan`: of a training, or the replay of a recorded iteration, whose circuits were
+    set for each call.
 
-    Raises
-    ------
-    InputError
-        Circuits that stay for the iteration, or no call in it.
+    Raises `InputError`: circuits that stay for the iteration, or no call in it.
     """
     if not plan.calls:
         what = "an iteration without calls that circuits are set for"

@@ -18,13 +18,6 @@ def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
     """Return what goes from each node to each other one in an iteration.
 
     The traffic matrix of SiP-ML's Fig. 7: transfers, and what collectives send.
-
-    Parameters
-    ----------
-    iteration
-        One training iteration, placed: device i is node i.
-    collectives
-        What flows a collective consists of.
     """
     links, device = iteration.dependencies, iteration.operations.device
     rows = np.flatnonzero(iteration.is_transfer)

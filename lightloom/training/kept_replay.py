@@ -29,18 +29,8 @@ _MOST_AUTO_TASKS = 40_000
 class KeptReplay:
     """An iteration on circuits that are not set for each call.
 
-    Attributes
-    ----------
-    circuits
-        How they were set.
-    timeline
-        When everything happens.
-    demand
-        Bytes of each pair.
-    controller
-        What the controller cost, where circuits followed the traffic.
-    held
-        Of each plane, where circuits stayed.
+    `controller`: what the controller cost, where circuits followed the traffic. `held`:
+    of each plane, where circuits stayed.
     """
 
     circuits: CircuitMode
@@ -59,25 +49,12 @@ def kept_replay(
 ) -> KeptReplay:
     """Return the replay of an iteration with circuits set in one way.
 
-    Parameters
-    ----------
-    iteration
-        Device i is node i.
-    fabric
-        The fabric.
-    collectives
-        How collectives load it.
-    way
-        One of `modes`, and not ``per-call``. Where ``critical-path`` finds nothing
-        faster than the circuits of ``one-shot``, the replay says ``one-shot``.
-    request
-        Its period, controller and launch count, and whether circuits are ``auto``:
-        then no more is replayed than a fixed amount of work allows.
+    `way`: one of `modes`, and not ``per-call``. Where ``critical-path`` finds nothing
+    faster than the circuits of ``one-shot``, the replay says ``one-shot``. `request`:
+    its period, controller and launch count, and whether circuits are ``auto``: then no
+    more is replayed than a fixed amount of work allows.
 
-    Raises
-    ------
-    InputError, InfeasibleError, NoAnswerError
-        As `network_for`.
+    Raises `InputError, InfeasibleError, NoAnswerError`: as `network_for`.
     """
     demand = traffic(iteration, collectives)
     stays = way in ("one-shot", "critical-path")
@@ -102,13 +79,8 @@ def kept_replay(
 def refining_rounds(request: TrainingRequest, tasks: int) -> int:
     """Return how often better circuits are looked for, beyond the first ones.
 
-    Parameters
-    ----------
-    request
-        Where circuits are ``auto``, no more is replayed than a fixed amount of work
-        allows.
-    tasks
-        Operations and collectives of the iteration.
+    `request`: where circuits are ``auto``, no more is replayed than a fixed amount of
+    work allows.
     """
     if request.circuits != "auto":
         return ROUNDS

@@ -32,16 +32,11 @@ if TYPE_CHECKING:
 class NodeLayout:
     """Where the replicas are that are replayed.
 
-    Attributes
-    ----------
-    fabric
-        The fabric, or the smaller one that stands for it.
-    nodes
-        Of each replica that is replayed, in ring order: the nodes of its devices.
-    rings
-        Lengths of the rings in which twins sum, along each axis of a grid of replicas
-        (`twin_sums`); mostly one ring through all. Their product is how many replicas
-        there are in truth; `nodes` has as many rows, or fewer where there is one ring.
+    `fabric`: the fabric, or the smaller one that stands for it. `nodes`: of each
+    replica that is replayed, in ring order: the nodes of its devices. `rings`: lengths
+    of the rings in which twins sum, along each axis of a grid of replicas
+    (`twin_sums`); mostly one ring through all. Their product is how many replicas there
+    are in truth; `nodes` has as many rows, or fewer where there is one ring.
     """
 
     fabric: AnyFabric
@@ -78,12 +73,7 @@ class AlikeReplicas:
     An all-reduce goes over replicas, and each of its devices sends what it would send
     in a ring of all of them; other collectives are within a replica.
 
-    Attributes
-    ----------
-    alpha_ps
-        Fixed cost of a step.
-    replicas
-        Replicas in truth.
+    `alpha_ps`: fixed cost of a step.
     """
 
     alpha_ps: int
@@ -92,15 +82,9 @@ class AlikeReplicas:
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
         """Return the flows of a collective, as `RingCollectives` does.
 
-        Parameters
-        ----------
-        op
-            Name of the operation; an all-reduce is taken as one part of a ring over
-            all replicas.
-        devices
-            Who takes part of the replicas that are replayed, shape (ranks,).
-        size_bytes
-            The full buffer.
+        `op`: name of the operation; an all-reduce is taken as one part of a ring over
+        all replicas. `devices`: who takes part of the replicas that are replayed, shape
+        (ranks,).
         """
         if op != "all-reduce" or not size_bytes:
             return RingCollectives(self.alpha_ps).flows(op, devices, size_bytes)
@@ -120,24 +104,11 @@ def layout(
 ) -> NodeLayout:
     """Return where the replicas of a strategy are.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    strategy
-        How many devices there are in how many replicas.
-    nodes
-        Nodes of the training in the order in which they are taken; by default all.
-    whole
-        Whether to replay every replica even where a few of them would do.
+    `nodes`: nodes of the training in the order in which they are taken; by default all.
 
-    Raises
-    ------
-    InputError
-        Fewer nodes than devices, nodes that are no whole rows of a grid, or a kind of
-        fabric on which nothing is made.
-    InfeasibleError
-        Replicas that leave their row of a grid, or more than its rows have room for.
+    Raises `InputError`: fewer nodes than devices, nodes that are no whole rows of a
+    grid, or a kind of fabric on which nothing is made; `InfeasibleError`: replicas that
+    leave their row of a grid, or more than its rows have room for.
     """
     k, replicas = strategy.model_parallel, strategy.replicas
     taken = range(fabric.node_count) if nodes is None else nodes
@@ -161,17 +132,7 @@ def layout(
 def require_room(strategy: Strategy, nodes: int) -> None:
     """Raise unless a strategy has a node for each device.
 
-    Parameters
-    ----------
-    strategy
-        Says how many devices there are.
-    nodes
-        How many nodes there are.
-
-    Raises
-    ------
-    InputError
-        There are fewer.
+    Raises `InputError`: there are fewer.
     """
     if strategy.devices > nodes:
         raise InputError(
@@ -185,19 +146,7 @@ def require_room(strategy: Strategy, nodes: int) -> None:
 def require_rows(fabric: AnyFabric, nodes: int, where: str) -> None:
     """Raise if so many nodes are no whole rows, where a training has some of the rows.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    nodes
-        Nodes of a training.
-    where
-        What says so, for the message.
-
-    Raises
-    ------
-    InputError
-        They are not.
+    Raises `InputError`: they are not.
     """
     rows_of = plug_of(fabric).layout.rows
     grid = None if rows_of is None else rows_of(fabric)

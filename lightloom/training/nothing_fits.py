@@ -23,14 +23,7 @@ def nothing_fits(
 ) -> InfeasibleError:
     """Return the error that says why, and how many devices hold a replica.
 
-    Parameters
-    ----------
-    training
-        The model, batch and GPU.
-    ports
-        How many others a device can reach at once, ``None`` for all.
-    tried
-        Strategies, none of which can be run.
+    `ports`: how many others a device can reach at once, ``None`` for all.
     """
     name = training.model or training.onnx
     local = min(each.strategy.local_batch for each in tried)

@@ -42,14 +42,9 @@ class _Rows:
 class _Passes:
     """The passes of a replica's parts, forward ones first; columns (2 * parts,).
 
-    Attributes
-    ----------
-    device, lasts
-        Where each runs, and how long it keeps its device.
-    head, tail
-        The longest paths that lead to it, and from it.
-    transfers
-        Tensors that go between devices.
+    `device`, `lasts`: where each runs, and how long it keeps its device. `head`,
+    `tail`: the longest paths that lead to it, and from it. `transfers`: tensors that go
+    between devices.
     """
 
     device: IntArray
@@ -72,10 +67,7 @@ class PlacedBounds:
     A node is a link for all that it receives. The replicas of a sum over l copies of S
     bytes receive 2 (l - 1) S together, and those of a device as much on average.
 
-    Attributes
-    ----------
-    launch
-        What operations cost beside their durations.
+    `launch`: what operations cost beside their durations.
     """
 
     launch: Launch = field(default_factory=Launch)
@@ -94,18 +86,7 @@ class PlacedBounds:
     ) -> int:
         """Return a bound that knows of a fabric what a node receives, and alpha.
 
-        Parameters
-        ----------
-        replica
-            A placed replica.
-        laid
-            How many replicas there are; where they are has no influence.
-        bits_per_s
-            Most that a node can receive.
-        alpha_ps
-            Least fixed cost of a transfer, and of each step of a collective.
-        rings
-            Whether collectives are rings; else they are any algorithm.
+        `alpha_ps`: least fixed cost of a transfer, and of each step of a collective.
         """
         asked = laid.rings if rings else laid.replicas
         key = id(replica), asked, bits_per_s, alpha_ps, rings
@@ -129,15 +110,8 @@ class PlacedBounds:
     ) -> int:
         """Return a bound by the links of a packet network, with rings of twins.
 
-        Parameters
-        ----------
-        replica
-            A placed replica.
-        laid
-            Where replicas are, in one ring.
-        coarsely
-            Whether all that a device sends to another is taken to be there when the
-            first of it is: less work, and a bound that is no more.
+        `coarsely`: whether all that a device sends to another is taken to be there when
+        the first of it is: less work, and a bound that is no more.
         """
         fabric = laid.fabric
         assert isinstance(fabric, PacketFabric)

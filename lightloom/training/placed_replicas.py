@@ -23,16 +23,8 @@ if TYPE_CHECKING:
 class PlacedReplicas:
     """Replicas by devices, samples and ports; they do not depend on rates.
 
-    Attributes
-    ----------
-    training
-        The model, batch and GPU.
-    quantum_ps
-        Time that parts aim at (SiP-ML, section 3.2).
-    seed
-        Of placements.
-    tell
-        Told in words what is being done.
+    `training`: the model, batch and GPU. `quantum_ps`: time that parts aim at (SiP-ML,
+    section 3.2). `tell`: told in words what is being done.
     """
 
     training: Training
@@ -47,17 +39,10 @@ class PlacedReplicas:
     def replica(self, strategy: Strategy, ports: int | None) -> Replica:
         """Return the placed replica of a strategy.
 
-        Parameters
-        ----------
-        strategy
-            Devices of a replica and samples on each.
-        ports
-            How many others a device can reach at once, ``None`` for all.
+        `strategy`: devices of a replica and samples on each. `ports`: how many others a
+        device can reach at once, ``None`` for all.
 
-        Raises
-        ------
-        InfeasibleError
-            It does not fit the memory, or the ports.
+        Raises `InfeasibleError`: it does not fit the memory, or the ports.
         """
         k, local = strategy.model_parallel, strategy.local_batch
         # Up to as many devices as there are ports, ports make no difference.
@@ -82,15 +67,7 @@ class PlacedReplicas:
         return placed
 
     def parts(self, devices: int, local_batch: int) -> int:
-        """Return how many parts replicas have that were placed, 0 for none.
-
-        Parameters
-        ----------
-        devices
-            Devices of a replica.
-        local_batch
-            Its samples.
-        """
+        """Return how many parts replicas have that were placed, 0 for none."""
         key = devices, local_batch
         placed = [one for kept, one in self._placed.items() if kept[:2] == key]
         parts = [len(one.device) for one in placed if not isinstance(one, str)]

@@ -34,18 +34,9 @@ class Planner:
 
     Placements do not depend on the rates of a fabric and are kept.
 
-    Attributes
-    ----------
-    training
-        The model, batch and GPU.
-    quantum_ps
-        Time that parts aim at (SiP-ML, section 3.2).
-    seed
-        Of placements; same arguments, same plan.
-    tell
-        Told in words what is being done.
-    replicas
-        Those that were placed.
+    `training`: the model, batch and GPU. `quantum_ps`: time that parts aim at (SiP-ML,
+    section 3.2). `seed`: of placements; same arguments, same plan. `tell`: told in
+    words what is being done.
     """
 
     training: Training
@@ -75,23 +66,12 @@ class Planner:
         rules them out, and the fastest of them is taken. Where there are many, one is
         replayed early, so that bounds rule others out before they are placed.
 
-        Parameters
-        ----------
-        fabric
-            The interconnect; of one with circuits a kind whose circuits a training
-            can set.
-        request
-            What is asked beside model and fabric; the defaults of `TrainingRequest`
-            where ``None``.
+        `request`: what is asked beside model and fabric; the defaults of
+        `TrainingRequest` where ``None``.
 
-        Raises
-        ------
-        InputError
-            More devices asked for than there are, no batch that divides, a fabric
-            whose circuits nobody sets.
-        InfeasibleError
-            No strategy can be run; says why, and how many devices would do where it
-            is the memory.
+        Raises `InputError`: more devices asked for than there are, no batch that
+        divides, a fabric whose circuits nobody sets; `InfeasibleError`: no strategy can
+        be run; says why, and how many devices would do where it is the memory.
         """
         request = request or TrainingRequest()
         fabric = with_control(fabric, request)

@@ -85,17 +85,7 @@ def log_iteration(calls: Sequence[Call], node_count: int) -> Iteration:
     for the call of transfers before it, and delays none. What a device sends to
     itself takes no time and is left out.
 
-    Parameters
-    ----------
-    calls
-        In the order of the file.
-    node_count
-        Nodes of the fabric.
-
-    Raises
-    ------
-    InputError
-        A device that the fabric does not have.
+    Raises `InputError`: a device that the fabric does not have.
     """
     rows = _Rows()
     grouped: dict[tuple[int, bool], list[LayerTransfer]] = {}
@@ -164,17 +154,11 @@ def chakra_iteration(traces: Mapping[int, Sequence[TraceNode]]) -> Iteration:
     tag, in the order in which they stand. All ranks take part in a collective, whose
     ``comm_size`` is the full buffer; the i-th of each rank are one, and must agree.
 
-    Parameters
-    ----------
-    traces
-        Nodes by rank; ranks are numbered from 0.
+    `traces`: nodes by rank; ranks are numbered from 0.
 
-    Raises
-    ------
-    FormatError
-        Ranks that are not numbered from 0; a node that waits for a missing one; a
-        collective that the ranks do not agree on, or of another kind; a send without
-        its receive.
+    Raises `FormatError`: ranks that are not numbered from 0; a node that waits for a
+    missing one; a collective that the ranks do not agree on, or of another kind; a send
+    without its receive.
     """
     ranks = sorted(traces)
     if ranks != list(range(len(ranks))):

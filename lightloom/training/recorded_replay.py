@@ -35,22 +35,11 @@ if TYPE_CHECKING:
 class RecordedReplay:
     """When everything in a recorded iteration happens.
 
-    Attributes
-    ----------
-    fabric
-        With the times of its controller.
-    iteration
-        What was replayed, with the relays that the fabric needs.
-    circuits
-        How they were set: one of `CircuitMode` but ``auto``.
-    timeline
-        When everything happens.
-    demand
-        Bytes of each pair of nodes.
-    calls
-        Where circuits were set for each call: every schedule that ran.
-    controller
-        What the controller cost, where circuits followed the traffic.
+    `fabric`: with the times of its controller. `iteration`: what was replayed, with the
+    relays that the fabric needs. `circuits`: how they were set: one of `CircuitMode`
+    but ``auto``. `demand`: bytes of each pair of nodes. `calls`: where circuits were
+    set for each call: every schedule that ran. `controller`: what the controller cost,
+    where circuits followed the traffic.
     """
 
     fabric: AnyFabric
@@ -77,23 +66,8 @@ def replay_recorded(
     What goes between nodes that no circuit joins is passed on by others; see `relayed`
     and `RelayedRings`.
 
-    Parameters
-    ----------
-    iteration
-        Device i is node i.
-    fabric
-        The fabric.
-    request
-        Its circuits, collectives, controller, period and launch count.
-    seed
-        Of synthesis.
-
-    Raises
-    ------
-    InputError
-        More devices than nodes, or a way to set circuits that the fabric lacks.
-    InfeasibleError, NoAnswerError
-        No way serves the iteration.
+    Raises `InputError`: more devices than nodes, or a way to set circuits that the
+    fabric lacks; `InfeasibleError, NoAnswerError`: no way serves the iteration.
     """
     if iteration.device_count > fabric.node_count:
         raise InputError(

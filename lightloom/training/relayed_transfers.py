@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 class RelayedRings:
     """Collectives on rings, where nodes pass on what no circuit joins.
 
-    Attributes
-    ----------
-    fabric
-        The fabric.
-    rings
-        The collectives as they would be if all nodes could be joined.
+    `rings`: the collectives as they would be if all nodes could be joined.
     """
 
     fabric: AnyFabric
@@ -65,12 +60,7 @@ def relayed(iteration: Iteration, fabric: AnyFabric) -> Iteration:
     takes it no time. Of several that would do the sum of the ends says which. What was
     one call is one call for each leg.
 
-    Parameters
-    ----------
-    iteration
-        Device i is node i.
-    fabric
-        The fabric, with at least as many nodes.
+    `fabric`: the fabric, with at least as many nodes.
     """
     moving = np.flatnonzero(iteration.is_transfer)
     if not isinstance(fabric, NearCircuits) or not len(moving):

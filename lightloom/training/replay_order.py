@@ -17,11 +17,6 @@ class ReplayOrder:
     models, and of those without, so far corrects the estimates of the others: by the
     least ratio of replay to estimate. A strategy whose bound is no less than the best
     replay is never due.
-
-    Parameters
-    ----------
-    request
-        Says what counts.
     """
 
     def __init__(self, request: TrainingRequest) -> None:
@@ -31,13 +26,7 @@ class ReplayOrder:
         self._least: int | None = None
 
     def add(self, tried: Tried) -> None:
-        """Let a strategy wait for its replay.
-
-        Parameters
-        ----------
-        tried
-            A strategy with its estimate.
-        """
+        """Let a strategy wait for its replay."""
         self._waiting.append(tried)
 
     def next(self) -> Tried | None:
@@ -50,25 +39,13 @@ class ReplayOrder:
         return due
 
     def rules_out(self, tried: Tried) -> bool:
-        """Return whether a strategy is no faster than the best replay so far.
-
-        Parameters
-        ----------
-        tried
-            A strategy with its bound.
-        """
+        """Return whether a strategy is no faster than the best replay so far."""
         return self._least is not None and (
             self._request.least_cost(tried) >= self._least
         )
 
     def replayed(self, tried: Tried) -> bool:
-        """Take note of a replay; return whether it is the best so far.
-
-        Parameters
-        ----------
-        tried
-            A strategy with its estimate and its replay.
-        """
+        """Take note of a replay; return whether it is the best so far."""
         shared = tried.strategy.model_parallel > 1
         if tried.iteration_ps and tried.estimate_ps:
             ratio = Fraction(tried.iteration_ps, tried.estimate_ps)

@@ -24,14 +24,9 @@ _MOST_DEVICES = 2**14
 class Replica:
     """A copy of a model on devices 0 to `devices` - 1.
 
-    Attributes
-    ----------
-    split
-        The model in parts; the backward pass of a part runs where the part does.
-    device
-        Device of each part, shape (parts,).
-    devices
-        How many devices there are.
+    `split`: the model in parts; the backward pass of a part runs where the part does.
+    `device`: device of each part, shape (parts,). `devices`: how many devices there
+    are.
     """
 
     split: SplitGraph
@@ -53,25 +48,10 @@ def cut_replica(
     on a ring and talk to those near them, forward down the ring and backward up; one
     port is kept for the replica's twin.
 
-    Parameters
-    ----------
-    training
-        The model, and the GPU.
-    local_batch
-        Samples of the replica.
-    devices
-        Devices, k in the paper.
-    ports
-        Partners that a device may have, replicas included; ``None``: any number.
-    quantum_ps
-        Time that parts aim at, see `split_graph`.
+    `ports`: partners that a device may have, replicas included; ``None``: any number.
 
-    Raises
-    ------
-    InputError
-        A number out of its domain.
-    InfeasibleError
-        The memory does not suffice, or there are too few ports.
+    Raises `InputError`: a number out of its domain; `InfeasibleError`: the memory does
+    not suffice, or there are too few ports.
     """
     distance = max(1, devices - 1)
     if ports is not None and devices > ports:
@@ -105,21 +85,9 @@ def place_replica(
 ) -> Replica:
     """Return a model cut, as by `cut_replica`, and placed.
 
-    Parameters
-    ----------
-    training, local_batch, devices, ports, quantum_ps
-        See there.
-    seed
-        Of the placement.
-
-    Raises
-    ------
-    InputError
-        A number out of its domain.
-    InfeasibleError
-        The memory does not suffice, or there are too few ports.
-    NoAnswerError
-        No placement was found that fits the memory.
+    Raises `InputError`: a number out of its domain; `InfeasibleError`: the memory does
+    not suffice, or there are too few ports; `NoAnswerError`: no placement was found
+    that fits the memory.
     """
     split = cut_replica(
         training, local_batch, devices, ports=ports, quantum_ps=quantum_ps
@@ -134,15 +102,8 @@ def smallest_fit(training: Training, local_batch: int, ports: int | None) -> int
     The parts fit each device and all devices together; whether they can be packed is
     for a placement to say. Found by doubling and halving, in O(log) cuts.
 
-    Parameters
-    ----------
-    training
-        The model and the GPU it runs on.
-    local_batch
-        Samples of one replica in an iteration.
-    ports
-        How many others a device can reach at once, ``None`` for all; it limits how
-        far apart neighbours are.
+    `ports`: how many others a device can reach at once, ``None`` for all; it limits how
+    far apart neighbours are.
     """
 
     def fits(devices: int) -> bool:

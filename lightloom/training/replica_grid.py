@@ -28,21 +28,11 @@ def replica_grid(
     A row has some replicas side by side, as few as will do: sums go along all other
     axes before they go along rows.
 
-    Parameters
-    ----------
-    grid
-        The rows of the fabric.
-    strategy
-        Replicas, and devices of each.
-    taken
-        Nodes of the training: whole rows, all of them unless `grid` has any rows.
+    `taken`: nodes of the training: whole rows, all of them unless `grid` has any rows.
 
-    Raises
-    ------
-    InputError
-        Nodes that are no whole rows, or some rows where all are needed.
-    InfeasibleError
-        Replicas that leave their row, or more of them than the rows have room for.
+    Raises `InputError`: nodes that are no whole rows, or some rows where all are
+    needed; `InfeasibleError`: replicas that leave their row, or more of them than the
+    rows have room for.
     """
     k = strategy.model_parallel
     cols, whole = grid.cols, grid.axes
@@ -103,10 +93,7 @@ def _whole_rows(grid: Rows, taken: Sequence[int]) -> tuple[int, ...]:
 def _rings(replicas: int, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return replicas as a product, a factor an axis, the first as large as can be.
 
-    Raises
-    ------
-    InfeasibleError
-        There is none.
+    Raises `InfeasibleError`: there is none.
     """
     rings, rest = [], replicas
     for most in axes:

@@ -11,21 +11,13 @@ from lightloom.core.errors import InputError
 class Strategy:
     """A way to share a training out, k and l in the SiP-ML paper (section 3.2).
 
-    Attributes
-    ----------
-    model_parallel
-        Devices that share one copy of the model, 1 or more.
-    replicas
-        Copies of the model, 1 or more; each works on its part of the batch.
-    batch_size
-        Samples of an iteration, over all replicas, one each at least. Where it does
-        not divide, some replicas have a sample more than others, and every one is
-        taken to be as slow as these.
+    `model_parallel`: devices that share one copy of the model, 1 or more. `replicas`:
+    copies of the model, 1 or more; each works on its part of the batch. `batch_size`:
+    samples of an iteration, over all replicas, one each at least. Where it does not
+    divide, some replicas have a sample more than others, and every one is taken to be
+    as slow as these.
 
-    Raises
-    ------
-    InputError
-        A number below 1, or more replicas than samples.
+    Raises `InputError`: a number below 1, or more replicas than samples.
     """
 
     model_parallel: int
@@ -76,26 +68,13 @@ def strategies(
     Every k and every l that the devices have room for, and every batch with a sample
     for each replica; what is given is kept.
 
-    Parameters
-    ----------
-    devices
-        How many devices there are.
-    batch_sizes
-        Samples of an iteration over all devices that may be chosen.
-    model_parallel
-        Devices of a replica (k), ``None`` for any number.
-    replicas
-        Number of replicas (l), ``None`` for any number.
-    most
-        Largest k where it is not given; ``None`` for no limit.
-    powers
-        Whether k, where it is not given, is a power of two, and l as many as the
-        devices allow, as in the figures of the SiP-ML paper.
+    `model_parallel`: devices of a replica (k), ``None`` for any number. `replicas`:
+    number of replicas (l), ``None`` for any number. `most`: largest k where it is not
+    given; ``None`` for no limit. `powers`: whether k, where it is not given, is a power
+    of two, and l as many as the devices allow, as in the figures of the SiP-ML paper.
 
-    Raises
-    ------
-    InputError
-        More devices asked for than there are; more replicas than samples.
+    Raises `InputError`: more devices asked for than there are; more replicas than
+    samples.
     """
     for name, count in (("model_parallel", model_parallel), ("replicas", replicas)):
         if count is not None and count < 1:

@@ -55,12 +55,8 @@ class StrategyBounds:
     sum a byte of l replicas takes l - 1 arrivals, and its sum arrives at l - 1; some
     node receives its share or more. The bound is the largest of the three.
 
-    Attributes
-    ----------
-    training
-        The model, batch and GPU.
-    launch
-        What operations cost beside their durations.
+    `training`: the model, batch and GPU. `launch`: what operations cost beside their
+    durations.
     """
 
     training: Training
@@ -69,15 +65,7 @@ class StrategyBounds:
     _computing_ps: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def iteration_ps(self, strategy: Strategy, node_bits_per_s: int) -> int:
-        """Return a time that no iteration is below.
-
-        Parameters
-        ----------
-        strategy
-            Devices of a replica, replicas, and their samples.
-        node_bits_per_s
-            Most that a node can receive.
-        """
+        """Return a time that no iteration is below."""
         # Costs lie between those of the powers of two around the number of parts.
         power = 1 << (strategy.model_parallel - 1).bit_length()
         local = strategy.local_batch

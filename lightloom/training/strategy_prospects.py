@@ -32,18 +32,8 @@ _CALL_ROUNDS = 4
 class StrategyProspects:
     """Bounds and estimates of strategies on one fabric.
 
-    Attributes
-    ----------
-    fabric
-        The fabric, with the times of its controller.
-    request
-        What is asked beside.
-    ways
-        How circuits may be set.
-    replicas
-        Where replicas come from.
-    placed
-        Bounds of placed replicas.
+    `fabric`: the fabric, with the times of its controller. `ways`: how circuits may be
+    set.
     """
 
     fabric: AnyFabric
@@ -53,13 +43,7 @@ class StrategyProspects:
     placed: PlacedBounds
 
     def bounds(self, tried: Tried) -> dict[CircuitMode, int]:
-        """Return what no iteration is below, by the ways that can be run.
-
-        Parameters
-        ----------
-        tried
-            A strategy with its bound, which these are no less than.
-        """
+        """Return what no iteration is below, by the ways that can be run."""
         found: dict[CircuitMode, int] = {}
         fabric = self.fabric
         for way in self.ways:
@@ -78,17 +62,7 @@ class StrategyProspects:
     def by_links(
         self, tried: Tried, bounds: dict[CircuitMode, int], order: ReplayOrder
     ) -> dict[CircuitMode, int]:
-        """Return bounds that know the links of a packet network, where they matter.
-
-        Parameters
-        ----------
-        tried
-            A strategy.
-        bounds
-            What `bounds` says of it.
-        order
-            Says which bounds rule a strategy out.
-        """
+        """Return bounds that know the links of a packet network, where they matter."""
         if not isinstance(self.fabric, PacketFabric) or "per-call" in bounds:
             return bounds
         found = dict(bounds)
@@ -116,18 +90,11 @@ class StrategyProspects:
     def run(self, strategy: Strategy, way: CircuitMode) -> tuple[Replica, NodeLayout]:
         """Return the placed replica of a strategy, and where its copies are.
 
-        Parameters
-        ----------
-        strategy
-            The strategy.
-        way
-            How circuits are set; where they are set for each call, any two nodes can
-            be joined.
+        `way`: how circuits are set; where they are set for each call, any two nodes can
+        be joined.
 
-        Raises
-        ------
-        InputError, InfeasibleError
-            It cannot be placed, see `PlacedReplicas.replica` and `layout`.
+        Raises `InputError, InfeasibleError`: it cannot be placed, see
+        `PlacedReplicas.replica` and `layout`.
         """
         fabric, request = self.fabric, self.request
         if way == "per-call":

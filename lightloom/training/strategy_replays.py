@@ -38,12 +38,8 @@ if TYPE_CHECKING:
 class StrategyReplays:
     """Replays strategies on one fabric.
 
-    Attributes
-    ----------
-    prospects
-        The fabric, what is asked, and where replicas come from.
-    schedules
-        Those of calls, by fabric and algorithm; more are added.
+    `prospects`: the fabric, what is asked, and where replicas come from. `schedules`:
+    those of calls, by fabric and algorithm; more are added.
     """
 
     prospects: StrategyProspects
@@ -57,19 +53,7 @@ class StrategyReplays:
         A way whose bound is no less than a replay of another way, or the best so far,
         is left out.
 
-        Parameters
-        ----------
-        due
-            The strategy.
-        bounds
-            Of the ways that can be run, not all ruled out.
-        order
-            Says which bounds rule a strategy out.
-
-        Raises
-        ------
-        InfeasibleError, NoAnswerError
-            No way serves it.
+        Raises `InfeasibleError, NoAnswerError`: no way serves it.
         """
         plans: list[TrainingPlan] = []
         failed: InfeasibleError | NoAnswerError | None = None

@@ -36,19 +36,7 @@ _LEAST_WORK = 100
 class StrategySearch:
     """A search for the fastest strategy on one fabric.
 
-    Parameters
-    ----------
-    prospects
-        Bounds and estimates.
-    replays
-        Replays.
-    tell
-        Told in words what is being done.
-
-    Attributes
-    ----------
-    tried
-        What was looked at.
+    `tell`: told in words what is being done.
     """
 
     def __init__(
@@ -63,13 +51,7 @@ class StrategySearch:
         self._best: TrainingPlan | None = None
 
     def fastest(self, known: StrategyBounds) -> TrainingPlan | None:
-        """Return the fastest plan that was replayed, ``None`` if nothing can be run.
-
-        Parameters
-        ----------
-        known
-            Bounds on strategies that are not placed yet.
-        """
+        """Return the fastest plan that was replayed, ``None`` if nothing can be run."""
         self._look(known)
         for _ in range(self._prospects.request.replayed):
             self._replay_next()

@@ -111,18 +111,10 @@ class TrainingRequest:
 class Tried:
     """A strategy that was looked at.
 
-    Attributes
-    ----------
-    strategy
-        The strategy.
-    estimate_ps
-        Estimated time of an iteration; ``None`` where it cannot be run.
-    iteration_ps
-        Replayed time of an iteration; ``None`` where it was not replayed.
-    why
-        Why it cannot be run; empty where it can.
-    bound_ps
-        What no iteration of it is below.
+    `estimate_ps`: estimated time of an iteration; ``None`` where it cannot be run.
+    `iteration_ps`: replayed time of an iteration; ``None`` where it was not replayed.
+    `why`: why it cannot be run; empty where it can. `bound_ps`: what no iteration of it
+    is below.
     """
 
     strategy: Strategy

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.columns import column
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import column, exact_sums
 from lightloom.core.violation import Violation
 
 if TYPE_CHECKING:
@@ -40,13 +39,6 @@ def check_placement(placement: Placement) -> Iterator[Violation]:
     in SiP-ML's Algorithm 1. Rows, devices and starts that make no sense hide the rules
     that read them.
 
-    Parameters
-    ----------
-    placement
-        Of a workload that is sound in itself.
-
-    Notes
-    -----
     Integers alone, no tolerance; O((operations + edges) log operations), vectorised.
     The distance limits the partners that a device sends to, and those that it receives
     from, each by itself: see `Placement.degrees`.

@@ -9,16 +9,10 @@ from dataclasses import dataclass
 class Rule:
     """One rule.
 
-    Attributes
-    ----------
-    id
-        What a violation carries in `Violation.rule`.
-    summary
-        The rule as a sentence.
-    checked_by
-        Module under ``lightloom.validate`` that reports it.
-    modelled_by
-        Where a declarative model states it, or ``not modelled`` with the reason.
+    `id`: what a violation carries in `Violation.rule`. `summary`: the rule as a
+    sentence. `checked_by`: module under ``lightloom.validate`` that reports it.
+    `modelled_by`: where a declarative model states it, or ``not modelled`` with the
+    reason.
     """
 
     id: str

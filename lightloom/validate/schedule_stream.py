@@ -33,16 +33,8 @@ MOST_VIOLATIONS = 20
 class StreamReport:
     """What a stream was found to be.
 
-    Attributes
-    ----------
-    segments, steps, circuits, transfers
-        What has been checked.
-    followed
-        Chunks whose data were followed from the first step to the last.
-    chunks
-        Chunks there are.
-    violations
-        The first `MOST_VIOLATIONS`, in the order of the stream.
+    `followed`: chunks whose data were followed from the first step to the last.
+    `violations`: the first `MOST_VIOLATIONS`, in the order of the stream.
     """
 
     segments: int = 0
@@ -72,29 +64,16 @@ def check_stream(
     all transfers, each by itself and for the circuit they use. The data are followed
     exactly, by contribution counts, for some chunks or all.
 
-    Parameters
-    ----------
-    fabric
-        With one plane.
-    collective
-        Its chunk count chosen.
-    events
-        A segment, then the steps in it, and so on. Parts of a step of an all-to-all
-        may come one after another; the items followed must each be in one part.
-    chunks
-        Chunks to follow, distinct and sorted; ``None`` for all.
+    `events`: a segment, then the steps in it, and so on. Parts of a step of an
+    all-to-all may come one after another; the items followed must each be in one part.
+    `chunks`: chunks to follow, distinct and sorted; ``None`` for all.
 
-    Returns
-    -------
-    The report. A stream with violations is checked no further than to enough of them.
+    Returns the report. A stream with violations is checked no further than to enough of
+    them.
 
-    Raises
-    ------
-    InputError
-        If the collective makes no sense on the fabric, or it has several planes.
+    Raises `InputError` if the collective makes no sense on the fabric, or it has
+    several planes.
 
-    Notes
-    -----
     Memory is that of the largest segment and its step, and of the transfers that the
     followed chunks take.
     """

@@ -10,10 +10,10 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.models.demand_configurations import build, decode, objective, size
 from lightloom.solvers import run
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
+from tests.oracle.divided_demand_model import build, decode, objective, size
 
 
 def _instance(seed: int, rate: int) -> Instance:

@@ -11,7 +11,7 @@ from lightloom.core.task import Collective
 from lightloom.instances.instance import Instance
 from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
-from lightloom.models.horizon import rounds_that_suffice
+from lightloom.models.rounds import rounds_that_suffice
 from lightloom.problems.fewest_rounds.exact_rounds import Exact, fewest_rounds
 from lightloom.validate import verify
 from tests.examples.collectives_on_grids import fewest_by_search, grid

@@ -9,7 +9,7 @@ import pytest
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import COLLECTIVES, check_collective
-from lightloom.instances.demand_rows import check_demand_rows
+from lightloom.instances.instance import check_demand_rows
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.problems import PROBLEMS
 from lightloom.synth.auto.search import AUTO

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 START = f"""
-import lightloom.cli.progress
-lightloom.cli.progress._PATIENCE_S = {HUNG_S}
+import lightloom.cli.console
+lightloom.cli.console._PATIENCE_S = {HUNG_S}
 from lightloom.cli.main import main
 main()
 """
@@ -28,7 +28,7 @@ main()
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
     """Run a command in this process, silent about progress."""
-    with patch("lightloom.cli.progress._PATIENCE_S", HUNG_S):
+    with patch("lightloom.cli.console._PATIENCE_S", HUNG_S):
         return CliRunner().invoke(lightloom, list(arguments), input=stdin)
 
 

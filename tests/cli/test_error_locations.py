@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lightloom.cli.error_locations import as_given
+from lightloom.cli.failure import as_given
 from lightloom.core.errors import InfeasibleError, InputError
 
 

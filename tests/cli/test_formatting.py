@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from lightloom.cli.formatting import answer_text, counted, value_text
+from lightloom.cli.console import answer_text, counted, value_text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lightloom.cli.progress import progress
+from lightloom.cli.console import progress
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ def test_bad_input(
 ) -> None:
     """Misspelt words and wrong combinations are one line and exit code 2."""
     # On a busy machine it may take a second, after which progress is told.
-    monkeypatch.setattr("lightloom.cli.progress._PATIENCE_S", float("inf"))
+    monkeypatch.setattr("lightloom.cli.console._PATIENCE_S", float("inf"))
     operation = "all-to-all-1KiB"
     name = f"lightpath-4/{operation}" if "routing" in arguments else instance
     result = run("solve", name, *arguments)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.core import distinct
-from lightloom.core.distinct import alike_groups
+from lightloom.core import columns
+from lightloom.core.columns import alike_groups
 
 few = st.lists(st.integers(0, 2), min_size=1, max_size=4)
 
@@ -22,7 +22,7 @@ def test_alike_groups_have_the_same_rows(
     starts = np.cumsum([0, *map(len, drawn)])[:-1]
     with pytest.MonkeyPatch.context() as patch:
         if multiplier is not None:
-            patch.setattr(distinct, "_MULTIPLIER", multiplier)
+            patch.setattr(columns, "_MULTIPLIER", multiplier)
         like = alike_groups(np.concatenate(drawn), starts)
     assert [drawn[group] for group in like.tolist()] == drawn
     assert (like[like] == like).all()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from lightloom.core.errors import FormatError, InputError
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):

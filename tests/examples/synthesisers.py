@@ -14,7 +14,7 @@ import msgspec
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.demand_rows import check_demand_rows
+from lightloom.instances.instance import check_demand_rows
 from lightloom.testing.strategies import random_schedule
 from lightloom.validate import seal
 

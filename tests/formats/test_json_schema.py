@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 
-from lightloom.formats.json_schema import SCHEMA_PATH, schedule_schema, schema_text
+from lightloom.formats.schedule_records import SCHEMA_PATH, schedule_schema, schema_text
 from lightloom.formats.schedule_writer import schedule_lines
 from tests.formats.random_schedules import schedules
 
@@ -22,7 +22,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schedule_schema())
 
 
 def test_the_shipped_schema_is_current() -> None:
-    """`python -m lightloom.formats.json_schema` was run after the last change."""
+    """`python -m lightloom.formats.schedule_records` was run after the last change."""
     assert SCHEMA_PATH.read_text() == schema_text()
 
 

@@ -17,19 +17,18 @@ import zstandard
 from fuzz.targets import targets
 from lightloom.bench.suite import load_suite
 from lightloom.core.errors import FormatError, InputError, nearest
-from lightloom.core.record_conversion import convert
-from lightloom.formats import compression, schedule_reader, toml_tables
+from lightloom.core.record import convert
+from lightloom.formats import compression, json_file, schedule_reader
 from lightloom.formats.compression import open_reading
-from lightloom.formats.json_file import read_json
+from lightloom.formats.json_file import parse_toml, read_json, read_toml
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.text_file import read_text
-from lightloom.formats.toml_tables import parse_toml, read_toml
 from lightloom.instances.instance_file import read_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOTS = toml_tables.MOST_KEY_PARTS
+DOTS = json_file.MOST_KEY_PARTS
 
 
 @pytest.mark.parametrize("name", targets())
@@ -38,7 +37,7 @@ def test_a_device_without_an_end(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(schedule_reader, "MOST_LINE_BYTES", 2**24)
     monkeypatch.setattr(schedule_reader, "MOST_STEP_LINE_BYTES", 2**24)
     if name == "onnx":
-        shapes = pytest.importorskip("lightloom.formats.onnx_shapes")
+        shapes = pytest.importorskip("lightloom.formats.onnx_graph")
         monkeypatch.setattr(shapes, "MOST_MODEL_BYTES", 2**24)
     with pytest.raises(InputError) as caught:
         targets()[name].read(Path("/dev/zero"))
@@ -127,7 +126,7 @@ def test_toml_within_the_limits() -> None:
 
 def test_a_long_toml_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser is slow, so its files are short."""
-    monkeypatch.setattr(toml_tables, "MOST_TOML_BYTES", 10)
+    monkeypatch.setattr(json_file, "MOST_TOML_BYTES", 10)
     path = tmp_path / "f.toml"
     path.write_text("a = 123456")
     assert read_toml(path) == {"a": 123456}

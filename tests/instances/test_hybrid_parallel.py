@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
+from lightloom.instances.catalogue import hybrid_parallel
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.hybrid_parallel import hybrid_parallel
 
 
 @pytest.mark.parametrize(("radix", "level"), [(2, 1), (4, 1), (3, 2), (2, 3)])

@@ -8,9 +8,12 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
+from lightloom.instances.computation_table import (
+    RooflineGpu,
+    roofline,
+    with_measurements,
+)
 from lightloom.instances.gpus import gpu_named
-from lightloom.instances.measured_times import with_measurements
-from lightloom.instances.roofline import RooflineGpu, roofline
 from lightloom.instances.workloads import layer_graph, model_named
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lightloom.isolation.parent_channel import ParentChannel
+    from lightloom.isolation.child_process import ParentChannel
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(3600)"]
 

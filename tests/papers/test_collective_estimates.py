@@ -13,8 +13,8 @@ from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
 from lightloom.papers.ramp.repeated_steps import Processor, total
 from lightloom.replay import replay
 from lightloom.synth.ramp.broadcast_tree import grow, tree_stream
+from lightloom.synth.ramp.participants import Shape
 from lightloom.synth.ramp.schedules import ways
-from lightloom.synth.ramp.subgroups import Shape
 from tests.examples.ramp_networks import network
 
 GBIT = 10**9

@@ -21,10 +21,12 @@ from lightloom.problems.least_congestion.certified_routing import (
     CertifiedRouting,
     certified_routing,
 )
-from lightloom.problems.least_congestion.contraction import Contraction
-from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
+from lightloom.problems.least_congestion.edge_lengths import (
+    Contraction,
+    EdgeLengthSearch,
+    rational_lengths,
+)
 from lightloom.problems.least_congestion.path_search import PathSearch, RequestedPairs
-from lightloom.problems.least_congestion.rational_lengths import rational_lengths
 from lightloom.routing.graph import Graph
 from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.validate.certificates.proofs.edge_lengths import (

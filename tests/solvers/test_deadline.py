@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 from lightloom.core.outcome import Limit, Reason
-from lightloom.isolation.deadline import TimeIsOverError, deadline
+from lightloom.isolation.child_process import TimeIsOverError, deadline
 from lightloom.solvers import SolveOptions, build_and_run, built
 from tests.examples.small_models import knapsack, require
 from tests.hang_guard import HUNG_S

@@ -6,7 +6,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.units import GIB
-from lightloom.solvers.model_size import available_bytes, check_size, estimate_bytes
+from lightloom.problems.solver_model import available_bytes, check_size, estimate_bytes
 
 
 def test_refused() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from lightloom.solvers.solution_point import rounded, violation
+from lightloom.solvers.solve import rounded, violation
 from lightloom.solvers.standard_form import compile_model
 
 

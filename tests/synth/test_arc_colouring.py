@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.synth.ring.arc_colouring import arc_colours, span_loads
+from lightloom.synth.ring.arcs import arc_colours, span_loads
 
 Arcs = list[tuple[int, int]]
 

@@ -19,14 +19,14 @@ from lightloom.papers.decomposition.traffic import permutation_matrix, pipeline_
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed
-from lightloom.synth.ocs.cycle_exchange import exchanged
 from lightloom.synth.ocs.decomposition import decomposition_schedules
-from lightloom.synth.ocs.held_pairs import HeldPairs
-from lightloom.synth.ocs.level_colouring import coloured_by_level
-from lightloom.synth.ocs.magnitude_split import split_by_magnitude
-from lightloom.synth.ocs.permutation_peeling import peel
-from lightloom.synth.ocs.slot_program import best_durations
-from lightloom.synth.ocs.slot_refinement import refined
+from lightloom.synth.ocs.matrix_permutations import (
+    coloured_by_level,
+    exchanged,
+    peel,
+    split_by_magnitude,
+)
+from lightloom.synth.ocs.slots import HeldPairs, best_durations, refined
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 

@@ -13,21 +13,24 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.demand_configurations.least_durations import (
+from lightloom.synth.demand_configurations.durations import (
+    LineCheck,
+    PriceCheck,
     durations_of_counts,
 )
-from lightloom.synth.demand_configurations.line_check import LineCheck
 from lightloom.synth.demand_configurations.lines import node_lines
-from lightloom.synth.demand_configurations.nested_options import nested_options
 from lightloom.synth.demand_configurations.options import (
     MOST_EXACT,
+    nested_options,
     options_of,
     options_table,
 )
-from lightloom.synth.demand_configurations.price_check import PriceCheck
 from lightloom.synth.demand_configurations.search import divisions
-from lightloom.synth.demand_configurations.unit_flows import cut_pairs, place_units
-from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
+from lightloom.synth.demand_configurations.unit_flows import (
+    cut_pairs,
+    place_units,
+    unit_shapes,
+)
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 

@@ -18,10 +18,17 @@ from lightloom.instances.instance import Instance
 from lightloom.replay import completion_time_ps
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
-from lightloom.synth.ocs.overlapped_walks import overlapped
-from lightloom.synth.ocs.plane_search import best_timing, every_step, one_shot
-from lightloom.synth.ocs.plane_timing import LaneJobs, exact_timing, level_timing
-from lightloom.synth.ocs.plane_walks import LaneLayer, PlaneWalks
+from lightloom.synth.ocs.plane_walks import (
+    LaneJobs,
+    LaneLayer,
+    PlaneWalks,
+    best_timing,
+    every_step,
+    exact_timing,
+    level_timing,
+    one_shot,
+    overlapped,
+)
 from lightloom.synth.synthesise import synthesise
 from lightloom.synth.traffic import LaneRound, TrafficRound
 from lightloom.validate import verify

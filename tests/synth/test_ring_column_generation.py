@@ -11,11 +11,12 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.ring import column_generation as prices
-from lightloom.synth.ring.arc_colouring import span_loads
-from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.column_generation import PriceSearch
-from lightloom.synth.ring.direction_split_program import solved_split
-from lightloom.synth.ring.gap_closing import priced_bound
+from lightloom.synth.ring.arcs import ring_ways, span_loads
+from lightloom.synth.ring.column_generation import (
+    PriceSearch,
+    priced_bound,
+    solved_split,
+)
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
 from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.synth.ring.flow_steps import mean_flows
+from lightloom.synth.ring.flow_heuristic import mean_flows
 
 NODES = 7
 ARCS = st.lists(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB

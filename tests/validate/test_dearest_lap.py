@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.synth.ring.pricing import PricedLaps
+from lightloom.synth.ring.column_generation import PricedLaps
 from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
 
 Arc = tuple[int, int, int]

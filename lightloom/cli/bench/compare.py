@@ -9,7 +9,7 @@ import click
 
 from lightloom.cli.bench import BENCH_SUMMARIES
 from lightloom.cli.console import write_json, write_table, write_text
-from lightloom.cli.error_locations import as_given
+from lightloom.cli.failure import as_given
 
 _SHOWN = 30
 """Changes that people see; --json has all of them."""

@@ -32,21 +32,9 @@ _LEFT_OUT = ("trace",)
 def save_report(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Draw each problem into ``PROBLEM.png`` and ``.svg``, and write ``rows.csv``.
 
-    Parameters
-    ----------
-    rows
-        Results, of any problems.
-    folder
-        Existing folder for the files.
+    Returns paths of the files, ``rows.csv`` first.
 
-    Returns
-    -------
-    Paths of the files, ``rows.csv`` first.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
+    Raises `InputError` if the folder cannot be written.
     """
     paths = [folder / "rows.csv"]
     records = [_flat(row) for row in rows]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from lightloom.cli.console import say
-from lightloom.cli.progress import progress
+from lightloom.cli.console import progress, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,12 +23,8 @@ def worker_options(
 ) -> CommandT:
     """Give a command the options ``--workers`` and ``--scheduler``.
 
-    Parameters
-    ----------
-    command
-        The function of the command, with parameters ``workers`` and ``scheduler``.
-    default
-        How many workers there are by default, in words.
+    `command`: the function of the command, with parameters ``workers`` and
+    ``scheduler``.
     """
     workers = click.option(
         "--workers",
@@ -56,20 +51,10 @@ def run_jobs(
 ) -> tuple[Row, ...]:
     """Run jobs and append their rows, telling how far it is.
 
-    Parameters
-    ----------
-    task
-        Name of the command, for progress.
-    jobs
-        What is run.
-    file
-        Where each row is appended as soon as it is there.
-    scheduler
-        Address of a Dask cluster; ``None`` for this machine.
-    workers
-        Runs at a time on this machine; ``None`` for half of its cores.
-    tell_of
-        What is told of a row; by default what was asked of whom, and how it ended.
+    `file`: where each row is appended as soon as it is there. `scheduler`: address of a
+    Dask cluster; ``None`` for this machine. `workers`: runs at a time on this machine;
+    ``None`` for half of its cores. `tell_of`: what is told of a row; by default what
+    was asked of whom, and how it ended.
     """
     from lightloom.bench.cluster import connected, default_workers, local_workers
     from lightloom.bench.sweep import sweep

@@ -127,15 +127,7 @@ def speed_table(comparison: ResultsComparison) -> Table:
 
 
 def change_table(comparison: ResultsComparison, shown: int) -> Table:
-    """Return the answers, bounds and endings that changed, the first `shown`.
-
-    Parameters
-    ----------
-    comparison
-        The comparison of two sets of results.
-    shown
-        Most changes in the table; the title says how many there are.
-    """
+    """Return the answers, bounds and endings that changed, the first `shown`."""
     changes = comparison.changes
     title = f"{len(changes)} changes of endings, answers and bounds"
     if len(changes) > shown:

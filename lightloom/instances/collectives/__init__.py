@@ -73,18 +73,10 @@ COLLECTIVES: Catalogue[CollectiveOp] = Catalogue(
 def op_of(collective: Collective, where: str = "collective") -> CollectiveOp:
     """Return the operation of a collective.
 
-    Parameters
-    ----------
-    collective
-        The collective, checked or not.
-    where
-        What a message calls the place of the collective; its key is added, as in
-        ``collective.op``.
+    `where`: what a message calls the place of the collective; its key is added, as in
+    ``collective.op``.
 
-    Raises
-    ------
-    InputError
-        If there is no such operation.
+    Raises `InputError` if there is no such operation.
     """
     return COLLECTIVES.get(collective.op, f"{where}.op")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.catalogue import Catalogue
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -55,10 +55,7 @@ MODELS: Catalogue[WorkloadModel] = Catalogue(
 def model_named(name: str) -> WorkloadModel:
     """Return a model by name.
 
-    Raises
-    ------
-    InputError
-        If there is none of that name.
+    Raises `InputError` if there is none of that name.
     """
     return MODELS.get(name)
 
@@ -82,20 +79,11 @@ def layer_graph(
 ) -> LayerGraph:
     """Return the layers of a model for a batch.
 
-    Parameters
-    ----------
-    model
-        The model.
-    batch_size
-        Samples, at least 1; the model's own where it is ``None``.
-    parameters
-        Shape parameters that differ from the defaults.
+    `batch_size`: samples, at least 1; the model's own where it is ``None``.
+    `parameters`: shape parameters that differ from the defaults.
 
-    Raises
-    ------
-    InputError
-        An unknown shape parameter, one below 0, shapes that do not fit each other, or
-        no sample.
+    Raises `InputError`: an unknown shape parameter, one below 0, shapes that do not fit
+    each other, or no sample.
     """
     from lightloom.instances.workloads.network import LayerNetwork
 

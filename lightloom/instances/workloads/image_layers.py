@@ -28,22 +28,9 @@ def convolution(
     Cut along the rows of the image, parts would also read a few rows of their
     neighbours, which are not counted.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        Images, of shape (channels, height, width).
-    channels
-        Channels that it makes, at least 1.
-    window
-        Height and width of the window, in pixels.
-    stride
-        Pixels from one window to the next, in both directions, at least 1.
-    padding
-        Pixels added above and below, and left and right.
+    `source`: images, of shape (channels, height, width). `channels`: channels that it
+    makes, at least 1. `stride`: pixels from one window to the next, in both directions,
+    at least 1.
     """
     fan_in, *size = source.shape
     height, width = _slid(tuple(size), window, stride, padding)
@@ -68,14 +55,7 @@ def normalised(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
 
     A part of the samples normalises by its own mean and variance.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        Images, of shape (channels, height, width).
+    `source`: images, of shape (channels, height, width).
     """
     channels = source.shape[0]
     return network.add(
@@ -100,20 +80,8 @@ def pool(
 ) -> Tensor:
     """Add a pooling over windows, of the maximum or the mean.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        Images, of shape (channels, height, width).
-    window
-        Height and width of the window, in pixels.
-    stride
-        Pixels from one window to the next, in both directions, at least 1.
-    padding
-        Pixels added above and below, and left and right.
+    `source`: images, of shape (channels, height, width). `stride`: pixels from one
+    window to the next, in both directions, at least 1.
     """
     channels, *size = source.shape
     height, width = _slid(tuple(size), window, stride, padding)
@@ -132,14 +100,7 @@ def pool(
 def pool_all(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     """Add the mean over the whole image: a vector of the channels.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        Images, of shape (channels, height, width).
+    `source`: images, of shape (channels, height, width).
     """
     channels, height, width = source.shape
     return network.add(

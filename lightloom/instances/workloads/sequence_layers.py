@@ -22,14 +22,7 @@ def _refuse_heads(name: str, heads: int, channels: int) -> None:
 def layer_norm(network: LayerNetwork, name: str, source: Tensor) -> Tensor:
     """Add a normalisation over the channels of each position.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        A sequence, of shape (positions, channels).
+    `source`: a sequence, of shape (positions, channels).
     """
     positions, channels = source.shape
     return network.add(
@@ -50,21 +43,10 @@ def attention(network: LayerNetwork, name: str, source: Tensor, heads: int) -> T
     products, of all positions with all, and the scores are kept for the backward
     pass; the softmax between is memory traffic alone.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        Queries, keys and values, of shape (positions, 3 * channels).
-    heads
-        Heads, at least 1; a divisor of the channels.
+    `source`: queries, keys and values, of shape (positions, 3 * channels). `heads`:
+    heads, at least 1; a divisor of the channels.
 
-    Raises
-    ------
-    InputError
-        If the heads cannot share the channels equally.
+    Raises `InputError` if the heads cannot share the channels equally.
     """
     positions, tripled = source.shape
     channels = tripled // 3
@@ -88,23 +70,11 @@ def joint_attention(
     Queries come from `source`, keys and values from `memory`, which are as long. This
     is the operator of FlexFlow, which reads three tensors.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        What queries come from, of shape (positions, channels).
-    memory
-        What keys and values come from, of the same shape.
-    heads
-        Heads, at least 1; a divisor of the channels.
+    `source`: what queries come from, of shape (positions, channels). `memory`: what
+    keys and values come from, of the same shape. `heads`: heads, at least 1; a divisor
+    of the channels.
 
-    Raises
-    ------
-    InputError
-        If the heads cannot share the channels equally.
+    Raises `InputError` if the heads cannot share the channels equally.
     """
     positions, channels = source.shape
     _refuse_heads(name, heads, channels)
@@ -127,24 +97,12 @@ def block(
 ) -> Tensor:
     """Add a block of the transformer: attention, then two dense layers, 4 times wide.
 
-    Parameters
-    ----------
-    network
-        The network that grows by these layers.
-    name
-        Start of the names of its layers, distinct in its network.
-    source
-        A sequence, of shape (positions, channels).
-    heads
-        Heads, at least 1; a divisor of the channels.
-    norm_first
-        Whether the normalisations stand before the layers, as in GPT-2 and Megatron,
-        and not after their sums. Both have the same parameters and FLOPs.
+    `source`: a sequence, of shape (positions, channels). `heads`: heads, at least 1; a
+    divisor of the channels. `norm_first`: whether the normalisations stand before the
+    layers, as in GPT-2 and Megatron, and not after their sums. Both have the same
+    parameters and FLOPs.
 
-    Raises
-    ------
-    InputError
-        If the heads cannot share the channels equally.
+    Raises `InputError` if the heads cannot share the channels equally.
     """
     channels = source.shape[-1]
 
@@ -177,18 +135,8 @@ def tied_head(
     Its matrix is the table's: it counts once, there, and has to be sent here where
     the two are apart, which no edge says.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    source
-        A sequence, of shape (positions, channels).
-    vocabulary
-        Words, the rows of the table.
-    bias
-        Whether it has a bias of its own for each word.
+    `source`: a sequence, of shape (positions, channels). `vocabulary`: words, the rows
+    of the table. `bias`: whether it has a bias of its own for each word.
     """
     positions, channels = source.shape
     own = vocabulary if bias else 0

@@ -57,20 +57,8 @@ def embedding(
 
     Cut along the channels, each part has some columns of all rows.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    rows
-        Vectors of the table.
-    width
-        Elements of a vector.
-    positions
-        Look-ups for one sample; ``None`` for one, which makes a vector and no sequence.
-    sparse
-        Whether only the gradients of looked-up vectors exist; see `Layer`.
+    `positions`: look-ups for one sample; ``None`` for one, which makes a vector and no
+    sequence.
     """
     shape = (width,) if positions is None else (positions, width)
     return network.add(
@@ -88,32 +76,12 @@ def embedding(
 
 
 def add(network: LayerNetwork, name: str, first: Tensor, second: Tensor) -> Tensor:
-    """Add a sum, element by element.
-
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    first, second
-        Tensors of one shape.
-    """
+    """Add a sum, element by element."""
     return _element_by_element(network, name, "add", (first, second), "31")
 
 
 def multiply(network: LayerNetwork, name: str, first: Tensor, second: Tensor) -> Tensor:
-    """Add a product, element by element.
-
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    first, second
-        Tensors of one shape.
-    """
+    """Add a product, element by element."""
     return _element_by_element(network, name, "multiply", (first, second), "32")
 
 
@@ -144,14 +112,7 @@ def _element_by_element(
 def concatenate(network: LayerNetwork, name: str, inputs: tuple[Tensor, ...]) -> Tensor:
     """Add a concatenation along the channels: the last axis, of images the first.
 
-    Parameters
-    ----------
-    network
-        The network that grows by this layer.
-    name
-        Name of the layer, distinct in its network.
-    inputs
-        Tensors, at least one, whose shapes differ in the channels only.
+    `inputs`: tensors, at least one, whose shapes differ in the channels only.
     """
     first = inputs[0].shape
     axis = 0 if len(first) == 3 else -1

@@ -15,7 +15,7 @@ from lightloom.papers.verified_schedules import verified_schedule
 from lightloom.replay import completion_time_ps
 from lightloom.synth.certify import signed
 from lightloom.synth.ocs.baseline_schedules import baseline_schedule, ideal_ps
-from lightloom.synth.ocs.overlapped_walks import EVERY_STEP, ONE_SHOT
+from lightloom.synth.ocs.plane_walks import EVERY_STEP, ONE_SHOT
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

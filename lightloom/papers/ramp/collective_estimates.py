@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.papers.ramp.repeated_steps import RepeatedSteps
-from lightloom.synth.ramp.subgroups import STEPS
+from lightloom.synth.ramp.participants import STEPS
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.synth.ramp.subgroups import Shape
+    from lightloom.synth.ramp.participants import Shape
 
 
 def ramp_runs(

@@ -35,7 +35,7 @@ from lightloom.papers.ramp.compared_systems import (
 )
 from lightloom.papers.ramp.repeated_steps import total
 from lightloom.papers.reproduction import Figure
-from lightloom.synth.ramp.subgroups import Shape
+from lightloom.synth.ramp.participants import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from lightloom.papers.ramp.repeated_steps import Estimate, RepeatedSteps, total
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
 from lightloom.synth.ramp.exchange_routes import exchange_routes
 from lightloom.synth.ramp.node_box import NodeBox
+from lightloom.synth.ramp.participants import STEPS, Shape
 from lightloom.synth.ramp.schedules import PHASES
-from lightloom.synth.ramp.subgroups import STEPS, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

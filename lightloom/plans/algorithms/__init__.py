@@ -13,7 +13,7 @@ import msgspec
 
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
@@ -131,21 +131,10 @@ def make_algorithm(
 ) -> CollectiveAlgorithm:
     """Return an algorithm with parameters.
 
-    Parameters
-    ----------
-    name
-        Name in the catalogue.
-    parameters
-        Plain integers, booleans, texts and lists by parameter name; defaults for
-        the rest.
-    op
-        The collective it is wanted for, to be refused here if it cannot do it.
+    `op`: the collective it is wanted for, to be refused here if it cannot do it.
 
-    Raises
-    ------
-    InputError
-        Unknown algorithm or parameter (nearest names suggested), a value of the
-        wrong type or out of its domain, or an algorithm that cannot do `op`.
+    Raises `InputError`: unknown algorithm or parameter (nearest names suggested), a
+    value of the wrong type or out of its domain, or an algorithm that cannot do `op`.
     """
     entry = ALGORITHMS.get(name)
     if op is not None and op not in entry.ops:
@@ -161,17 +150,7 @@ def make_algorithm(
 def require_op(algorithm: CollectiveAlgorithm, collective: Collective) -> None:
     """Raise if an algorithm cannot do the operation of a collective.
 
-    Parameters
-    ----------
-    algorithm
-        The algorithm, with its parameters.
-    collective
-        What is to be done.
-
-    Raises
-    ------
-    InputError
-        Naming the algorithms that can.
+    Raises `InputError`: naming the algorithms that can.
     """
     if collective.op not in algorithm.ops:
         what = f"the algorithm does not do {collective.op}"

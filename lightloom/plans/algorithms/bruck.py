@@ -44,15 +44,8 @@ class Bruck(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     def digits(self, ranks: int, ports: int) -> tuple[int, ...]:
         """Return the radices for a number of ranks.
 
-        Parameters
-        ----------
-        ranks, ports
-            Number of ranks, and of peers that a rank drives at once.
-
-        Raises
-        ------
-        InputError
-            If the product of the radices is less than the number of ranks.
+        Raises `InputError` if the product of the radices is less than the number of
+        ranks.
         """
         if self.radices is None:
             return equal_radices(ranks, ports)
@@ -80,13 +73,7 @@ class Bruck(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 
 
 def equal_radices(ranks: int, ports: int) -> tuple[int, ...]:
-    """Return the fewest equal radices of at most ports + 1, as small as can be.
-
-    Parameters
-    ----------
-    ranks, ports
-        Number of ranks, and of peers that a rank drives at once.
-    """
+    """Return the fewest equal radices of at most ports + 1, as small as can be."""
     count = 0
     while (ports + 1) ** count < ranks:
         count += 1
@@ -102,16 +89,7 @@ def digit_round(ranks: int, chunks: int, place: int, above: int) -> Round | None
     Blocks have travelled the multiples of `above` in their distance, and travel
     what is below `place` later.
 
-    Parameters
-    ----------
-    ranks, chunks
-        Of the all-to-all; chunks of a rank's buffer.
-    place, above
-        Place values of this digit and of the next more significant one.
-
-    Returns
-    -------
-    ``None`` where no distance has the digit.
+    Returns ``None`` where no distance has the digit.
     """
     rank = np.arange(ranks, dtype=np.int64)
     travelled = np.arange(0, ranks, above, dtype=np.int64)[:, None]

@@ -119,15 +119,9 @@ class DisjointTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True
 class TreeArcs:
     """Arcs of the trees on positions counted from the root, which is 0.
 
-    Attributes
-    ----------
-    parent, child, tree, depth, port
-        Columns; the depth is that of the child. No pair occurs twice, but that late
-        trees are made of arcs of others.
-    tree_depths
-        Depth of each tree.
-    late
-        Whether it is a late one.
+    `parent`, `child`, `tree`, `depth`, `port`: columns; the depth is that of the child.
+    No pair occurs twice, but that late trees are made of arcs of others. `late`:
+    whether it is a late one.
     """
 
     parent: IntArray
@@ -156,14 +150,8 @@ def tree_arcs(ranks: int, ports: int, fan: int = 1, late: int = 0) -> TreeArcs:
     Trees in sets of `late` share a late tree: each has a share of all positions
     among its first arcs, and these together are a tree.
 
-    Parameters
-    ----------
-    ranks, ports
-        Number of ranks, at least 2, and of peers that a rank drives at once.
-    fan
-        Children of the root in each tree, at least 1.
-    late
-        Trees that share a late tree; 0: there is none.
+    `ranks`, `ports`: number of ranks, at least 2, and of peers that a rank drives at
+    once. `fan`: children of the root in each tree, at least 1.
     """
     most = min(ports, ranks - 1)
     fan = min(fan, most)

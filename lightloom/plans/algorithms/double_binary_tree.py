@@ -56,17 +56,11 @@ class DoubleBinaryTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=T
     def best_pieces(ranks: int, size_bytes: int, alpha_ps: int, bits_per_s: int) -> int:
         """Return the pieces that all-reduce is fastest with, by the square-root rule.
 
-        Parameters
-        ----------
-        ranks, size_bytes
-            Ranks and the size of the buffer.
-        alpha_ps, bits_per_s
-            Fixed cost of a round, and rate of a rank in each direction.
+        `alpha_ps`, `bits_per_s`: fixed cost of a round, and rate of a rank in each
+        direction.
 
-        Returns
-        -------
-        The q >= 1 that minimises ``(q + 2 H - 1) (alpha + 2 B / (q r))``, at most
-        half of the bytes.
+        Returns the q >= 1 that minimises ``(q + 2 H - 1) (alpha + 2 B / (q r))``, at
+        most half of the bytes.
         """
         most = max(1, size_bytes // 2)
         levels = 2 * _height(ranks) - 1

@@ -84,10 +84,7 @@ class HubRelays(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     def _graph(self, ranks: int, ports: int) -> DeBruijn:
         """Return the digraph.
 
-        Raises
-        ------
-        InputError
-            If there are no relays on it.
+        Raises `InputError` if there are no relays on it.
         """
         degree = min(max(2, ports if self.degree is None else self.degree), ranks)
         if not relays_fit(ranks, degree):
@@ -103,10 +100,8 @@ class HubRelays(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 def relays_fit(ranks: int, degree: int) -> bool:
     """Return whether hub relays work for so many ranks, of so many ports each.
 
-    Parameters
-    ----------
-    ranks, degree
-        There must be n = q d^2 ranks for a divisor q of d, 1 < q < d / 2.
+    `ranks`, `degree`: there must be n = q d^2 ranks for a divisor q of d, 1 < q < d /
+    2.
     """
     folds, rest = divmod(ranks, degree**2)
     return not rest and folds > 1 and 2 * folds < degree and degree % folds == 0
@@ -116,20 +111,11 @@ def relays_fit(ranks: int, degree: int) -> bool:
 class RelayPart:
     """How one part of the buffer is summed and spread.
 
-    Attributes
-    ----------
-    graph
-        The digraph.
-    groups
-        Its groups that have roots, then the one whose tails are sources.
-    idle
-        The tail of each group that its relays copy, shape (groups,).
-    roots, of_root
-        The tails that sum blocks, shape (roots,), and the place of the group of each.
-    window
-        The places among the heads of every group that are relays, shape (q,).
-    hubs
-        The ranks that sum relays, shape (hubs,).
+    `groups`: its groups that have roots, then the one whose tails are sources. `idle`:
+    the tail of each group that its relays copy, shape (groups,). `roots`, `of_root`:
+    the tails that sum blocks, shape (roots,), and the place of the group of each.
+    `window`: the places among the heads of every group that are relays, shape (q,).
+    `hubs`: the ranks that sum relays, shape (hubs,).
     """
 
     graph: DeBruijn

@@ -84,10 +84,7 @@ def subspace_parts(bits: int) -> list[tuple[IntArray, IntArray]]:
 def _bits(ranks: int) -> int:
     """Return the bits of each subspace.
 
-    Raises
-    ------
-    InputError
-        If so many ranks have no such subspaces.
+    Raises `InputError` if so many ranks have no such subspaces.
     """
     bits = overlapping_bits(ranks)
     if bits is None:

@@ -131,19 +131,11 @@ def _part(
 class _Layout:
     """Parts, and the streams in which they move, whatever the number of steps.
 
-    Attributes
-    ----------
-    parts, several
-        The parts, and how many there are of each kind.
-    streams
-        Number of each stream, by kind of part and what its arcs are to the part.
-    loads
-        Time of a unit on each link, by stream.
-    leads
-        Streams that bring parts to their first ranks.
-    groups
-        Streams to ranks that are alike, with those of the first rank of the part, and
-        those that bring the part to whom they hear from.
+    `parts`, `several`: the parts, and how many there are of each kind. `streams`:
+    number of each stream, by kind of part and what its arcs are to the part. `loads`:
+    time of a unit on each link, by stream. `leads`: streams that bring parts to their
+    first ranks. `groups`: streams to ranks that are alike, with those of the first rank
+    of the part, and those that bring the part to whom they hear from.
     """
 
     parts: list[_Part]
@@ -229,18 +221,8 @@ def _solved(
 def best_steps(network: RankNetwork, root: int, size_bytes: int) -> int | None:
     """Return the number of steps that is predicted to be fastest.
 
-    Parameters
-    ----------
-    network
-        Of the ranks.
-    root
-        The rank that a broadcast starts from.
-    size_bytes
-        The buffer.
-
-    Returns
-    -------
-    One of a few numbers; ``None`` if none is enough, or too few ranks look alike.
+    Returns one of a few numbers; ``None`` if none is enough, or too few ranks look
+    alike.
     """
     if len(_layout(network, root).loads) > _MOST_STREAMS:
         return None

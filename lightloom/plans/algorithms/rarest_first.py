@@ -73,15 +73,7 @@ class RarestFirst(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
 
 def pieces_a_step(network: RankNetwork, root: int) -> tuple[int, int]:
-    """Return how many pieces leave the root in a step, and the steps after the last.
-
-    Parameters
-    ----------
-    network
-        Of the ranks.
-    root
-        The rank that pieces come from.
-    """
+    """Return how many pieces leave the root in a step, and the steps after the last."""
     links = _links_of(network)
     first = {some[0] for (src, _), some in links.arcs.items() if src == root}
     at_once = sum(int(links.most[link]) for link in sorted(first))
@@ -93,12 +85,8 @@ def pieces_a_step(network: RankNetwork, root: int) -> tuple[int, int]:
 class _Links:
     """Links of messages between neighbours, and how many pieces each carries.
 
-    Attributes
-    ----------
-    arcs
-        The links between a rank and a neighbour, by both.
-    most
-        Pieces that a link carries in a step, shape (links,).
+    `arcs`: the links between a rank and a neighbour, by both. `most`: pieces that a
+    link carries in a step, shape (links,).
     """
 
     arcs: Mapping[tuple[int, int], tuple[int, ...]]

@@ -74,10 +74,7 @@ class ScatterExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=Tr
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the radices of both sorts of rounds.
 
-        Raises
-        ------
-        InputError
-            If the product of all is not the number of ranks.
+        Raises `InputError` if the product of all is not the number of ranks.
         """
         exchange = self.exchange
         if exchange is None:

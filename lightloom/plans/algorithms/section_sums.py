@@ -87,10 +87,7 @@ class SectionSums(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     def _shape(self, ranks: int, ports: int) -> SectionShape:
         """Return the shape.
 
-        Raises
-        ------
-        InputError
-            If there is none for so many ranks.
+        Raises `InputError` if there is none for so many ranks.
         """
         degree = ports if self.degree is None else self.degree
         shape = section_shape(ranks, degree)
@@ -109,16 +106,9 @@ class SectionSums(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 class SectionShape:
     """How ranks are cut into groups; rank by rank, group by group, section by section.
 
-    Attributes
-    ----------
-    ranks
-        In all groups together.
-    ports
-        Most arcs out of, and into, a rank.
-    sections, groups
-        Sections, and groups in each.
-    classes
-        Of groups; as many roots has each group. At most `groups`.
+    `ports`: most arcs out of, and into, a rank. `sections`, `groups`: sections, and
+    groups in each. `classes`: of groups; as many roots has each group. At most
+    `groups`.
     """
 
     ranks: int
@@ -185,15 +175,7 @@ class SectionShape:
 
 @functools.lru_cache(maxsize=64)
 def section_shape(ranks: int, ports: int) -> SectionShape | None:
-    """Return the shape of fewest messages for so many ranks, ``None`` if there is none.
-
-    Parameters
-    ----------
-    ranks
-        1 or more.
-    ports
-        Most arcs out of, and into, a rank.
-    """
+    """Return the shape of fewest messages for so many ranks; ``None`` without one."""
     found = (
         SectionShape(ranks, ports, sections, groups, classes)
         for sections in range(1, ports)
@@ -213,13 +195,7 @@ def section_shape(ranks: int, ports: int) -> SectionShape | None:
 
 
 def section_moves(shape: SectionShape) -> list[tuple[IntArray, IntArray, IntArray]]:
-    """Return sources, destinations and `Op` codes of each of the three rounds.
-
-    Parameters
-    ----------
-    shape
-        How ranks are cut into groups, one that leaves enough out.
-    """
+    """Return sources, destinations and `Op` codes of each of the three rounds."""
     left_out = shape.left_out
     assert left_out is not None, "section_shape returns no other"
     sections, classes, each = shape.sections, shape.classes, shape.groups

@@ -91,12 +91,8 @@ class StrideTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     def broadcast_rounds(self, ranks: int, pieces: IntArray) -> IntArray:
         """Return how many rounds a broadcast of so many pieces takes.
 
-        Parameters
-        ----------
-        ranks
-            Number of ranks, 2 or more.
-        pieces
-            Numbers of pieces, of any shape; those of the algorithm do not count.
+        `ranks`: number of ranks, 2 or more. `pieces`: numbers of pieces, of any shape;
+        those of the algorithm do not count.
         """
         depth, _, _ = self._wave(ranks)
         if not self.both_ways:

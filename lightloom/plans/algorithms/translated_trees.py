@@ -89,13 +89,7 @@ class _Tree:
 
 
 def tree_depth(network: RankNetwork) -> int:
-    """Return the levels of the trees on a network.
-
-    Parameters
-    ----------
-    network
-        With a shape.
-    """
+    """Return the levels of the trees on a network."""
     return int(_Tree.of(network, None).level.max())
 
 

@@ -49,14 +49,8 @@ class NomialTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 def tree_rounds(collective: Collective, ports: int, *, scatters: bool) -> list[Round]:
     """Return the rounds of a scatter (of possibly uneven blocks), or a broadcast.
 
-    Parameters
-    ----------
-    collective
-        Rooted, its chunk count chosen.
-    ports
-        Peers a rank drives at once, at least 1.
-    scatters
-        Whether ranks get a block each; else all get the whole buffer.
+    `ports`: peers a rank drives at once, at least 1. `scatters`: whether ranks get a
+    block each; else all get the whole buffer.
     """
     ranks, root = collective.rank_count, collective.root_rank
     blocks = Partition(ranks, collective.chunk_count)

@@ -22,17 +22,10 @@ def even_choice(
     Those with fewest options choose first; every choice is made again, a few times,
     where its counters have most room: by the sum of cubes of the loads.
 
-    Parameters
-    ----------
-    options
-        For each item the options it has, at least one: rows of counters that each
-        raises by one, none twice, shape (options, counters of the item).
-    counters
-        Number of counters.
+    `options`: for each item the options it has, at least one: rows of counters that
+    each raises by one, none twice, shape (options, counters of the item).
 
-    Returns
-    -------
-    Which option each item takes, and the loads of the counters.
+    Returns which option each item takes, and the loads of the counters.
     """
     chosen = np.zeros(len(options), dtype=np.int64)
     load = np.zeros(counters, dtype=np.int64)

@@ -39,17 +39,10 @@ def even_steps(ranks: int, degree: int) -> Lift | None:
     need to. Some with the shortest paths are compared by the loads of the ports in an
     all-to-all.
 
-    Parameters
-    ----------
-    ranks
-        Number of ranks n.
-    degree
-        Number of steps d, at least 2.
+    `degree`: number of steps d, at least 2.
 
-    Returns
-    -------
-    The lift with one orbit, of two or three rounds; ``None`` if none was found, or the
-    ranks are too many for the steps. Deterministic.
+    Returns the lift with one orbit, of two or three rounds; ``None`` if none was found,
+    or the ranks are too many for the steps. Deterministic.
     """
     rounds, reached = 1, 1 + degree
     while reached < ranks and degree > 1:

@@ -47,16 +47,10 @@ def balanced_lifts(ranks: int, degree: int) -> tuple[Lift, ...]:
     and exchanged one by one while some rank is too far away, then compared by the load
     of the arcs in an all-gather forwards and backwards.
 
-    Parameters
-    ----------
-    ranks
-        Number of ranks, at least 2.
-    degree
-        Number of ports, 1 to ``ranks - 1``.
+    `ranks`: number of ranks, at least 2. `degree`: number of ports, 1 to ``ranks - 1``.
 
-    Returns
-    -------
-    One or two; where the search finds none, that of the next ranks. Deterministic.
+    Returns one or two; where the search finds none, that of the next ranks.
+    Deterministic.
     """
     nearest = Lift.of_steps(Metacyclic(ranks), range(1, degree + 1))
     if ranks > _MOST_RANKS or degree in (1, ranks - 1):

@@ -22,18 +22,11 @@ def even_walks(src: IntArray, dst: IntArray, distance: IntArray) -> IntArray:
     together neither begin nor end at the same node: their first and last arcs are
     compared with all placed before. Time O(n^2 d) for each hop.
 
-    Parameters
-    ----------
-    src, dst
-        Arcs of a strongly connected digraph on nodes 0 to n - 1, no loop and none
-        twice.
-    distance
-        ``distance[u, v]``: arcs on a shortest path from u to v.
+    `src`, `dst`: arcs of a strongly connected digraph on nodes 0 to n - 1, no loop and
+    none twice. `distance`: ``distance[u, v]``: arcs on a shortest path from u to v.
 
-    Returns
-    -------
-    Nodes, shape (longest distance + 1, n, n): where the walk from u to v is after
-    each hop. It stays at v once there.
+    Returns nodes, shape (longest distance + 1, n, n): where the walk from u to v is
+    after each hop. It stays at v once there.
     """
     ranks, hops = len(distance), int(distance.max(initial=0))
     order = np.lexsort((dst, src))

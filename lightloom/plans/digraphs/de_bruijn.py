@@ -19,12 +19,7 @@ class DeBruijn:
     ceil(log_d n) arcs of every other. Arcs fall into b groups: all d nodes that are
     s modulo b have arcs to the same d nodes s d, s d + 1, ...
 
-    Attributes
-    ----------
-    degree
-        Arcs out of and into a node d, loops included.
-    groups
-        Number of groups b.
+    `degree`: arcs out of and into a node d, loops included.
     """
 
     degree: int
@@ -55,12 +50,6 @@ class DeBruijn:
         return node[:, None] // self.degree + np.arange(self.degree) * self.groups
 
     def ports(self, src: IntArray, dst: IntArray) -> IntArray:
-        """Return a port of 0 to d - 1 for arcs; those of a port are a permutation.
-
-        Parameters
-        ----------
-        src, dst
-            Ends of arcs, shape (arcs,).
-        """
+        """Return a port of 0 to d - 1 for arcs; those of a port are a permutation."""
         ports: IntArray = (src // self.groups + dst % self.degree) % self.degree
         return ports

@@ -23,16 +23,10 @@ def even_split(fits: npt.NDArray[np.bool_], pieces: int) -> IntArray:
     cycles of split items are undone, so that fewer items than there are arcs remain
     split.
 
-    Parameters
-    ----------
-    fits
-        Whether an arc may take an item, shape (items, arcs); each item has one.
-    pieces
-        Equal pieces of an item, 1 or more.
+    `fits`: whether an arc may take an item, shape (items, arcs); each item has one.
+    `pieces`: equal pieces of an item, 1 or more.
 
-    Returns
-    -------
-    Pieces, shape (items, arcs); each row sums to `pieces`. Deterministic.
+    Returns pieces, shape (items, arcs); each row sums to `pieces`. Deterministic.
     """
     items, arcs = fits.shape
     if not items:

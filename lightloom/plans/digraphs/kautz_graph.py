@@ -27,13 +27,9 @@ _NEVER = np.int64(1) << 40
 class Digraph:
     """A digraph on ranks, as its arcs and what shortest paths to take.
 
-    Attributes
-    ----------
-    distance
-        ``distance[u, v]``: arcs on a shortest path from u to v.
-    before
-        ``before[u, v]``: the node before v on the chosen shortest path from u; the
-        chosen paths from u form a tree. Meaningless where u is v.
+    `distance`: ``distance[u, v]``: arcs on a shortest path from u to v. `before`:
+    ``before[u, v]``: the node before v on the chosen shortest path from u; the chosen
+    paths from u form a tree. Meaningless where u is v.
     """
 
     distance: IntArray
@@ -44,12 +40,8 @@ class Digraph:
 class ColouredArcs:
     """Arcs of a digraph, each with the port that has it.
 
-    Attributes
-    ----------
-    key
-        ``src * n + dst`` of each arc, ascending, for n ranks.
-    port
-        Port of each arc: the arcs of a port are a partial permutation.
+    `key`: ``src * n + dst`` of each arc, ascending, for n ranks. `port`: port of each
+    arc: the arcs of a port are a partial permutation.
     """
 
     ranks: int
@@ -59,10 +51,7 @@ class ColouredArcs:
     def ports_of(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return the port of each arc.
 
-        Parameters
-        ----------
-        src, dst
-            Ends of arcs of the digraph, shape (arcs,).
+        `src`, `dst`: ends of arcs of the digraph, shape (arcs,).
         """
         where = np.searchsorted(self.key, src * self.ranks + dst)
         ports: IntArray = self.port[where]
@@ -70,13 +59,7 @@ class ColouredArcs:
 
 
 def kautz_ends(ranks: int, degree: int) -> tuple[IntArray, IntArray]:
-    """Return sources and destinations of the arcs, `degree` into every node.
-
-    Parameters
-    ----------
-    ranks, degree
-        As of `kautz_arcs`; loops are among the arcs.
-    """
+    """Return sources and destinations of the arcs, `degree` into every node."""
     dst = np.repeat(np.arange(ranks, dtype=np.int64), degree)
     step = np.tile(np.arange(1, degree + 1, dtype=np.int64), ranks)
     return (-(degree * dst + step) if degree > 1 else dst - 1) % ranks, dst
@@ -86,12 +69,8 @@ def kautz_ends(ranks: int, degree: int) -> tuple[IntArray, IntArray]:
 def kautz_arcs(ranks: int, degree: int) -> ColouredArcs:
     """Return the arcs of the generalised Kautz digraph, without its loops.
 
-    Parameters
-    ----------
-    ranks
-        Number of nodes n, at least 2.
-    degree
-        Arcs into and out of a node, loops included: 1 to n - 1. One is a ring.
+    `ranks`: number of nodes n, at least 2. `degree`: arcs into and out of a node, loops
+    included: 1 to n - 1. One is a ring.
     """
     src, dst = kautz_ends(ranks, degree)
     key = np.unique((src * ranks + dst)[src != dst])
@@ -106,13 +85,6 @@ def shortest_trees(arcs: ColouredArcs, *, backwards: bool = False) -> Digraph:
     from u: of several the first that has less than an even share of all there is at
     this distance, so that most of it comes in long ranges of u, else the one with
     least so far. Time O(n^2 d).
-
-    Parameters
-    ----------
-    arcs
-        A strongly connected digraph.
-    backwards
-        With all arcs turned around.
     """
     src, dst = np.divmod(arcs.key, arcs.ranks)
     if backwards:

@@ -27,16 +27,8 @@ class Level:
 
     One row a range of pieces that comes from one node over one port.
 
-    Attributes
-    ----------
-    orbit
-        Orbit of the node that is reached.
-    source
-        Where the pieces started.
-    port, before
-        The last arc, and the node that it comes from.
-    first, count
-        Which pieces.
+    `orbit`: orbit of the node that is reached. `port`, `before`: the last arc, and the
+    node that it comes from.
     """
 
     orbit: int
@@ -51,14 +43,8 @@ class Level:
 class Lift:
     """Node i m + g is element g of orbit i, for a group of order m.
 
-    Attributes
-    ----------
-    group
-        The group.
-    heads
-        ``heads[p][i]``: where port p leads from the neutral element of orbit i. If
-        that is node j m + s, then it leads from element g there to element g s of
-        orbit j.
+    `heads`: ``heads[p][i]``: where port p leads from the neutral element of orbit i. If
+    that is node j m + s, then it leads from element g there to element g s of orbit j.
     """
 
     group: Metacyclic
@@ -66,15 +52,7 @@ class Lift:
 
     @classmethod
     def of_steps(cls, group: Metacyclic, steps: Iterable[int]) -> Lift:
-        """Return the Cayley digraph of some steps, in ascending order.
-
-        Parameters
-        ----------
-        group
-            Its elements are the nodes.
-        steps
-            Where ports lead from the neutral element.
-        """
+        """Return the Cayley digraph of some steps, in ascending order."""
         return cls(group, tuple((step,) for step in sorted(steps)))
 
     @property
@@ -127,13 +105,7 @@ class Lift:
         return _distances(self)
 
     def moved(self, node: IntArray) -> IntArray:
-        """Return where each element takes nodes, shape (order, nodes).
-
-        Parameters
-        ----------
-        node
-            Nodes, shape (nodes,).
-        """
+        """Return where each element takes nodes, shape (order, nodes)."""
         order = self.group.order
         orbit, element = np.divmod(node, order)
         shift = np.arange(order, dtype=np.int64)[:, None]
@@ -141,13 +113,7 @@ class Lift:
         return found
 
     def between(self, source: IntArray, node: IntArray) -> IntArray:
-        """Return the hops from one node to another, broadcast to one shape.
-
-        Parameters
-        ----------
-        source, node
-            Nodes.
-        """
+        """Return the hops from one node to another, broadcast to one shape."""
         order = self.group.order
         orbit, element = np.divmod(source, order)
         other, target = np.divmod(node, order)
@@ -161,20 +127,14 @@ class Lift:
         Blocks in pieces, each over an arc from a node that has it one hop earlier,
         so that the arcs are loaded as evenly as can be.
 
-        Parameters
-        ----------
-        pieces
-            Pieces of a block, 1 or more.
+        `pieces`: pieces of a block, 1 or more.
         """
         return _levels(self, pieces)
 
     def gather_load(self, pieces: int) -> int:
         """Return the pieces over the busiest arc of each hop of `levels`, summed.
 
-        Parameters
-        ----------
-        pieces
-            Pieces of a block, 1 or more.
+        `pieces`: pieces of a block, 1 or more.
         """
         ports = len(self.heads)
         return sum(

@@ -30,14 +30,8 @@ class WalkMoves:
 
     State i n + v is a walk at the first node of orbit i that goes to node v.
 
-    Attributes
-    ----------
-    state, following
-        The state before and after.
-    port
-        The port, -1 where a walk stays.
-    arc
-        Orbit and port in one number, -1 where a walk stays.
+    `state`, `following`: the state before and after. `port`: the port, -1 where a walk
+    stays. `arc`: orbit and port in one number, -1 where a walk stays.
     """
 
     state: IntArray
@@ -51,19 +45,8 @@ def shortest_moves(
 ) -> list[WalkMoves] | None:
     """Return the moves of all walks of fewest hops, round by round.
 
-    Parameters
-    ----------
-    lift
-        The digraph of all ports.
-    rounds
-        Rounds of each configuration.
-    waits
-        Whether walks may stay before they arrive.
-
-    Returns
-    -------
-    Moves of walks from every orbit to all nodes; walks that have arrived have none.
-    ``None`` if some node is out of reach.
+    Returns moves of walks from every orbit to all nodes; walks that have arrived have
+    none. ``None`` if some node is out of reach.
     """
     ports = len(lift.heads)
     after = _states_after(lift)
@@ -98,10 +81,7 @@ def least_load(moves: Sequence[WalkMoves]) -> float:
 
     Of one unit from every orbit to each node, divided in any way.
 
-    Parameters
-    ----------
-    moves
-        WalkMoves of each round, as `shortest_moves` gives them.
+    `moves`: walkMoves of each round, as `shortest_moves` gives them.
     """
     from scipy.optimize import linprog
 
@@ -125,12 +105,8 @@ def whole_amounts(moves: Sequence[WalkMoves], pieces: int) -> list[IntArray] | N
     program finds without branching: nearly always within a piece of `least_load`.
     ``None`` where it finds nothing.
 
-    Parameters
-    ----------
-    moves
-        WalkMoves of each round, as `shortest_moves` gives them.
-    pieces
-        Pieces of every block, 1 or more.
+    `moves`: walkMoves of each round, as `shortest_moves` gives them. `pieces`: pieces
+    of every block, 1 or more.
     """
     from scipy.optimize import LinearConstraint, milp
 

@@ -32,14 +32,9 @@ _MOST_TOGETHER = 1 << 13
 class LiftWalks:
     """Walks from the first node of every orbit to all nodes, a few to each.
 
-    Attributes
-    ----------
-    nodes
-        Where each walk is after each round, shape (rounds + 1, walks).
-    ports
-        The port it takes in each round, -1 where it stays; shape (rounds, walks).
-    piece
-        Which piece of the block takes the walk, shape (walks,).
+    `nodes`: where each walk is after each round, shape (rounds + 1, walks). `ports`:
+    the port it takes in each round, -1 where it stays; shape (rounds, walks). `piece`:
+    which piece of the block takes the walk, shape (walks,).
     """
 
     nodes: IntArray
@@ -61,15 +56,8 @@ def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> Lift
     after the other, where arcs have most room; if an integer program promises less
     (`whole_amounts`), all together.
 
-    Parameters
-    ----------
-    lift
-        The digraph of all ports.
-    pieces
-        Walks to each node, 1 or more.
-    rounds
-        Rounds of each configuration; by default of one, as many as any walk has hops.
-        All nodes must be within reach.
+    `pieces`: walks to each node, 1 or more. `rounds`: rounds of each configuration; by
+    default of one, as many as any walk has hops. All nodes must be within reach.
     """
     rounds = rounds or (int(lift.distances().max()),)
     chosen = walks_in_turn(lift, pieces, rounds)
@@ -113,13 +101,7 @@ def _walks_of_amounts(
 
 
 def walks_in_turn(lift: Lift, pieces: int, rounds: tuple[int, ...]) -> LiftWalks:
-    """Return walks chosen one after the other; with one configuration, none waits.
-
-    Parameters
-    ----------
-    lift, pieces, rounds
-        As of `even_walks_of`, with rounds.
-    """
+    """Return walks chosen one after the other; with one configuration, none waits."""
     nodes, ports = _every_walk(lift, rounds)
     key = (ports >= 0).sum(axis=1) * lift.ranks**2
     key += nodes[:, 0] * lift.ranks + nodes[:, -1]

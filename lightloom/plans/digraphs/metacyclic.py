@@ -20,14 +20,7 @@ class Metacyclic:
     The pair (a, b) is rank a q + b; rank 0 is the neutral element. With one turn the
     group is cyclic; with two, and r = m - 1, dihedral.
 
-    Attributes
-    ----------
-    rotations
-        m, at least 1.
-    turns
-        q, at least 1.
-    twist
-        r, of which the q-th power is 1 modulo m; 1: the group commutes.
+    `twist`: r, of which the q-th power is 1 modulo m; 1: the group commutes.
     """
 
     rotations: int
@@ -46,13 +39,7 @@ class Metacyclic:
         return pow(self.twist, self.turns, m) == 1 % m
 
     def product(self, left: IntArray, right: IntArray) -> IntArray:
-        """Return left times right, element by element, broadcast to one shape.
-
-        Parameters
-        ----------
-        left, right
-            Elements, 0 to the order of the group - 1.
-        """
+        """Return left times right, element by element, broadcast to one shape."""
         (a, b), (c, d) = np.divmod(left, self.turns), np.divmod(right, self.turns)
         first = (a + _powers(self)[b] * c) % self.rotations
         found: IntArray = first * self.turns + (b + d) % self.turns

@@ -40,21 +40,12 @@ def nearest_lift(ranks: int, degree: int, rounds: tuple[int, ...] = ()) -> Lift:
     for that with which ranks are nearest, until no exchange brings them nearer. Of the
     best found, the one whose arcs an all-to-all can load most evenly.
 
-    Parameters
-    ----------
-    ranks
-        Number of ranks, at least 2.
-    degree
-        Ports of each configuration; there must be as many ranks as ports of all, and
-        one more.
-    rounds
-        Rounds of each configuration; by default one configuration, and as many rounds
-        as it takes.
+    `ranks`: number of ranks, at least 2. `degree`: ports of each configuration; there
+    must be as many ranks as ports of all, and one more. `rounds`: rounds of each
+    configuration; by default one configuration, and as many rounds as it takes.
 
-    Returns
-    -------
-    The lift of the ports of all configurations, one after the other. Where there are
-    too few rounds, some ranks are out of reach. Deterministic.
+    Returns the lift of the ports of all configurations, one after the other. Where
+    there are too few rounds, some ranks are out of reach. Deterministic.
     """
     ports = degree * max(1, len(rounds))
     allowed = rounds or (_enough_rounds(ranks, degree),)

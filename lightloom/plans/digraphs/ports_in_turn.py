@@ -11,12 +11,7 @@ if TYPE_CHECKING:
 def lit_ports(ports: int, rounds: Sequence[int]) -> list[slice]:
     """Return the ports that are lit in each round.
 
-    Parameters
-    ----------
-    ports
-        Ports of all configurations together.
-    rounds
-        Rounds of each configuration, which has an equal share of the ports.
+    `rounds`: rounds of each configuration, which has an equal share of the ports.
     """
     each = ports // len(rounds)
     return [
@@ -33,15 +28,6 @@ def expected_hop_sum(ranks: int, degree: int, rounds: Sequence[int]) -> int | No
     follow one another. w ways to u ranks that are no nearer reach a share of them of
     1 - (u / (u + w))**3, as measured on the digraphs that `nearest_lift` finds, and
     never more than w.
-
-    Parameters
-    ----------
-    ranks
-        Number of ranks.
-    degree
-        Ports of each configuration.
-    rounds
-        Rounds of each configuration.
     """
     ways = [1]
     for count in rounds:

@@ -36,17 +36,10 @@ _PAIR = 2
 def exchanging(gather: ChunkMoves, lasers: int) -> ChunkMoves | None:
     """Return an all-reduce of one round less than an all-gather there and back.
 
-    Parameters
-    ----------
-    gather
-        An all-gather in which each tile receives each chunk at most once.
-    lasers
-        Of each tile.
+    `gather`: an all-gather in which each tile receives each chunk at most once.
 
-    Returns
-    -------
-    ``None`` where the first round sends a chunk to more than one tile, or uses more
-    than half of the wavelengths.
+    Returns ``None`` where the first round sends a chunk to more than one tile, or uses
+    more than half of the wavelengths.
     """
     opening = gather.round == 0
     first, rest = gather.only(opening), gather.only(~opening)
@@ -78,11 +71,6 @@ def root_blocks(fabric: Lightpath) -> Iterator[Mask]:
     """Yield the tiles that share a block with each tile, shape (tiles, tiles).
 
     Blocks are equal rectangles of three tiles at least, the smallest first.
-
-    Parameters
-    ----------
-    fabric
-        The grid.
     """
     row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
     shapes = [
@@ -102,20 +90,9 @@ def among_roots(
 ) -> ChunkMoves | None:
     """Return an all-reduce in which the roots of each chunk exchange their sums.
 
-    Parameters
-    ----------
-    fabric
-        The grid, all of whose tiles take part.
-    roots
-        Which tiles are roots of each chunk, shape (tiles, chunks).
-    rounds
-        Before the exchange, and after it.
-    seed
-        Of the draws; same input and seed, same rounds.
+    `roots`: which tiles are roots of each chunk, shape (tiles, chunks).
 
-    Returns
-    -------
-    ``None`` where no such rounds were found.
+    Returns ``None`` where no such rounds were found.
     """
     everyone = np.ones_like(roots)
     after = planned(fabric, roots, everyone, rounds=rounds, seed=seed)

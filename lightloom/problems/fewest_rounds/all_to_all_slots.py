@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.problems.fewest_rounds.first_fit import first_fit_slots
-from lightloom.problems.fewest_rounds.latin_squares import balanced_square
-from lightloom.problems.fewest_rounds.symmetric_slots import symmetric_slots
+from lightloom.core.columns import Ragged
+from lightloom.core.seed import seeded_random
+from lightloom.problems.fewest_rounds.first_fit import first_fit_slots, resource_widths
+from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
 from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.dimension_order import bent_routes, dimension_ordered
 from lightloom.routing.rectangle_cuts import rectangle_cut
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray, Ragged
+    import random
+
+    from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+
 
 _MOVES = 10
 """Moves of a pair and those it is turned to, for each exchange of the first fit."""
@@ -31,22 +37,9 @@ class Slots:
     A slot is what one wavelength carries in one round: no source and no destination
     twice, and no edge above its waveguides.
 
-    Attributes
-    ----------
-    src, dst, slot
-        Columns, one row a pair.
-    route
-        Tiles of each row's route.
-    slot_count
-        Number of slots.
-    bound
-        No routes and slots do with fewer.
-    kind
-        ``receive`` or ``cut``: why.
-    nodes
-        Witness: a tile that all others send to, or the node set of the cut.
-    method
-        How the slots were made.
+    `src`, `dst`, `slot`: columns, one row a pair. `route`: tiles of each row's route.
+    `bound`: no routes and slots do with fewer. `nodes`: witness: a tile that all others
+    send to, or the node set of the cut. `method`: how the slots were made.
     """
 
     src: IntArray
@@ -82,19 +75,9 @@ def all_to_all_slots(
     W waveguides dividing a quarter of them this meets the cut bound. Where it meets
     no bound, first fit with exchanges competes.
 
-    Parameters
-    ----------
-    fabric
-        The grid; edges without waveguides are not used.
-    nodes
-        Tiles that take part; all where ``None``.
-    seed, effort
-        Of the first fit: order among equals, and most exchanges.
+    `nodes`: tiles that take part; all where ``None``.
 
-    Raises
-    ------
-    InfeasibleError
-        If a pair has no route.
+    Raises `InfeasibleError` if a pair has no route.
     """
     whole = tuple(range(fabric.node_count))
     members = whole if nodes is None else nodes
@@ -212,3 +195,134 @@ def _colours(targets: tuple[int, ...]) -> list[int]:
             free.append((end, colour))
             colours[source] = colour
     return colours
+
+
+_PASSES = 40_000
+_ATTEMPTS = 3
+_HEAT = 0.6
+
+
+@functools.lru_cache(maxsize=256)
+def balanced_square(
+    size: int, most: int, *, identity: bool = False
+) -> tuple[tuple[int, ...], ...] | None:
+    """Return `size` permutations that take every place to every place once.
+
+    Read a permutation as paths along a line, from place c to place p[c]. Between any
+    two neighbouring places, at most `most` paths lead to the right, and as many to
+    the left. From the cyclic shifts, cycles of two permutations are exchanged at
+    random, at falling temperature.
+
+    `size`: places of the line, at least 1. `most`: at least ``ceil(floor(size / 2) *
+    ceil(size / 2) / size)``, which is the average over the permutations at the middle.
+
+    Returns the square, or ``None`` where none was found. Deterministic.
+    """
+    for attempt in range(_ATTEMPTS):
+        rng = seeded_random(attempt)
+        found = _anneal(size, most, rng, identity=identity)
+        if found is not None:
+            return tuple(map(tuple, found))
+    return None
+
+
+def _anneal(
+    size: int, most: int, rng: random.Random, *, identity: bool
+) -> list[list[int]] | None:
+    """Return a square, or ``None`` where the exchanges found none."""
+    square = [[(place + by) % size for place in range(size)] for by in range(size)]
+    excess = [_excess(row, most) for row in square]
+    total, first = sum(excess), int(identity)
+    for done in range(_PASSES):
+        if not total or size - first < 2:
+            break
+        one, two = rng.sample(range(first, size), 2)
+        rows = _exchanged(square[one], square[two], rng.randrange(size))
+        if rows is None:
+            continue
+        now = [_excess(row, most) for row in rows]
+        worse = sum(now) - excess[one] - excess[two]
+        heat = max(_HEAT * (1 - done / _PASSES), 0.05)
+        if worse <= 0 or rng.random() < math.exp(-worse / heat):
+            square[one], square[two] = rows
+            excess[one], excess[two] = now
+            total += worse
+    return None if total else square
+
+
+def _exchanged(
+    one: list[int], two: list[int], place: int
+) -> tuple[list[int], list[int]] | None:
+    """Return two permutations with one common cycle exchanged, unless it is all."""
+    back = [0] * len(one)
+    for source, target in enumerate(one):
+        back[target] = source
+    new_one, new_two, length = one.copy(), two.copy(), 0
+    at = place
+    while not length or at != place:
+        new_one[at], new_two[at] = two[at], one[at]
+        at, length = back[two[at]], length + 1
+    return None if length == len(one) else (new_one, new_two)
+
+
+def _excess(row: list[int], most: int) -> int:
+    """Return by how much the paths to the right exceed `most`, over the line."""
+    change = [0] * (len(row) + 1)
+    for source, target in enumerate(row):
+        if target > source:
+            change[source] += 1
+            change[target] -= 1
+    load = excess = 0
+    for step in change:
+        load += step
+        excess += max(0, load - most)
+    return excess
+
+
+_MOST_OPTIONS = 2**18
+
+
+def symmetric_slots(
+    fabric: Lightpath, by_id: IntArray, slots: int, *, seed: int, moves: int
+) -> tuple[IntArray, Ragged] | None:
+    """Return a slot and a route of every ordered pair of tiles, or ``None``.
+
+    Turns of the grid, by quarters where it is square, else by halves, take pairs to
+    pairs and edges to edges. Slots come in orbits that turns take to each other, so
+    one pair of each orbit of pairs says where the others are; the slots that are left
+    are the same after each turn. What the tile in the middle sends is in the orbits.
+    That leaves a fourth, or half, of the pairs to place, by `settled`.
+
+    Returns rows in the order of pairs (source, destination); ``None`` where the moves
+    do not end all conflicts, where turned edges have other capacities, or for large
+    grids.
+    """
+    if moves < 1:
+        return None
+    tiles = fabric.node_count
+    wide = np.array(resource_widths(by_id), dtype=np.int64)
+    quarters = fabric.rows == fabric.cols
+    turns = Turns.of(fabric, wide, 4 if quarters else 2)
+    if turns is None:
+        return None
+    orbits = slots // turns.order
+    if (turns.tiles[1] == np.arange(tiles)).any():
+        orbits = min(orbits, -(-(tiles - 1) // turns.order))
+    pairs = [(src, dst) for src in range(tiles) for dst in range(tiles) if src != dst]
+    first = [pair for pair in pairs if pair == min(turns.orbit(pair))]
+    if len(first) * slots * 4 > _MOST_OPTIONS:
+        return None
+    room = TurnedSlots(turns, orbits, slots - turns.order * orbits)
+    routes = [sorted(bent_routes(fabric, *pair)) for pair in first]
+    tables = [room.table(each) for each in routes]
+    if any(table.size == 0 for table in tables):
+        return None
+    chosen = settled(tables, room.width, seed=seed, moves=moves)
+    if chosen is None:
+        return None
+    found: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
+    for each, at in zip(routes, chosen, strict=True):
+        for place, route in room.places(each, at):
+            found[route[0], route[-1]] = place, route
+    slot = np.array([found[pair][0] for pair in pairs], dtype=np.int64)
+    return slot, Ragged.from_lists([list(found[pair][1]) for pair in pairs])

@@ -35,18 +35,8 @@ _COLUMNS = ("round", "wavelength", "src", "dst", "chunk", "op")
 class ChunkMoves:
     """Row i: in a round, one wavelength carries one chunk along one route.
 
-    Attributes
-    ----------
-    round, wavelength
-        When, and on which laser and photodiode; both count from 0.
-    src, dst
-        Tiles.
-    chunk
-        Chunk of the collective.
-    op
-        `lightloom.core.schedule.Op` codes.
-    route
-        Tiles of each route, both ends included.
+    `round`, `wavelength`: when, and on which laser and photodiode; both count from 0.
+    `route`: tiles of each route, both ends included.
     """
 
     round: IntArray
@@ -77,12 +67,7 @@ def copies(
 ) -> ChunkMoves:
     """Return moves that copy, of (round, wavelength, chunk) rows and their routes.
 
-    Parameters
-    ----------
-    rows
-        What moves.
-    routes
-        Tiles of each route, at least two, in order.
+    `routes`: tiles of each route, at least two, in order.
     """
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return copies_of(table[:, 0], table[:, 1], table[:, 2], Ragged.from_lists(routes))
@@ -93,12 +78,7 @@ def copies_of(
 ) -> ChunkMoves:
     """Return moves that copy, from columns; routes have at least two tiles.
 
-    Parameters
-    ----------
-    round_, wavelength, chunk
-        Columns, shape (moves,).
-    route
-        Tiles of each route, in order.
+    `route`: tiles of each route, in order.
     """
     src, dst = route.values[route.offsets[:-1]], route.values[route.offsets[1:] - 1]
     op = np.full(len(chunk), int(Op.COPY))
@@ -113,10 +93,7 @@ def no_moves() -> ChunkMoves:
 def together(first: ChunkMoves, second: ChunkMoves) -> ChunkMoves:
     """Return the moves of both, in the rounds they have.
 
-    Parameters
-    ----------
-    first, second
-        ChunkMoves that do not disturb each other.
+    `first`, `second`: chunkMoves that do not disturb each other.
     """
     route = Ragged.from_lengths(
         np.concatenate([first.route.lengths, second.route.lengths]),
@@ -132,10 +109,7 @@ def together(first: ChunkMoves, second: ChunkMoves) -> ChunkMoves:
 def then(first: ChunkMoves, second: ChunkMoves) -> ChunkMoves:
     """Return the rounds of `first`, then those of `second`.
 
-    Parameters
-    ----------
-    first, second
-        ChunkMoves, each counted from round 0.
+    `first`, `second`: chunkMoves, each counted from round 0.
     """
     return together(first, replace(second, round=second.round + first.round_count))
 
@@ -146,13 +120,6 @@ def turned_around(moves: ChunkMoves, op: Op) -> ChunkMoves:
     Where each tile receives each chunk at most once, and never what it had from the
     start, the routes of a chunk form a tree. Turned around they lead to its root,
     every tile passing on once, after all that came to it.
-
-    Parameters
-    ----------
-    moves
-        ChunkMoves with the property above.
-    op
-        What they do turned around.
     """
     offsets, lengths = moves.route.offsets, moves.route.lengths
     place = np.arange(len(moves.route.values)) - np.repeat(offsets[:-1], lengths)
@@ -184,16 +151,7 @@ def to_schedule(
     destination and chunk, or route. Time is O(rows log rows) beside the grouping of
     routes.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What the moves do.
-    moves
-        Routes, wavelengths and chunks of each round.
-    name, parameters, seed
-        What made them, for the header.
+    `moves`: routes, wavelengths and chunks of each round.
     """
     segments: list[Segment] = []
     parts = []

@@ -34,19 +34,10 @@ def squares_all_gather(
     before has ended. Where a side has other prime factors than 2, groups are of so
     many squares, or pairs: the smallest factors first, along the shorter groups.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What is to be done, one chunk a rank; its nodes are the ranks in order.
-    seed
-        Seed of the routes.
+    `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
+    order.
 
-    Raises
-    ------
-    InputError
-        If the nodes are not all tiles of a rectangle.
+    Raises `InputError` if the nodes are not all tiles of a rectangle.
     """
     tile, rows, cols = _rectangle(fabric, collective)
     rank_of = {node: rank for rank, node in enumerate(collective.nodes)}

@@ -15,15 +15,19 @@ from lightloom.core.schedule import Algorithm
 from lightloom.core.task import Collective
 from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
-from lightloom.models.horizon import rounds_that_suffice
-from lightloom.models.rounds import DEFAULT_PATHS, RoundsObjective, build
+from lightloom.models.rounds import (
+    DEFAULT_PATHS,
+    RoundsObjective,
+    Wavelengths,
+    build,
+    rounds_that_suffice,
+)
 from lightloom.models.rounds_answer import (
     RoundAnswer,
     RoundsAnswer,
     decode_rounds,
     rounds_schedule,
 )
-from lightloom.models.rounds_circuits import Wavelengths
 from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.problems.fewest_rounds.reversed_rounds import (
     ALL_REDUCE,
@@ -52,14 +56,7 @@ _HAS_POINT = (Reason.PROVEN_OPTIMAL, Reason.STOPPED_WITH_ANSWER)
 class Trial:
     """One horizon that was tried.
 
-    Attributes
-    ----------
-    rounds
-        The horizon.
-    reason
-        How its search ended.
-    wall_s
-        Seconds it took, model building included.
+    `wall_s`: seconds it took, model building included.
     """
 
     rounds: int
@@ -71,16 +68,8 @@ class Trial:
 class Exact:
     """A schedule in few rounds.
 
-    Attributes
-    ----------
-    schedule
-        Its footer filled in.
-    rounds
-        Rounds, each with one set of circuits.
-    bound
-        No schedule with one chunk a circuit and round has fewer rounds than this.
-    trials
-        The horizons tried.
+    `rounds`: rounds, each with one set of circuits. `bound`: no schedule with one chunk
+    a circuit and round has fewer rounds than this.
     """
 
     schedule: SealedSchedule
@@ -108,37 +97,17 @@ def fewest_rounds(
     rounds are the same; an all-reduce is a reduce-scatter and then the all-gather it
     was made from, which need not be the fewest.
 
-    Parameters
-    ----------
-    instance
-        A collective on a LIGHTPATH fabric. Chunks default to the fewest possible.
-    solver, options
-        A solver of `lightloom.solvers`. The time limit is for all horizons together,
-        other limits for each.
-    horizon
-        Try this number of rounds (of the all-gather in an all-reduce) and no other.
-    paths
-        Candidate routes of a pair.
-    wavelengths
-        ``explicit``, or ``aggregated``: first without wavelengths, then coloured, and
-        asked again explicitly where that fails.
-    pinned
-        Break symmetry.
-    progress
-        Told in words what is being done.
+    `solver`, `options`: a solver of `lightloom.solvers`. The time limit is for all
+    horizons together, other limits for each. `wavelengths`: ``explicit``, or
+    ``aggregated``: first without wavelengths, then coloured, and asked again explicitly
+    where that fails.
 
-    Returns
-    -------
-    Outcome in rounds. *Proven optimal*: the rounds meet the certified bound, or the
-    solver says that fewer are not possible and every simple route was a candidate.
+    Returns outcome in rounds. *Proven optimal*: the rounds meet the certified bound, or
+    the solver says that fewer are not possible and every simple route was a candidate.
     *Proven infeasible*: not possible in `horizon` rounds on the candidate routes.
 
-    Raises
-    ------
-    InputError
-        If the instance is not of this kind, or an argument is out of its domain.
-    InfeasibleError
-        If nothing can be sent at all.
+    Raises `InputError` if the instance is not of this kind, or an argument is out of
+    its domain; `InfeasibleError` if nothing can be sent at all.
     """
     search = _Search(instance, solver, options or SolveOptions(), paths)
     least = search.phase_bound

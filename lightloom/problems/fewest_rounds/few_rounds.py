@@ -30,9 +30,13 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
 )
 from lightloom.problems.fewest_rounds.divide_and_conquer import squares_all_gather
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, most_tries
-from lightloom.problems.fewest_rounds.one_root import direct_scatter, ring_broadcast
 from lightloom.problems.fewest_rounds.planned_rounds import planned
-from lightloom.problems.fewest_rounds.ring_all_gather import ring_all_gather, ring_step
+from lightloom.problems.fewest_rounds.ring_all_gather import (
+    direct_scatter,
+    ring_all_gather,
+    ring_broadcast,
+    ring_step,
+)
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.problems.fewest_rounds.window_rounds import windowed
 from lightloom.routing.congestion import capacity_by_id, check_reachable
@@ -66,18 +70,9 @@ _WINDOWS = "windows of a ring"
 class FewRounds:
     """A collective in rounds, every circuit one chunk a round, and how good it is.
 
-    Attributes
-    ----------
-    fabric, collective
-        The question, its chunk count chosen.
-    moves
-        The rounds.
-    bound
-        No schedule in this model has fewer rounds; with its witness.
-    method
-        How the rounds were made.
-    seed
-        Of what was drawn.
+    `fabric`, `collective`: the question, its chunk count chosen. `bound`: no schedule
+    in this model has fewer rounds; with its witness. `method`: how the rounds were
+    made.
     """
 
     fabric: Lightpath
@@ -124,23 +119,10 @@ def few_rounds(
     and reduce are these turned around. All-reduce is a reduce-scatter and an
     all-gather, which share a round of exchanges where they can.
 
-    Parameters
-    ----------
-    instance
-        A collective on a LIGHTPATH fabric. Chunks default to the fewest possible.
-    seed
-        Of all draws: same instance and seed, same rounds.
-    tries
-        Most tries of `forwarded`.
-    method
-        ``auto``, or ``divide-and-conquer`` for what an all-gather is made into.
+    `method`: ``auto``, or ``divide-and-conquer`` for what an all-gather is made into.
 
-    Raises
-    ------
-    InputError
-        If the instance is not of this kind, or the method cannot do it.
-    InfeasibleError
-        If some tile cannot be reached, or the tiles have no lasers.
+    Raises `InputError` if the instance is not of this kind, or the method cannot do it;
+    `InfeasibleError` if some tile cannot be reached, or the tiles have no lasers.
     """
     fabric, collective = _question(instance)
     if method not in METHODS:

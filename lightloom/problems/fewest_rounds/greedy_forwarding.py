@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError
+from lightloom.core.seed import seeded_random
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, no_moves
-from lightloom.problems.fewest_rounds.last_round import last_round
-from lightloom.problems.fewest_rounds.nearest_tile import NearestHolder
+from lightloom.problems.fewest_rounds.first_fit import (
+    Packing,
+    resource_widths,
+    route_needs,
+)
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.routing.dimension_order import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
+
 
 Mask = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.float32]
@@ -50,27 +56,12 @@ def forwarded(
     Where one round is left of the bound, all that is missing is packed into it at once.
     The whole is tried again with other draws while the bound is not met.
 
-    Parameters
-    ----------
-    fabric
-        The grid, with at least one laser.
-    holds, wants
-        Shape (tiles, chunks): who has which chunk from the start, and who must have
-        it in the end. Nobody else is sent anything.
-    bound
-        Rounds that cannot be undercut: where they are met, the search ends.
-    seed
-        Of the draws; same input and seed, same rounds.
-    tries
-        Most tries; ``None`` for those of `most_tries`.
+    `fabric`: the grid, with at least one laser. `holds`, `wants`: shape (tiles,
+    chunks): who has which chunk from the start, and who must have it in the end. Nobody
+    else is sent anything. `tries`: most tries; ``None`` for those of `most_tries`.
 
-    Raises
-    ------
-    InfeasibleError
-        If light cannot reach some tile.
+    Raises `InfeasibleError` if light cannot reach some tile.
 
-    Notes
-    -----
     A slot costs O(tiles^2 chunks) beside one assignment problem of all tiles.
     """
     if not (wants & ~holds).any():
@@ -92,12 +83,7 @@ def forwarded(
 def most_tries(fabric: Lightpath, bound: int) -> int:
     """Return how often `forwarded` tries: less on larger grids, once from 200 tiles.
 
-    Parameters
-    ----------
-    fabric
-        The grid, with at least one laser.
-    bound
-        Rounds that cannot be undercut.
+    `fabric`: the grid, with at least one laser.
     """
     tiles = fabric.node_count
     slots = max(bound, 1) * fabric.lasers
@@ -238,3 +224,111 @@ class _Try:
                     routes.append(tiles[row])
                     break
         return src[kept], dst[kept], routes
+
+
+_HOLDERS = 6
+
+
+def last_round(
+    fabric: Lightpath,
+    holds: Mask,
+    missing: Mask,
+    hops: IntArray,
+    by_id: IntArray,
+    *,
+    seed: int,
+    effort: int,
+) -> tuple[IntArray, IntArray, Ragged] | None:
+    """Return (wavelength, chunk, route) of all that is missing, in one round.
+
+    Each missing chunk may come from any of its nearest holders, on either
+    dimension-ordered route. ``None`` where the packing fails, or where some tile
+    misses more than it has photodiodes.
+
+    `holds`, `missing`: shape (tiles, chunks). `hops`: distance of each pair of tiles.
+    """
+    if missing.sum(axis=1).max(initial=0) > fabric.lasers:
+        return None
+    tile, chunk = (one.astype(np.int64) for one in np.nonzero(missing))
+    far = int(hops.max()) + 1
+    distance = np.where(holds.T[chunk], hops[tile], far)
+    count = min(_HOLDERS, len(hops))
+    holder = np.argsort(distance, axis=1, kind="stable")[:, :count]
+    nearest = np.take_along_axis(distance, holder, axis=1)
+    src = holder.reshape(-1).astype(np.int64)
+    dst = np.repeat(tile, count)
+    real = (nearest < far).reshape(-1)
+    src = np.where(real, src, np.repeat(holder[:, 0], count))
+    by_row = route_needs(fabric, src, dst, first="row")
+    by_column = route_needs(fabric, src, dst, first="column")
+    needs = [
+        [*by_row[at : at + count], *by_column[at : at + count]]
+        for at in range(0, len(src), count)
+    ]
+    order = np.argsort(-nearest.sum(axis=1), kind="stable").tolist()
+    rng = seeded_random(seed)
+    packing = Packing(needs, resource_widths(by_id), order, rng)
+    packing.fill_only(fabric.lasers, effort)
+    if packing.waiting:
+        return None
+    place = np.array(packing.place, dtype=np.int64).reshape(-1, 2)
+    wavelength, choice = place[:, 0], place[:, 1]
+    row = np.arange(len(tile)) * count + choice % count
+    routes = [
+        dimension_ordered(fabric, src[row], dst[row], first="row"),
+        dimension_ordered(fabric, src[row], dst[row], first="column"),
+    ]
+    both = Ragged.from_lengths(
+        np.concatenate([one.lengths for one in routes]),
+        np.concatenate([one.values for one in routes]),
+    )
+    turn = choice // count
+    return wavelength, chunk, both.take(np.arange(len(tile)) + turn * len(tile))
+
+
+class NearestHolder:
+    """Searches a grid backwards from a tile, breadth first."""
+
+    def __init__(self, fabric: Lightpath) -> None:
+        tail, head = fabric.edges()
+        ids = fabric.edge_ids(tail, head)
+        self._into: list[list[tuple[int, int]]] = [[] for _ in range(fabric.node_count)]
+        for one, two, edge in zip(
+            tail.tolist(), head.tolist(), ids.tolist(), strict=True
+        ):
+            self._into[two].append((one, edge))
+
+    def path(
+        self, tile: int, wanted: npt.NDArray[np.bool_], room: list[int]
+    ) -> list[int] | None:
+        """Return the tiles from the nearest wanted one to `tile`, and take the room.
+
+        `wanted`: where it may begin, shape (tiles,). `room`: what each edge id still
+        carries; lowered by one along the path.
+        """
+        goals = wanted.tolist()
+        onward: dict[int, tuple[int, int]] = {tile: (-1, -1)}
+        front = [tile]
+        while front:
+            new: list[int] = []
+            for at in front:
+                for before, edge in self._into[at]:
+                    if before in onward or room[edge] <= 0:
+                        continue
+                    onward[before] = (at, edge)
+                    if goals[before]:
+                        return _taken(before, onward, room)
+                    new.append(before)
+            front = new
+        return None
+
+
+def _taken(
+    start: int, onward: dict[int, tuple[int, int]], room: list[int]
+) -> list[int]:
+    """Return the path from `start`, its room taken."""
+    path = [start]
+    while (step := onward[path[-1]])[1] >= 0:
+        room[step[1]] -= 1
+        path.append(step[0])
+    return path

@@ -11,14 +11,14 @@ import numpy.typing as npt
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies
 from lightloom.problems.fewest_rounds.first_fit import resource_widths
 from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
-from lightloom.routing.bent_routes import bent_routes, routes_beside
 from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.straight_cuts import straight_cuts
+from lightloom.routing.dimension_order import bent_routes, routes_beside
+from lightloom.routing.rectangle_cuts import straight_cuts
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.bent_routes import Route
+    from lightloom.routing.dimension_order import Route
 
 Mask = npt.NDArray[np.bool_]
 _HOLDERS = 6
@@ -30,16 +30,9 @@ FAR = 2**14
 class RoundPacking:
     """Rounds of a grid, in which turns take tiles and chunks to others.
 
-    Attributes
-    ----------
-    turns
-        Turns that take holders to holders.
-    chunks
-        Where each turn takes each chunk, shape (turns, chunks).
-    first
-        Whether a (tile, chunk) is the first of those that turns take it to.
-    hops
-        Hops between tiles, shape (tiles, tiles).
+    `turns`: turns that take holders to holders. `chunks`: where each turn takes each
+    chunk, shape (turns, chunks). `first`: whether a (tile, chunk) is the first of those
+    that turns take it to. `hops`: hops between tiles, shape (tiles, tiles).
     """
 
     turns: Turns
@@ -57,15 +50,9 @@ class RoundPacking:
     ) -> RoundPacking:
         """Return the packing with the first of some numbers of turns that fits.
 
-        Parameters
-        ----------
-        fabric
-            The grid, with at least one laser.
-        holds, wants
-            Shape (tiles, chunks): who has which chunk first, and who must have it
-            last. Turns take tiles that hold, or want, a chunk to such tiles.
-        orders
-            Numbers of turns; the last is 1.
+        `fabric`: the grid, with at least one laser. `holds`, `wants`: shape (tiles,
+        chunks): who has which chunk first, and who must have it last. Turns take tiles
+        that hold, or want, a chunk to such tiles.
         """
         by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
         wide = np.array(resource_widths(by_id), dtype=np.int64)
@@ -86,10 +73,7 @@ class RoundPacking:
     def first_rows(self, mask: Mask) -> tuple[IntArray, IntArray]:
         """Return tile and chunk of the first of each orbit in a mask.
 
-        Parameters
-        ----------
-        mask
-            Shape (tiles, chunks).
+        `mask`: shape (tiles, chunks).
         """
         tile, chunk = np.nonzero(mask & self.first)
         return tile.astype(np.int64), chunk.astype(np.int64)
@@ -99,12 +83,7 @@ class RoundPacking:
     ) -> tuple[IntArray, IntArray]:
         """Return the nearest holders of chunks, and hops; `FAR` where too few.
 
-        Parameters
-        ----------
-        holds
-            Shape (tiles, chunks).
-        tile, chunk
-            Which chunk is to come where.
+        `holds`: shape (tiles, chunks).
         """
         hops = np.where(holds.T[chunk], self.hops[tile], FAR)
         holder = np.argsort(hops, axis=1, kind="stable")[:, :_HOLDERS]
@@ -118,16 +97,7 @@ class RoundPacking:
         By conflicts and prices, any of the nearest holders, routes and slots for each;
         ``None`` where so many moves do not end all conflicts, or a cut shows it.
 
-        Parameters
-        ----------
-        holds
-            Who has which chunk before the round, shape (tiles, chunks).
-        new
-            Who receives it; turns take those who do to others who do.
-        seed
-            Of the draws; same input and seed, same round.
-        moves
-            Most moves of the search.
+        `holds`: who has which chunk before the round, shape (tiles, chunks).
         """
         if self._cut_short(holds, new):
             return None

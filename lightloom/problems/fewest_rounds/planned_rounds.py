@@ -44,21 +44,11 @@ def planned(
     Where turns of the grid take holders to holders, everything is chosen for one of
     each orbit. Other costs of a hop, and fewer turns, are tried while that fails.
 
-    Parameters
-    ----------
-    fabric
-        The grid, with at least one laser.
-    holds, wants
-        Shape (tiles, chunks): who has which chunk from the start, and who must have it
-        in the end. Nobody else is sent anything.
-    rounds
-        How many there may be, one at least.
-    seed
-        Of the draws; same input and seed, same rounds.
+    `fabric`: the grid, with at least one laser. `holds`, `wants`: shape (tiles,
+    chunks): who has which chunk from the start, and who must have it in the end. Nobody
+    else is sent anything. `rounds`: how many there may be, one at least.
 
-    Returns
-    -------
-    ``None`` where no such rounds were found.
+    Returns ``None`` where no such rounds were found.
     """
     missing = (wants & ~holds).sum(axis=1)
     if missing.max(initial=0) > rounds * fabric.lasers:
@@ -132,14 +122,8 @@ class _Plan:
     ) -> tuple[Mask, IntArray] | None:
         """Return who holds what after a part of a round, and what each tile sent.
 
-        Parameters
-        ----------
-        holds, after
-            Who holds what before the round, and after the parts before.
-        near
-            Hops from each tile to the nearest of `after`.
-        due, room
-            Chunks that each tile receives in this part, and can send.
+        `near`: hops from each tile to the nearest of `after`. `due`, `room`: chunks
+        that each tile receives in this part, and can send.
         """
         tile, chunk, gain = self._candidates(after, near, due)
         holder, hops = self.packing.nearest(holds, tile, chunk)
@@ -181,16 +165,8 @@ def _chosen(
 ) -> IntArray | None:
     """Return the options of least cost, each row at most once.
 
-    Parameters
-    ----------
-    turns
-        All turned options count.
-    row, src, cost
-        Options: which row they serve, from where, at what cost.
-    tile
-        Where each row is received.
-    due, room
-        Chunks that each tile receives, and can send.
+    `row`, `src`, `cost`: options: which row they serve, from where, at what cost.
+    `due`, `room`: chunks that each tile receives, and can send.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix, vstack

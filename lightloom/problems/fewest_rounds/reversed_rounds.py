@@ -37,13 +37,6 @@ def completed(answer: RoundsAnswer, collective: Collective) -> RoundsAnswer:
     a tree from the holder. Turned around they lead to the holder, and every node
     passes on once, after all that came to it: with *reduce* it adds up. An
     all-reduce goes up and down the tree.
-
-    Parameters
-    ----------
-    answer
-        Rounds that copy.
-    collective
-        The collective that is asked for.
     """
     if collective.op not in _REVERSAL_OF:
         return RoundsAnswer(collective, answer.rounds)

@@ -32,19 +32,9 @@ OBJECTIVE = "rounds"
 class RoundBound:
     """No schedule has fewer rounds, whatever its routes, and the reason why.
 
-    Attributes
-    ----------
-    kind
-        ``receive``, ``send``, ``growth``, ``volume``, ``cut``, ``direct`` or
-        ``middle``.
-    rounds
-        The bound.
-    nodes
-        The node, or the node set, that it is about; all for ``volume`` and ``middle``.
-    reason
-        The argument in words, with its numbers.
-    witness
-        What `lightloom.validate.certificates.proofs.round_counts.prove_rounds` takes.
+    `kind`: ``receive``, ``send``, ``growth``, ``volume``, ``cut``, ``direct`` or
+    ``middle``. `nodes`: the node, or the node set, that it is about; all for ``volume``
+    and ``middle``. `reason`: the argument in words, with its numbers.
     """
 
     kind: str
@@ -62,15 +52,6 @@ class RoundBound:
 def round_bound(fabric: Lightpath, collective: Collective) -> RoundBound:
     """Return the best bound, the first of equals in the order of `RoundBound.kind`.
 
-    Parameters
-    ----------
-    fabric
-        With at least one laser.
-    collective
-        Any collective whose chunk count is chosen.
-
-    Notes
-    -----
     Exact integers; O((rows cols)^2) for the cuts.
     """
     bounds = round_bounds(fabric, collective)
@@ -80,12 +61,8 @@ def round_bound(fabric: Lightpath, collective: Collective) -> RoundBound:
 def round_bounds(fabric: Lightpath, collective: Collective) -> list[RoundBound]:
     """Return the best bound of every kind that has something to say.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        What is to be done, one chunk a rank; its nodes are the ranks in order.
+    `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
+    order.
     """
     needs = requirements_of(collective, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.bent_routes import Route
+    from lightloom.routing.dimension_order import Route
 
 _QUARTERS = 4
 _DEARER = 0.3
@@ -27,17 +27,9 @@ _TRY = 60_000, 60
 class Turns:
     """Turns of a grid that take each edge to one with as many waveguides.
 
-    Attributes
-    ----------
-    fabric
-        The grid.
-    wide
-        Capacity of each resource: edges, sources and destinations, numbered as by
-        `lightloom.problems.fewest_rounds.first_fit.route_needs`.
-    tiles
-        Where each turn takes each tile, shape (turns, tiles); the first moves none.
-    resources
-        The same for resources.
+    `wide`: capacity of each resource: edges, sources and destinations, numbered as by
+    `lightloom.problems.fewest_rounds.first_fit.route_needs`. `tiles`: where each turn
+    takes each tile, shape (turns, tiles); the first moves none.
     """
 
     fabric: Lightpath
@@ -47,17 +39,7 @@ class Turns:
 
     @classmethod
     def of(cls, fabric: Lightpath, wide: IntArray, order: int) -> Turns | None:
-        """Return the turns of a grid, ``None`` where it has none of this order.
-
-        Parameters
-        ----------
-        fabric
-            The grid.
-        wide
-            Capacity of each resource.
-        order
-            Number of turns: 4 for quarters, 2 for halves, 1 for none.
-        """
+        """Return the turns of a grid, ``None`` where it has none of this order."""
         tile = np.arange(fabric.node_count, dtype=np.int64)
         once = tile if order == 1 else tile[::-1]
         if order == _QUARTERS:
@@ -87,16 +69,10 @@ class Turns:
 class TurnedSlots:
     """Slots that turns take to each other, and slots the same after each turn.
 
-    Parameters
-    ----------
-    turns
-        The turns.
-    orbits
-        Orbits of slots, each of as many slots as there are turns. In the one that is
-        looked at stands one of the turned routes, the others in the others.
-    alike
-        Slots besides, in which each route stands with all its turned ones. These must
-        not meet; each resource stands for those that turns take it to.
+    `orbits`: orbits of slots, each of as many slots as there are turns. In the one that
+    is looked at stands one of the turned routes, the others in the others. `alike`:
+    slots besides, in which each route stands with all its turned ones. These must not
+    meet; each resource stands for those that turns take it to.
     """
 
     def __init__(self, turns: Turns, orbits: int, alike: int) -> None:
@@ -115,10 +91,7 @@ class TurnedSlots:
     def table(self, routes: Sequence[Route]) -> IntArray:
         """Return what any of some routes takes in any slot, one row an option.
 
-        Parameters
-        ----------
-        routes
-            Tiles of each; no rows where no slot has room for any.
+        `routes`: tiles of each; no rows where no slot has room for any.
         """
         most = max(map(len, routes)) + 1
         turned, still = [], []
@@ -139,15 +112,7 @@ class TurnedSlots:
         return np.ascontiguousarray(np.concatenate(parts) + self._size * slot[:, None])
 
     def places(self, routes: Sequence[Route], at: int) -> list[tuple[int, Route]]:
-        """Return slot and route after each turn for a row of `table`.
-
-        Parameters
-        ----------
-        routes
-            As there.
-        at
-            Which row.
-        """
+        """Return slot and route after each turn for a row of `table`."""
         order = self.turns.order
         slot, choice = divmod(at, order * len(routes))
         if slot < self._orbits:
@@ -201,19 +166,10 @@ def settled(
     in it the one that gains most moves. Where none gains, what is in conflict gets
     dearer. After some moves it begins anew.
 
-    Parameters
-    ----------
-    tables
-        Resources of each option, one row each.
-    width
-        How often each resource may be taken.
-    seed
-        Of the draws; same input and seed, same rows.
-    moves
-        Most moves; ``None`` where they do not end all conflicts.
+    `tables`: resources of each option, one row each. `width`: how often each resource
+    may be taken. `seed`: of the draws; same input and seed, same rows. `moves`: most
+    moves; ``None`` where they do not end all conflicts.
 
-    Notes
-    -----
     A move costs O(options) for each of the rows in a conflict.
     """
     chosen, rng = None, seeded_random(seed)
@@ -227,14 +183,8 @@ def settled(
 class _Search:
     """One option for each table, so that no resource is taken more often than may be.
 
-    Parameters
-    ----------
-    tables
-        Resources of each option, one row each.
-    width
-        How often each resource may be taken.
-    rng
-        Draws among equals.
+    `tables`: resources of each option, one row each. `width`: how often each resource
+    may be taken.
     """
 
     def __init__(

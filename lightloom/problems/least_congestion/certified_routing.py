@@ -9,21 +9,18 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
-from lightloom.problems.least_congestion.node_cuts import cut_lengths, node_cut
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.routing.graph import Graph
 from lightloom.routing.grid_pathfinder import Negotiation
-from lightloom.routing.minimum_congestion import (
-    DEFAULT_EFFORT,
-    minimum_congestion,
-)
+from lightloom.routing.minimum_congestion import DEFAULT_EFFORT, minimum_congestion
+from lightloom.routing.pathfinder import Auction
+from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
-    from lightloom.routing.pathfinder import Auction
-    from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
+    from lightloom.problems.least_congestion.edge_lengths import EdgeLengthSearch
+
 
 DEFAULT_RIP_UPS = 60_000
 _SLICES = 3
@@ -37,20 +34,13 @@ _PATIENCE = 4
 class CertifiedRouting:
     """Routes of some requests, and a proof of how good they are.
 
-    Attributes
-    ----------
-    route
-        Nodes of each route, both ends included; every route is a simple path.
-    congestion
-        Largest ``ceil(load / capacity)`` of an edge.
-    bound
-        No routing has a smaller congestion.
-    witness
-        Proves the bound (`lightloom.validate.certificates.proofs.edge_lengths`), in the
-        order of the edges of the graph or grid; ``None`` where there is no request.
-    finished
-        Whether, up to a solver's tolerances, no edge lengths prove more than the
-        bound; ``False`` where that was not asked.
+    `route`: nodes of each route, both ends included; every route is a simple path.
+    `congestion`: largest ``ceil(load / capacity)`` of an edge. `bound`: no routing has
+    a smaller congestion. `witness`: proves the bound
+    (`lightloom.validate.certificates.proofs.edge_lengths`), in the order of the edges
+    of the graph or grid; ``None`` where there is no request. `finished`: whether, up to
+    a solver's tolerances, no edge lengths prove more than the bound; ``False`` where
+    that was not asked.
     """
 
     route: Ragged
@@ -81,31 +71,15 @@ def certified_routing(
     lengths bound better (`EdgeLengthSearch`), and negotiation is asked again for what
     they allow, in turns, until both meet or the work is done.
 
-    Parameters
-    ----------
-    network
-        A grid, or any directed graph.
-    src, dst
-        Nodes of the requests, shape (requests,); repeated rows count each.
-    capacity
-        Grids: of each edge in the order of ``edges()``; 1 where ``None``. A graph
-        has its own.
-    seed
-        Of the order in which requests are routed again, and of the solver.
-    effort
-        Most rip-ups beyond those of `minimum_congestion`.
+    `src`, `dst`: nodes of the requests, shape (requests,); repeated rows count each.
+    `capacity`: grids: of each edge in the order of ``edges()``; 1 where ``None``. A
+    graph has its own.
 
-    Returns
-    -------
-    Routes, bound and witness. Same input and seed, same result: all limits are on
-    work, none on time.
+    Returns routes, bound and witness. Same input and seed, same result: all limits are
+    on work, none on time.
 
-    Raises
-    ------
-    InputError
-        If requests or capacities do not fit the network, or `effort` is negative.
-    InfeasibleError
-        If a request has no route; the message names it.
+    Raises `InputError` if requests or capacities do not fit the network, or `effort` is
+    negative; `InfeasibleError` if a request has no route; the message names it.
     """
     if effort < 0:
         raise InputError("negative", where="effort", found=effort, allowed=">= 0")
@@ -128,7 +102,7 @@ def certified_routing(
         )
     if start.proved:
         return start
-    from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
+    from lightloom.problems.least_congestion.edge_lengths import EdgeLengthSearch
 
     search = EdgeLengthSearch(graph, src, dst, seed)
     search.advance(start.congestion)
@@ -137,8 +111,6 @@ def certified_routing(
 
 def _graph_auction(graph: Graph, src: IntArray, dst: IntArray) -> Auction:
     """Return the auction of a graph whose requests are sound."""
-    from lightloom.problems.least_congestion.graph_pathfinder import GraphNegotiation
-
     graph.check_requests(src, dst)
     return GraphNegotiation(graph.opened()[0], src, dst)
 
@@ -205,3 +177,104 @@ def _alternate(
         target = (low + best) // 2
     route = auction.best_routes() if best < start.congestion else start.route
     return CertifiedRouting(route, best, bound, witness, search.finished)
+
+
+class GraphNegotiation(Auction):
+    """Routes of all requests over a graph: an auction by Dijkstra's algorithm.
+
+    `graph`: all edges open and sorted by (tail, head); there are routes for all
+    requests. `src`, `dst`: nodes, shape (requests,), different in every row.
+    """
+
+    def __init__(self, graph: Graph, src: IntArray, dst: IntArray) -> None:
+        from scipy.sparse import csr_array
+
+        super().__init__(len(src), graph.capacity)
+        nodes = graph.node_count
+        starts = np.searchsorted(graph.tail, np.arange(nodes + 1))
+        ends = (graph.head.astype(np.int32), starts.astype(np.int32))
+        self._graph = csr_array((np.ones(len(graph.tail)), *ends), shape=(nodes, nodes))
+        self._src: list[int] = src.tolist()
+        self._dst: list[int] = dst.tolist()
+        self._heads = graph.head
+        tail, head = graph.tail.tolist(), graph.head.tolist()
+        ends_of = zip(tail, head, strict=True)
+        self._edge_of = {pair: edge for edge, pair in enumerate(ends_of)}
+
+    def best_routes(self) -> Ragged:
+        """Return the nodes of each of the best routes met."""
+        paths = self.best_paths
+        lengths = np.fromiter((len(path) for path in paths), np.int64, len(paths))
+        total = int(lengths.sum())
+        edges = np.fromiter((e for path in paths for e in path), np.int64, total)
+        starts = np.cumsum(lengths) - lengths
+        nodes = np.insert(self._heads[edges], starts, self._src)
+        return Ragged.from_lengths(lengths + 1, nodes)
+
+    def _hops(self) -> IntArray:
+        """Return the least hops of each request."""
+        from scipy.sparse.csgraph import dijkstra
+
+        sources, row = np.unique(np.array(self._src, np.int64), return_inverse=True)
+        reach = dijkstra(self._graph, indices=sources, unweighted=True)
+        hops: IntArray = reach[row, self._dst].astype(np.int64)
+        return hops
+
+    def _cheapest(self, request: int, passes: int) -> list[int]:
+        """Return the cheapest route."""
+        from scipy.sparse.csgraph import dijkstra
+
+        del passes
+        src, node = self._src[request], self._dst[request]
+        # Sums of prices stay below 2**53, where sums of doubles are exact.
+        self._graph.data = np.array(self._price, dtype=np.float64)
+        _, before = dijkstra(self._graph, indices=src, return_predecessors=True)
+        path: list[int] = []
+        while node != src:
+            previous = int(before[node])
+            path.append(self._edge_of[previous, node])
+            node = previous
+        path.reverse()
+        return path
+
+
+def cut_lengths(
+    graph: Graph, src: IntArray, dst: IntArray, nodes: IntArray
+) -> EdgeLengths:
+    """Return the edge lengths that prove what a cut proves.
+
+    All edges that leave the node set are equally long, or all that enter it,
+    whichever proves more; all others have length 0.
+    """
+    inside = np.zeros(graph.node_count, dtype=np.bool_)
+    inside[nodes] = True
+    best: tuple[int, EdgeLengths] | None = None
+    for side in (inside, ~inside):
+        requests = int((side[src] & ~side[dst]).sum())
+        crosses = side[graph.tail] & ~side[graph.head] & (graph.capacity > 0)
+        capacity = int(graph.capacity[crosses].sum())
+        bound = -(-requests // max(capacity, 1))
+        if best is None or bound > best[0]:
+            best = bound, EdgeLengths(crosses.astype(np.int64), capacity)
+    assert best is not None
+    return best[1]
+
+
+def node_cut(graph: Graph, src: IntArray, dst: IntArray) -> tuple[int, EdgeLengths]:
+    """Return the best bound on congestion by the edges of one node, and its witness.
+
+    `graph`, `src`, `dst`: the graph and its requests, at least one; every request has a
+    route.
+
+    O(requests + edges).
+    """
+    nodes = graph.node_count
+    bounds = []
+    for ends, edges in ((src, graph.tail), (dst, graph.head)):
+        demand = np.bincount(ends, minlength=nodes)
+        room = np.zeros(nodes, dtype=np.int64)
+        np.add.at(room, edges, graph.capacity)
+        bounds.append(-(-demand // np.maximum(room, 1)))
+    bound = np.maximum(*bounds)
+    node = np.array([bound.argmax()])
+    return int(bound.max()), cut_lengths(graph, src, dst, node)

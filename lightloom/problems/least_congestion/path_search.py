@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 class RequestedPairs:
     """Distinct pairs of different nodes, sorted, and how often each is asked for.
 
-    Attributes
-    ----------
-    src, dst
-        Ends, shape (pairs,).
-    count
-        Requests of each pair, shape (pairs,).
+    `count`: requests of each pair, shape (pairs,).
     """
 
     src: IntArray
@@ -36,14 +31,8 @@ class RequestedPairs:
     ) -> RequestedPairs:
         """Return the pairs of some rows; equal rows are added up.
 
-        Parameters
-        ----------
-        node_count
-            Number of nodes.
-        src, dst
-            Nodes of each row, shape (rows,).
-        count
-            Routes that each row asks for, shape (rows,).
+        `src`, `dst`: nodes of each row, shape (rows,). `count`: routes that each row
+        asks for, shape (rows,).
         """
         key, row = np.unique(src * node_count + dst, return_inverse=True)
         total = np.zeros(len(key), dtype=np.int64)
@@ -63,14 +52,8 @@ class RequestedPairs:
 class Walks:
     """Walks in a graph, as (walk, edge) entries.
 
-    Attributes
-    ----------
-    pair
-        Pair of each walk, shape (walks,).
-    walk
-        Walk of each entry, ascending, shape (entries,).
-    edge
-        Edge of each entry, shape (entries,).
+    `pair`: pair of each walk, shape (walks,). `walk`: walk of each entry, ascending,
+    shape (entries,). `edge`: edge of each entry, shape (entries,).
     """
 
     pair: IntArray
@@ -98,10 +81,7 @@ class Walks:
 class PathSearch:
     """Shortest paths by Dijkstra's algorithm, from all sources in one call.
 
-    Parameters
-    ----------
-    graph
-        All edges open and sorted by (tail, head).
+    `graph`: all edges open and sorted by (tail, head).
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -123,12 +103,7 @@ class PathSearch:
     def distances(self, length: FloatArray, pairs: RequestedPairs) -> FloatArray:
         """Return the distance of each pair.
 
-        Parameters
-        ----------
-        length
-            Length of each edge, shape (edges,).
-        pairs
-            The pairs.
+        `length`: length of each edge, shape (edges,).
         """
         return self._search(length, pairs)[0]
 
@@ -137,12 +112,7 @@ class PathSearch:
     ) -> tuple[FloatArray, Walks]:
         """Return the distance, and one shortest path, of each pair.
 
-        Parameters
-        ----------
-        length
-            Length of each edge, shape (edges,).
-        pairs
-            The pairs.
+        `length`: length of each edge, shape (edges,).
         """
         distance, before, row = self._search(length, pairs)
         at, walk = pairs.dst, np.arange(len(pairs))

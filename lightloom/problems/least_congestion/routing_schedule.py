@@ -25,22 +25,11 @@ def one_round_schedule(
 ) -> Schedule:
     """Return the schedule that holds all routes of a routing at once, without footer.
 
-    Parameters
-    ----------
-    instance
-        A demand, or a collective that passes nothing on.
-    fabric
-        Its grid.
-    route
-        Tiles of the route of each request, in the order of
-        `lightloom.models.routing_requests.routing_requests`; one circuit each.
-    seed
-        Of `lit_routes`.
+    `route`: tiles of the route of each request, in the order of
+    `lightloom.models.routing.routing_requests`; one circuit each.
 
-    Raises
-    ------
-    NoAnswerError
-        If the routes cannot be lit at once, or no wavelengths for them are found.
+    Raises `NoAnswerError` if the routes cannot be lit at once, or no wavelengths for
+    them are found.
     """
     circuits = lit_routes(fabric, route, seed)
     algorithm = Algorithm(NAME, {}, seed)

@@ -37,10 +37,7 @@ class CircuitClock:
     dark, pairs whose light paths all stay may start as soon as the
     reconfiguration into their segment does.
 
-    Raises
-    ------
-    InputError
-        See `lightloom.replay.clock.circuit_table.circuit_table`.
+    Raises `InputError`: see `lightloom.replay.clock.circuit_table.circuit_table`.
     """
 
     def __init__(self, fabric: CircuitFabric, schedule: Schedule) -> None:
@@ -52,13 +49,9 @@ class CircuitClock:
     def time(self, rows: TransferRows) -> Times:
         """Return the times of the transfers of the next steps.
 
-        Raises
-        ------
-        InputError
-            A part without plane and segment or with missing ones, a step that goes
-            back to a segment its plane has left, a transfer without circuit.
-        OverflowError
-            A time does not fit 63 bits.
+        Raises `InputError`: a part without plane and segment or with missing ones, a
+        step that goes back to a segment its plane has left, a transfer without circuit;
+        `OverflowError`: a time does not fit 63 bits.
         """
         table = self._table
         pair = _pairs_in_table(rows, table, self._fabric.node_count)

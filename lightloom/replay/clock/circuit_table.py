@@ -34,17 +34,9 @@ class CircuitTable:
     A *pair key* is ``(segment row * N + src) * N + dst`` for N nodes, where the
     segment row counts the schedule's segments in file order.
 
-    Attributes
-    ----------
-    segment_row
-        Row of each (plane, segment index).
-    pair_key
-        Distinct pair keys, sorted.
-    pair_bits_per_s
-        Total rate of the circuits of each pair.
-    pair_kept
-        Whether the segment before, on the same plane, has exactly these circuits
-        for the pair: same wavelengths on the same routes.
+    `segment_row`: row of each (plane, segment index). `pair_bits_per_s`: total rate of
+    the circuits of each pair. `pair_kept`: whether the segment before, on the same
+    plane, has exactly these circuits for the pair: same wavelengths on the same routes.
     """
 
     segment_row: dict[tuple[int, int], int]
@@ -56,19 +48,12 @@ class CircuitTable:
 def circuit_table(fabric: CircuitFabric, segments: tuple[Segment, ...]) -> CircuitTable:
     """Return the table of all circuits; O(C log C) for C circuits.
 
-    Parameters
-    ----------
-    fabric
-        Who says which columns circuits have, and how fast each circuit is.
-    segments
-        All segments of a schedule, in any order; of each plane those numbered 0, 1,
-        2, ...
+    `fabric`: who says which columns circuits have, and how fast each circuit is.
+    `segments`: all segments of a schedule, in any order; of each plane those numbered
+    0, 1, 2, .
 
-    Raises
-    ------
-    InputError
-        Segment indices of a plane that do not count from 0, a plane or node
-        outside the fabric, a missing column, a pair without rate.
+    Raises `InputError`: segment indices of a plane that do not count from 0, a plane or
+    node outside the fabric, a missing column, a pair without rate.
     """
     segment_row = _segment_rows(fabric, segments)
     for segment in segments:

@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 class Times:
     """Times of the transfers of some whole steps.
 
-    Attributes
-    ----------
-    start_ps, end_ps
-        Of each transfer, sorted by pair (`TransferRows.order`).
-    bits_per_s
-        Total rate of the circuits of each pair; 0 on packet fabrics.
+    `start_ps`, `end_ps`: of each transfer, sorted by pair (`TransferRows.order`).
+    `bits_per_s`: total rate of the circuits of each pair; 0 on packet fabrics.
     """
 
     start_ps: IntArray
@@ -30,17 +26,7 @@ class Times:
 
 @dataclass
 class History:
-    """What a clock has seen so far.
-
-    Attributes
-    ----------
-    step_end_ps
-        End of each step.
-    reconfigurations
-        In no particular order.
-    every_round_charged_ps
-        See `lightloom.replay.timeline.Timeline`.
-    """
+    """What a clock has seen so far."""
 
     step_end_ps: list[int] = field(default_factory=list)
     reconfigurations: list[Reconfiguration] = field(default_factory=list)

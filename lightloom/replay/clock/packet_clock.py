@@ -39,10 +39,7 @@ class PacketClock:
     A step lasts ``alpha + latency + max over links of ceil(bytes / rate)``; all of
     its transfers last as long. A step without transfers takes no time.
 
-    Raises
-    ------
-    InputError
-        If the schedule has segments.
+    Raises `InputError` if the schedule has segments.
     """
 
     def __init__(self, fabric: PacketFabric, schedule: Schedule) -> None:
@@ -55,12 +52,8 @@ class PacketClock:
     def time(self, rows: TransferRows) -> Times:
         """Return the times of the transfers of the next steps.
 
-        Raises
-        ------
-        InputError
-            A part with a plane or a segment.
-        OverflowError
-            A time does not fit 63 bits.
+        Raises `InputError`: a part with a plane or a segment; `OverflowError`: a time
+        does not fit 63 bits.
         """
         _refuse_circuits(rows)
         first, last = rows.parts[0].index, rows.parts[-1].index

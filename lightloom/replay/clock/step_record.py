@@ -31,13 +31,8 @@ _PAIR_COLUMNS = tuple(field.name for field in fields(PairTimes))
 class Record:
     """What happens, some whole steps after others.
 
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric.
-    transfer_count
-        Transfers of the schedule. Columns are as long from the start; what is never
-        written of them takes no memory.
+    `transfer_count`: transfers of the schedule. Columns are as long from the start;
+    what is never written of them takes no memory.
     """
 
     def __init__(self, node_count: int, transfer_count: int) -> None:
@@ -51,16 +46,10 @@ class Record:
     def add(self, rows: TransferRows, times: Times, history: History) -> None:
         """Add the next steps, which the history ends with.
 
-        Parameters
-        ----------
-        rows
-            Transfers of some whole steps that follow those added before, grouped by
-            pair.
-        times
-            When each of their pairs and transfers starts and ends, in picoseconds.
-        history
-            When steps were released and planes reconfigured so far; its last steps
-            are those of `rows`.
+        `rows`: transfers of some whole steps that follow those added before, grouped by
+        pair. `times`: when each of their pairs and transfers starts and ends, in
+        picoseconds. `history`: when steps were released and planes reconfigured so far;
+        its last steps are those of `rows`.
         """
         begin = self._pair_count
         end = self._pair_count = begin + len(rows.first)
@@ -87,15 +76,7 @@ class Record:
             begin += count
 
     def timeline(self, history: History, node_bits_per_s: int) -> Timeline:
-        """Return everything that happened.
-
-        Parameters
-        ----------
-        history
-            When steps were released and planes reconfigured, of the whole schedule.
-        node_bits_per_s
-            Rate at which a node sends with all that it has, for the utilisation.
-        """
+        """Return everything that happened."""
         nodes = self._nodes.times(history.now_ps)
         pairs = [column[: self._pair_count] for column in self._pair_columns]
         active = int(np.count_nonzero(nodes.sent_bytes + nodes.received_bytes))

@@ -31,26 +31,13 @@ Block = tuple[int, int, int]
 class TransferRows:
     """Transfers of some whole steps laid end to end, and the pairs they belong to.
 
-    Attributes
-    ----------
-    parts
-        Of the steps, in file order.
-    blocks
-        Distinct (step, plane, segment), sorted.
-    part_rows
-        Number of transfers of each part.
-    bytes
-        Size of each transfer, in file order.
-    order
-        Transfers sorted by (block, src, dst), file order within.
-    in_order
-        Whether they are so in the file, so that `order` changes nothing.
-    first
-        Where each pair starts in `order`, shape (pairs,).
-    count
-        Number of transfers of each pair.
-    pair_block, pair_src, pair_dst, pair_bytes, pair_chunks
-        What each pair is and carries, shape (pairs,).
+    `parts`: of the steps, in file order. `blocks`: distinct (step, plane, segment),
+    sorted. `part_rows`: number of transfers of each part. `bytes`: size of each
+    transfer, in file order. `order`: transfers sorted by (block, src, dst), file order
+    within. `in_order`: whether they are so in the file, so that `order` changes
+    nothing. `first`: where each pair starts in `order`, shape (pairs,). `count`: number
+    of transfers of each pair. `pair_block`, `pair_src`, `pair_dst`, `pair_bytes`,
+    `pair_chunks`: what each pair is and carries, shape (pairs,).
     """
 
     parts: tuple[StepPart, ...]
@@ -196,13 +183,8 @@ def run_starts(keys: IntArray) -> IntArray:
 def group_sums(values: IntArray, first: IntArray) -> IntArray:
     """Return the sum of each run of `values`; runs start at `first`.
 
-    Parameters
-    ----------
-    values
-        Shape (rows,).
-    first
-        Where each run starts, shape (runs,); strictly increasing from 0, so that no
-        run is empty.
+    `first`: where each run starts, shape (runs,); strictly increasing from 0, so that
+    no run is empty.
     """
     if len(first) == len(values):
         return values

@@ -50,12 +50,7 @@ class ClosedFormCalls:
     n devices, half of it for a reduce-scatter or an all-gather; an all-to-all takes
     alpha + (n-1) ceil(B/n) / rate.
 
-    Attributes
-    ----------
-    alpha_ps
-        Fixed cost, 0 or more.
-    bits_per_s
-        Rate of a node, 1 or more.
+    `alpha_ps`: fixed cost, 0 or more. `bits_per_s`: rate of a node, 1 or more.
     """
 
     alpha_ps: int
@@ -73,20 +68,11 @@ class ClosedFormCalls:
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
         """Return the time of a ring.
 
-        Parameters
-        ----------
-        op
-            ``all-reduce``, ``reduce-scatter``, ``all-gather`` or ``all-to-all``.
-        devices
-            Who takes part, in rank order, shape (ranks,); only their number
-            matters.
-        size_bytes
-            The full buffer; each rank's share of it is rounded up to the byte.
+        `devices`: who takes part, in rank order, shape (ranks,); only their number
+        matters. `size_bytes`: the full buffer; each rank's share of it is rounded up to
+        the byte.
 
-        Raises
-        ------
-        InputError
-            An operation without a ring.
+        Raises `InputError`: an operation without a ring.
         """
         # One picosecond of alpha a step counts the steps.
         steps = RingCollectives(1).flows(op, devices, size_bytes).delay_ps
@@ -100,10 +86,7 @@ class ClosedFormCalls:
 class ReplayedCalls:
     """Calls that take the completion time of a schedule.
 
-    Attributes
-    ----------
-    schedule_of
-        Returns the schedule of a task, asked once for each different task.
+    `schedule_of`: returns the schedule of a task, asked once for each different task.
     """
 
     schedule_of: Callable[[Task], Schedule]
@@ -112,10 +95,8 @@ class ReplayedCalls:
     def transfers_ps(self, demand: Demand) -> int:
         """Return the completion time of the demand's schedule.
 
-        Raises
-        ------
-        InputError
-            The schedule is one of another demand, or cannot be replayed.
+        Raises `InputError`: the schedule is one of another demand, or cannot be
+        replayed.
         """
         if demand not in self._known:
             schedule = self.schedule_of(demand)
@@ -129,19 +110,11 @@ class ReplayedCalls:
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
         """Return the completion time of the collective's schedule.
 
-        Parameters
-        ----------
-        op
-            Name of the operation, as in an instance file.
-        devices
-            Who takes part, in rank order, shape (ranks,); one alone takes 0 ps.
-        size_bytes
-            The full buffer; an empty one takes 0 ps.
+        `devices`: who takes part, in rank order, shape (ranks,); one alone takes 0 ps.
+        `size_bytes`: the full buffer; an empty one takes 0 ps.
 
-        Raises
-        ------
-        InputError
-            The schedule is one of another collective, or cannot be replayed.
+        Raises `InputError`: the schedule is one of another collective, or cannot be
+        replayed.
         """
         if len(devices) == 1 or not size_bytes:
             return 0

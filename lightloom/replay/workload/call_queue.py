@@ -34,12 +34,7 @@ class CallQueue:
     ``one-by-one`` collectives go in the order of issue. With ``last`` they do so too,
     but only after all transfers of the iteration.
 
-    Attributes
-    ----------
-    costs
-        How long a call takes.
-    collectives
-        ``together``, ``one-by-one`` or ``last``.
+    `costs`: how long a call takes.
     """
 
     costs: CallCosts

@@ -28,18 +28,10 @@ class CircuitNetwork(FlowNetwork):
 
     Who says when planes change is left to those who inherit.
 
-    Parameters
-    ----------
-    fabric
-        The fabric; device i is node i.
-    jobs
-        What is to be carried.
-    first
-        Circuits that planes hold from the start.
-    collectives
-        How collectives load circuits; by default rings that pay alpha in each step.
-    missing
-        ``wait``, or ``refuse``: a transfer without a circuit is then an error.
+    `fabric`: the fabric; device i is node i. `jobs`: what is to be carried. `first`:
+    circuits that planes hold from the start. `collectives`: how collectives load
+    circuits; by default rings that pay alpha in each step. `missing`: ``wait``, or
+    ``refuse``: a transfer without a circuit is then an error.
     """
 
     def __init__(

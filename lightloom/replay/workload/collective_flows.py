@@ -26,12 +26,8 @@ class CollectiveFlows:
 
     It ends with the last flow, or after the delay where there is none.
 
-    Attributes
-    ----------
-    src, dst, bytes
-        Of each flow; bytes are more than 0, and ends differ.
-    delay_ps
-        What it costs beside, 0 or more.
+    `src`, `dst`, `bytes`: of each flow; bytes are more than 0, and ends differ.
+    `delay_ps`: what it costs beside, 0 or more.
     """
 
     src: IntArray
@@ -66,10 +62,7 @@ class RingCollectives:
     an all-gather; the steps, 2 (n-1) or n-1, pay alpha each. In an all-to-all each
     device sends ceil(B / n) bytes to each other one, and pays alpha once.
 
-    Attributes
-    ----------
-    alpha_ps
-        Fixed cost of a step.
+    `alpha_ps`: fixed cost of a step.
     """
 
     alpha_ps: int = 0
@@ -77,20 +70,10 @@ class RingCollectives:
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
         """Return the flows of a collective.
 
-        Parameters
-        ----------
-        op
-            ``all-reduce``, ``reduce-scatter``, ``all-gather`` or ``all-to-all``.
-        devices
-            Who takes part, shape (ranks,); each sends to the next, the last to the
-            first.
-        size_bytes
-            The full buffer; what a device sends is rounded up to the byte.
+        `devices`: who takes part, shape (ranks,); each sends to the next, the last to
+        the first.
 
-        Raises
-        ------
-        InputError
-            Another operation.
+        Raises `InputError`: another operation.
         """
         ranks = len(devices)
         if op not in {*_BYTES_OF_RING, "all-to-all"}:
@@ -119,11 +102,8 @@ class ReplayedCollectives:
 
     They load no link and no circuit of the iteration.
 
-    Attributes
-    ----------
-    schedule_of
-        Returns the schedule of a collective, whose operation, number of ranks and
-        buffer it must have; asked once for each different collective.
+    `schedule_of`: returns the schedule of a collective, whose operation, number of
+    ranks and buffer it must have; asked once for each different collective.
     """
 
     schedule_of: Callable[[Collective], Schedule]
@@ -132,20 +112,11 @@ class ReplayedCollectives:
     def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
         """Return no flows, after the completion time of the schedule.
 
-        Parameters
-        ----------
-        op
-            Name of the operation, as in an instance file.
-        devices
-            Who takes part, in rank order, shape (ranks,).
-        size_bytes
-            The full buffer. A schedule is asked for once for each operation,
-            devices and size.
+        `devices`: who takes part, in rank order, shape (ranks,). `size_bytes`: the full
+        buffer. A schedule is asked for once for each operation, devices and size.
 
-        Raises
-        ------
-        InputError
-            The schedule is one of something else, or cannot be replayed.
+        Raises `InputError`: the schedule is one of something else, or cannot be
+        replayed.
         """
         if len(devices) == 1 or not size_bytes:
             return _only(0)
@@ -159,18 +130,10 @@ class ReplayedCollectives:
 def replayed_ps(schedule: Schedule, asked: Collective) -> int:
     """Return the completion time of a schedule, once it is one of what was asked.
 
-    Parameters
-    ----------
-    schedule
-        A schedule that can be replayed.
-    asked
-        The collective that it should serve: operation, number of ranks and bytes
-        are compared; nodes may differ.
+    `asked`: the collective that it should serve: operation, number of ranks and bytes
+    are compared; nodes may differ.
 
-    Raises
-    ------
-    InputError
-        The schedule is one of something else, or cannot be replayed.
+    Raises `InputError`: the schedule is one of something else, or cannot be replayed.
     """
     task = schedule.task
     same = isinstance(task, Collective) and (

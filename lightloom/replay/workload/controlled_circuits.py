@@ -46,26 +46,13 @@ class ControlledCircuits:
     planes that are to change are dark for the fabric's reconfiguration delay. Where
     nothing was to be sent, or the same as in the period before, nothing changes.
 
-    Attributes
-    ----------
-    fabric
-        The fabric; device i is node i.
-    controller
-        Who decides.
-    period_ps
-        From one decision to the next; more than the reconfiguration delay.
-    first
-        Circuits that planes hold when the iteration begins; others are dark.
-    collectives
-        How collectives load circuits; by default rings that pay alpha in each step.
-    missing
-        ``wait``, or ``refuse``: a transfer that begins when no plane holds a circuit
-        for it is then an error.
+    `fabric`: the fabric; device i is node i. `period_ps`: from one decision to the
+    next; more than the reconfiguration delay. `first`: circuits that planes hold when
+    the iteration begins; others are dark. `collectives`: how collectives load circuits;
+    by default rings that pay alpha in each step. `missing`: ``wait``, or ``refuse``: a
+    transfer that begins when no plane holds a circuit for it is then an error.
 
-    Raises
-    ------
-    InputError
-        A period that ends before circuits are there.
+    Raises `InputError`: a period that ends before circuits are there.
     """
 
     fabric: CircuitFabric
@@ -85,11 +72,8 @@ class ControlledCircuits:
     def open(self, jobs: Jobs) -> CircuitNetwork:
         """Return the network at time 0.
 
-        Raises
-        ------
-        InputError
-            More devices than nodes; circuits that cannot be built; a collective that
-            cannot be accounted for.
+        Raises `InputError`: more devices than nodes; circuits that cannot be built; a
+        collective that cannot be accounted for.
         """
         return _Controlled(self, jobs)
 

@@ -21,17 +21,10 @@ class Launch:
     An operation keeps its device for ``latency_ps + max(duration_ps, minimum_ps)``.
     The SiP-ML paper (section 4.2) sets both to a microsecond.
 
-    Attributes
-    ----------
-    latency_ps
-        From the launch to the begin of the computation, 0 to 10**15.
-    minimum_ps
-        Least time that a computation takes, 0 to 10**15.
+    `latency_ps`: from the launch to the begin of the computation, 0 to 10**15.
+    `minimum_ps`: least time that a computation takes, 0 to 10**15.
 
-    Raises
-    ------
-    InputError
-        A time out of its domain.
+    Raises `InputError`: a time out of its domain.
     """
 
     latency_ps: int = PS_PER_US

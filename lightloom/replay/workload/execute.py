@@ -22,27 +22,14 @@ def replay_iteration(
 ) -> IterationTimeline:
     """Return when everything in an iteration happens, exact to the picosecond.
 
-    Parameters
-    ----------
-    iteration
-        What runs where, and what waits for what.
-    network
-        What carries the data: `SharedLinks`, `HeldCircuits`, `ControlledCircuits` or
-        `CallQueue`.
-    launch
-        What operations cost beside their durations; by default a microsecond to
-        launch and a microsecond at least.
+    `launch`: what operations cost beside their durations; by default a microsecond to
+    launch and a microsecond at least.
 
-    Returns
-    -------
-    Same arguments, same timeline. The work is O(log n) an event, and what the network
-    needs for it.
+    Returns same arguments, same timeline. The work is O(log n) an event, and what the
+    network needs for it.
 
-    Raises
-    ------
-    InputError
-        The iteration does not fit the network; tasks that never end, with what they
-        wait for; a time beyond 63 bits.
+    Raises `InputError`: the iteration does not fit the network; tasks that never end,
+    with what they wait for; a time beyond 63 bits.
     """
     run = _Run(iteration, network, launch or Launch())
     run.to_the_end()

@@ -43,11 +43,6 @@ class FairShares:
     1 / `UNITS_PER_BIT_PER_S` bit/s. A change costs what lies within its reach: the
     pairs whose shares it touches, and those that share a link with them; how many flows
     a pair has does not matter.
-
-    Parameters
-    ----------
-    paths
-        Path of each pair.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -65,12 +60,7 @@ class FairShares:
 
         Where it returns true, the link is to be among `touched` of the next `update`.
 
-        Parameters
-        ----------
-        link
-            Any number; a new one is a new link.
-        bits_per_s
-            Its rate from now on, 0 or more.
+        `bits_per_s`: its rate from now on, 0 or more.
         """
         capacity = bits_per_s * UNITS_PER_BIT_PER_S
         if link not in self._capacity:
@@ -86,13 +76,8 @@ class FairShares:
     ) -> dict[int, Share]:
         """Change numbers of flows, and return the shares that changed.
 
-        Parameters
-        ----------
-        count
-            How many flows pairs have from now on, where that has changed; 0 for none.
-            Paths of the pairs are not empty, and all their links are known.
-        touched
-            Links whose rate has changed, see `set_capacity`.
+        `count`: how many flows pairs have from now on, where that has changed; 0 for
+        none. Paths of the pairs are not empty, and all their links are known.
         """
         links = set(touched)
         for pair, flows in count.items():

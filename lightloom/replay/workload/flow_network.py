@@ -25,20 +25,9 @@ if TYPE_CHECKING:
 class FlowTable:
     """The flows of all jobs; those of a job lie together, jobs in order.
 
-    Attributes
-    ----------
-    pair
-        Row of each flow's pair in `pair_src` and `pair_dst`.
-    bytes
-        More than 0.
-    job
-        The job that each flow belongs to.
-    first
-        First flow of each job, and at the end the number of flows.
-    delay_ps
-        What each job waits before its flows begin.
-    pair_src, pair_dst
-        Distinct pairs, sorted.
+    `pair`: row of each flow's pair in `pair_src` and `pair_dst`. `job`: the job that
+    each flow belongs to. `first`: first flow of each job, and at the end the number of
+    flows. `delay_ps`: what each job waits before its flows begin.
     """
 
     pair: IntArray
@@ -55,22 +44,11 @@ def flow_table(
 ) -> FlowTable:
     """Return the flows of jobs; a transfer is one flow after `delay_ps`.
 
-    Parameters
-    ----------
-    jobs
-        Transfers, then collectives, of an iteration.
-    node_count
-        Number of nodes of the fabric; device i is node i.
-    delay_ps
-        What passes before the bytes of a transfer move: alpha and the latency of
-        switches.
-    collectives
-        What flows a collective consists of, and after which delay they begin.
+    `delay_ps`: what passes before the bytes of a transfer move: alpha and the latency
+    of switches.
 
-    Raises
-    ------
-    InputError
-        More devices than nodes; an operation that `collectives` does not know.
+    Raises `InputError`: more devices than nodes; an operation that `collectives` does
+    not know.
     """
     if jobs.device_count > node_count:
         what, allowed = "more devices than nodes", f"1 to {node_count}"
@@ -101,16 +79,8 @@ def flow_table(
 class FlowNetwork:
     """Links that flows share max-min fairly; see `Network` for what it promises.
 
-    Parameters
-    ----------
-    jobs
-        For messages.
-    table
-        Their flows.
-    paths
-        Path of each pair of the table.
-    bits_per_s
-        Rate of every link at the start.
+    `paths`: path of each pair of the table. `bits_per_s`: rate of every link at the
+    start.
     """
 
     def __init__(
@@ -149,12 +119,7 @@ class FlowNetwork:
     def move(self, now_ps: int, bits_per_s: Mapping[int, int]) -> list[int]:
         """Move on to now, change rates of links, return the jobs that ended.
 
-        Parameters
-        ----------
-        now_ps
-            Time in picoseconds, at most that of the next event.
-        bits_per_s
-            Link -> its rate from now on, for the links that change.
+        `now_ps`: time in picoseconds, at most that of the next event.
         """
         done = []
         gone = self._flows.ended(now_ps)
@@ -183,12 +148,7 @@ class FlowNetwork:
     def arrive(self, flows: list[int], now_ps: int) -> None:
         """Note flows that begin; for those who watch.
 
-        Parameters
-        ----------
-        flows
-            Numbers of the flows that begin, rows of the flow table.
-        now_ps
-            Time in picoseconds.
+        `flows`: numbers of the flows that begin, rows of the flow table.
         """
 
     @property

@@ -58,11 +58,6 @@ class Flows:
     """Flows under way, each with what is left of it.
 
     Time only goes forward. A flow on a link without rate waits.
-
-    Parameters
-    ----------
-    paths
-        Path of each pair.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -89,12 +84,7 @@ class Flows:
     def left_bytes(self, flow: int, now_ps: int) -> int:
         """Return what is left of a flow, in bytes rounded up.
 
-        Parameters
-        ----------
-        flow
-            Number of a flow that is under way.
-        now_ps
-            Time in picoseconds, not before the last event.
+        `now_ps`: time in picoseconds, not before the last event.
         """
         pair, goal = self._goal[flow]
         return max(0, -(-(goal - pair.served_by(now_ps)) // _PER_BYTE))
@@ -133,14 +123,8 @@ class Flows:
     ) -> None:
         """Let flows begin, links change, and all shares follow.
 
-        Parameters
-        ----------
-        now_ps
-            When.
-        come
-            Pair and bytes, more than 0, of each new flow; the pair's path is not empty.
-        bits_per_s
-            New rates of links; a link gets its first before a flow crosses it.
+        `come`: pair and bytes, more than 0, of each new flow; the pair's path is not
+        empty.
         """
         touched = [
             link

@@ -17,15 +17,9 @@ class Jobs:
 
     Job i is transfer i; job ``len(src) + j`` is collective j.
 
-    Attributes
-    ----------
-    device_count
-        Number of devices; device i is node i of the fabric.
-    src, dst, bytes, call
-        Of each transfer, in the order of the dependencies that make them; bytes are
-        more than 0, and ends differ.
-    collectives
-        As in the iteration.
+    `device_count`: number of devices; device i is node i of the fabric. `src`, `dst`,
+    `bytes`, `call`: of each transfer, in the order of the dependencies that make them;
+    bytes are more than 0, and ends differ.
     """
 
     device_count: int

@@ -26,19 +26,9 @@ class LitPlanes:
     Links are pairs: link i is the pair (src[i], dst[i]), at the rate of all its
     circuits on all planes that are lit. Pairs without a link are not of interest.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    src, dst
-        Distinct pairs, sorted.
-    first
-        Circuits that planes hold from the start; others are dark.
+    `first`: circuits that planes hold from the start; others are dark.
 
-    Raises
-    ------
-    InputError
-        Circuits that the fabric cannot build, here and in `set`.
+    Raises `InputError`: circuits that the fabric cannot build, here and in `set`.
     """
 
     def __init__(
@@ -77,14 +67,8 @@ class LitPlanes:
 
         Nothing happens to a plane that holds these very circuits.
 
-        Parameters
-        ----------
-        now_ps
-            When the reconfiguration begins, in picoseconds.
-        plane
-            Which plane, from 0.
-        circuits
-            What it holds from ``now_ps`` plus the reconfiguration delay on.
+        `now_ps`: when the reconfiguration begins, in picoseconds. `circuits`: what it
+        holds from ``now_ps`` plus the reconfiguration delay on.
         """
         held = self._held.get(plane)
         if held is not None and held.same_as(circuits):

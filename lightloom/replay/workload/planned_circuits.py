@@ -21,16 +21,9 @@ if TYPE_CHECKING:
 class PlaneConfiguration:
     """Circuits that a plane holds until its next configuration.
 
-    Attributes
-    ----------
-    plane
-        The plane.
-    circuits
-        What it holds.
-    begin_ps
-        When it begins to set them, dark for the fabric's reconfiguration delay;
-        ``None`` where they are there when the iteration begins, at no cost, as
-        circuits that serve one iteration after another.
+    `begin_ps`: when it begins to set them, dark for the fabric's reconfiguration delay;
+    ``None`` where they are there when the iteration begins, at no cost, as circuits
+    that serve one iteration after another.
     """
 
     plane: int
@@ -45,18 +38,11 @@ class HeldCircuits:
     A transfer waits alpha, and then shares the circuits of its pair equally with the
     others of that pair. Nothing is forwarded.
 
-    Attributes
-    ----------
-    fabric
-        The fabric; device i is node i.
-    configurations
-        In the order of time for each plane. A plane without any is dark, and so is
-        one before its first configuration is set.
-    collectives
-        How collectives load circuits; by default rings that pay alpha in each step.
-    missing
-        ``wait``, or ``refuse``: a transfer that begins when no plane holds a circuit
-        for it is then an error.
+    `fabric`: the fabric; device i is node i. `configurations`: in the order of time for
+    each plane. A plane without any is dark, and so is one before its first
+    configuration is set. `collectives`: how collectives load circuits; by default rings
+    that pay alpha in each step. `missing`: ``wait``, or ``refuse``: a transfer that
+    begins when no plane holds a circuit for it is then an error.
     """
 
     fabric: CircuitFabric
@@ -67,12 +53,10 @@ class HeldCircuits:
     def open(self, jobs: Jobs) -> CircuitNetwork:
         """Return the network at time 0.
 
-        Raises
-        ------
-        InputError
-            More devices than nodes; a plane that begins before it is done with the
-            configuration before, or that the fabric lacks; circuits that cannot be
-            built (said when they are set); a collective that cannot be accounted for.
+        Raises `InputError`: more devices than nodes; a plane that begins before it is
+        done with the configuration before, or that the fabric lacks; circuits that
+        cannot be built (said when they are set); a collective that cannot be accounted
+        for.
         """
         first: dict[int, Circuits] = {}
         later: list[tuple[int, int, Circuits]] = []

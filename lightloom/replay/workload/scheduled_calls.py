@@ -46,12 +46,7 @@ class CallSource(Protocol):
 class ServedCall:
     """A schedule that was run, and when it began.
 
-    Attributes
-    ----------
-    start_ps
-        Time in picoseconds.
-    schedule
-        What ran, without what the fabric held before.
+    `schedule`: what ran, without what the fabric held before.
     """
 
     start_ps: int
@@ -66,13 +61,7 @@ class Interned:
         self._known: dict[int, tuple[Circuits, Circuits]] = {}
 
     def __call__(self, circuits: Circuits) -> Circuits:
-        """Return the first circuits given here that equal these.
-
-        Parameters
-        ----------
-        circuits
-            Of one plane.
-        """
+        """Return the first circuits given here that equal these."""
         if id(circuits) not in self._known:
             first = self._first.setdefault(_content(circuits), circuits)
             # Circuits are kept, so that no others get their id.
@@ -96,13 +85,9 @@ class ScheduledCalls:
     one is taken that ends first, and among equals the first; transfers may also stay
     on the circuits that are held, where these serve all of their pairs.
 
-    Attributes
-    ----------
-    source
-        Where schedules come from; all are of one fabric.
-    every
-        Returns what is truly served for a task, tasks that share no node: itself, or
-        what all replicas do where a few stand for them.
+    `source`: where schedules come from; all are of one fabric. `every`: returns what is
+    truly served for a task, tasks that share no node: itself, or what all replicas do
+    where a few stand for them.
     """
 
     source: CallSource
@@ -147,15 +132,7 @@ class ScheduledCalls:
     def offered(
         self, tasks: tuple[Task, ...], held: Held
     ) -> list[tuple[int, Schedule]]:
-        """Return schedules that serve tasks at once, and how long each takes.
-
-        Parameters
-        ----------
-        tasks
-            One, or several without a node in common.
-        held
-            What planes hold when they begin.
-        """
+        """Return schedules that serve tasks at once, and how long each takes."""
         found = []
         for schedule in self.source.schedules(tasks):
             found.append((self._replayed_ps(schedule, held), schedule))
@@ -191,10 +168,7 @@ class ScheduledCalls:
 class CallServer:
     """The circuits of a fabric from call to call.
 
-    Attributes
-    ----------
-    served
-        Every schedule that ran, in order.
+    `served`: every schedule that ran, in order.
     """
 
     def __init__(self, calls: ScheduledCalls) -> None:
@@ -207,13 +181,6 @@ class CallServer:
 
         All at once where a schedule serves them so and is no slower than what they
         take alone, added up; else one behind the other.
-
-        Parameters
-        ----------
-        now_ps
-            When they begin, in picoseconds.
-        tasks
-            One, or several without a node in common.
         """
         groups = [self._calls.every(task) for task in tasks]
         served = tuple({task: None for group in groups for task in group})
@@ -250,14 +217,7 @@ def behind(
     A plane that holds the first segment goes on with it; another one first has a
     segment of what it holds (none of its own: of nothing), and pays for the next.
 
-    Parameters
-    ----------
-    schedule
-        Segments and steps.
-    held
-        What planes hold, by plane; a plane that is left out is dark.
-    same
-        Maps equal circuits to one object, which is that of `held`.
+    `held`: what planes hold, by plane; a plane that is left out is dark.
     """
     charged = schedule.fabric["initial_configuration_charged"]
     first = {each.plane: each.circuits for each in reversed(schedule.segments)}

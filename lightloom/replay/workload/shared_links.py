@@ -24,13 +24,8 @@ class SharedLinks:
 
     A transfer waits alpha and the latency of the switches, and then flows.
 
-    Attributes
-    ----------
-    fabric
-        The fabric; device i is node i.
-    collectives
-        How collectives load it; by default rings that pay alpha and the latency in
-        each step.
+    `fabric`: the fabric; device i is node i. `collectives`: how collectives load it; by
+    default rings that pay alpha and the latency in each step.
     """
 
     fabric: PacketFabric
@@ -39,10 +34,8 @@ class SharedLinks:
     def open(self, jobs: Jobs) -> FlowNetwork:
         """Return the network at time 0.
 
-        Raises
-        ------
-        InputError
-            More devices than nodes; a collective that cannot be accounted for.
+        Raises `InputError`: more devices than nodes; a collective that cannot be
+        accounted for.
         """
         fabric = self.fabric
         alpha_ps = fabric.alpha_ps + fabric.latency_ps

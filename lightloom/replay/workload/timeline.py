@@ -28,14 +28,9 @@ class Spans:
 class DeviceTimes:
     """What each device does; row i is device i, shape (devices,).
 
-    Attributes
-    ----------
-    computing_ps
-        Time in which an operation runs on it, its launch included.
-    communicating_ps
-        Time in which a transfer or collective that it takes part in is under way.
-    both_ps
-        Time in which both are so.
+    `computing_ps`: time in which an operation runs on it, its launch included.
+    `communicating_ps`: time in which a transfer or collective that it takes part in is
+    under way. `both_ps`: time in which both are so.
     """
 
     computing_ps: IntArray
@@ -52,22 +47,12 @@ class DeviceTimes:
 class IterationTimeline:
     """When everything in an iteration happens, in picoseconds from its start.
 
-    Attributes
-    ----------
-    iteration_ps
-        End of the last task; 0 where there is none.
-    operations
-        Each from its launch to its end, in the rows of the iteration.
-    transfers
-        Of each dependency: from when its data are there (or its call is served) to
-        when the last byte has arrived. One that moves nothing starts and ends when
-        `src` has ended.
-    collectives
-        Each from when its devices are ready (or it is served) to its end.
-    devices
-        What each device does.
-    reconfigurations
-        Of all planes, by (start, plane); none on packet fabrics.
+    `iteration_ps`: end of the last task; 0 where there is none. `operations`: each from
+    its launch to its end, in the rows of the iteration. `transfers`: of each
+    dependency: from when its data are there (or its call is served) to when the last
+    byte has arrived. One that moves nothing starts and ends when `src` has ended.
+    `collectives`: each from when its devices are ready (or it is served) to its end.
+    `reconfigurations`: of all planes, by (start, plane); none on packet fabrics.
     """
 
     iteration_ps: int
@@ -90,13 +75,9 @@ def device_times(
 ) -> DeviceTimes:
     """Return what each device does, in O(n log n) for n rows of all spans.
 
-    Parameters
-    ----------
-    iteration
-        What was replayed.
-    operations, transfers, collectives
-        When its rows start and end, in picoseconds; `transfers` has a row for each
-        dependency, of which only those between devices count.
+    `operations`, `transfers`, `collectives`: when its rows start and end, in
+    picoseconds; `transfers` has a row for each dependency, of which only those between
+    devices count.
     """
     count, device = iteration.device_count, iteration.operations.device
     links, moves = iteration.dependencies, np.flatnonzero(iteration.is_transfer)

@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 class Candidate:
     """One algorithm in a comparison.
 
-    Attributes
-    ----------
-    algorithm, parameters, mapping
-        What it is; `mapping` is the order of nodes that plays its ranks.
-    predicted_ps
-        Lower bound on the completion time, before anything was realised.
-    completion_time_ps
-        What replay says; ``None`` where the prediction alone ruled it out.
-    reconfigurations
-        How often the fabric is reconfigured; ``None`` where it was not realised.
+    `algorithm`, `parameters`, `mapping`: what it is; `mapping` is the order of nodes
+    that plays its ranks. `predicted_ps`: lower bound on the completion time, before
+    anything was realised. `completion_time_ps`: what replay says; ``None`` where the
+    prediction alone ruled it out. `reconfigurations`: how often the fabric is
+    reconfigured; ``None`` where it was not realised.
     """
 
     algorithm: str
@@ -55,10 +50,7 @@ class CandidatePool:
 
     The only mutable record of a synthesis: what has been compared so far.
 
-    Parameters
-    ----------
-    progress
-        Told in words what is being done.
+    `progress`: told in words what is being done.
     """
 
     progress: Callable[[str], None] | None = None
@@ -78,13 +70,6 @@ class CandidatePool:
         """Replay a candidate's schedule, and keep it if it is the best so far.
 
         Of several schedules of a candidate the fastest is compared with others.
-
-        Parameters
-        ----------
-        candidate
-            What the schedule is of.
-        made
-            The schedule, without footer.
         """
         timeline = replay(made.schedule)
         entered = replace(
@@ -106,10 +91,7 @@ class CandidatePool:
     def best(self) -> MadeSchedule:
         """Return the best schedule.
 
-        Raises
-        ------
-        RuntimeError
-            Nothing was entered.
+        Raises `RuntimeError`: nothing was entered.
         """
         if self._best is None:
             message = "no candidate has been realised yet"

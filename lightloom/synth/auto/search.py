@@ -71,16 +71,8 @@ class _Entrant:
 class CandidateSearch:
     """Enters the candidates for a task into a pool.
 
-    Parameters
-    ----------
-    instance
-        Fabric and task.
-    realiser
-        Puts rounds on the fabric.
-    pool
-        Where candidates are entered.
-    bounds
-        What no schedule of the task can beat.
+    `realiser`: puts rounds on the fabric. `bounds`: what no schedule of the task can
+    beat.
     """
 
     instance: Instance
@@ -101,20 +93,9 @@ class CandidateSearch:
         the same way, with no rivals but its orders. Proposals that find no circuits are
         passed over if others do.
 
-        Parameters
-        ----------
-        algorithm
-            ``auto`` or a name.
-        parameters
-            Those of a named algorithm for collectives.
-
-        Raises
-        ------
-        InputError
-            Parameters that nobody takes; an algorithm that is unknown, does not do the
-            task, or sends what the fabric does not carry.
-        InfeasibleError, NoAnswerError
-            No candidate finds circuits.
+        Raises `InputError`: parameters that nobody takes; an algorithm that is unknown,
+        does not do the task, or sends what the fabric does not carry; `InfeasibleError,
+        NoAnswerError`: no candidate finds circuits.
         """
         if isinstance(self.instance.task, Demand):
             self._demand(algorithm, parameters)
@@ -329,19 +310,7 @@ class CandidateSearch:
 def planned_traffic(
     maker: CollectiveAlgorithm, task: Collective, order: tuple[int, ...], ports: int
 ) -> tuple[TrafficRound, ...]:
-    """Return the rounds of an algorithm for a collective, between nodes.
-
-    Parameters
-    ----------
-    maker
-        The algorithm.
-    task
-        The collective, its chunk count chosen.
-    order
-        Its nodes in the order of the ranks that they play.
-    ports
-        Peers of a node at a time.
-    """
+    """Return the rounds of an algorithm for a collective, between nodes."""
     plan = maker.plan(reordered(task, order), ports)
     return mapped_traffic(plan, task)
 

@@ -33,18 +33,9 @@ def proposals(
 ) -> Iterator[Proposal]:
     """Yield the algorithms worth comparing for an operation, best guesses first.
 
-    Parameters
-    ----------
-    op
-        Name of the collective.
-    ranks
-        Number of ranks.
-    ports
-        Peers a rank can drive at once.
-    rounds_of_data
-        How many times as long as the fixed cost of a round the whole buffer takes
-        at the full rate of a rank: what the best length of a pipeline depends on.
-        ``None`` where a round costs nothing.
+    `rounds_of_data`: how many times as long as the fixed cost of a round the whole
+    buffer takes at the full rate of a rank: what the best length of a pipeline depends
+    on. ``None`` where a round costs nothing.
     """
     yield from _SPACES[op](ranks, ports)
     for name in _PIPELINED.get(op, ()):

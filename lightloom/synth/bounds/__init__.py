@@ -37,18 +37,7 @@ SEARCHES: Catalogue[WitnessSearch] = Catalogue(
 def find_bound(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
     """Return the best certificate of one kind that is found, without value.
 
-    Parameters
-    ----------
-    kind
-        One of `BOUND_KINDS`.
-    fabric
-        Any fabric.
-    task
-        Sound for it; its chunks need not be chosen and do not matter.
-
-    Returns
-    -------
-    ``None`` where the kind has nothing to say about fabric and task.
+    Returns ``None`` where the kind has nothing to say about fabric and task.
     """
     if not can_carry(fabric) or not BOUND_KINDS[kind].concerns(task):
         return None
@@ -100,13 +89,7 @@ def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
 
 
 class LowerBounds:
-    """Bounds on one task, computed when they are asked for, each kind once.
-
-    Parameters
-    ----------
-    fabric, task
-        As of `find_bound`.
-    """
+    """Bounds on one task, computed when they are asked for, each kind once."""
 
     def __init__(self, fabric: AnyFabric, task: Task) -> None:
         self._fabric, self._task = fabric, task
@@ -124,11 +107,8 @@ class LowerBounds:
         Of equal bounds one that is found fast, and the first by name; ``None`` where
         there is nothing to do, or nothing can ever be done.
 
-        Parameters
-        ----------
-        reached_ps
-            What an answer takes, if there is one: kinds whose search is long are not
-            asked once it is within `CLOSE` of the best of the others.
+        `reached_ps`: what an answer takes, if there is one: kinds whose search is long
+        are not asked once it is within `CLOSE` of the best of the others.
         """
         self._raised(reached_ps)
         return self._best

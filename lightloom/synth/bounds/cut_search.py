@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
@@ -50,20 +50,9 @@ def best_rectangle(
 ) -> Mask | None:
     """Return the rectangle, or complement of one, with the most data per lane.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    needs
-        What a task asks on it.
+    Returns the set, shape (nodes,); ``None`` where nothing must enter any of them, or
+    by nothing, or the bytes in all do not fit 63 bits.
 
-    Returns
-    -------
-    The set, shape (nodes,); ``None`` where nothing must enter any of them, or by
-    nothing, or the bytes in all do not fit 63 bits.
-
-    Notes
-    -----
     Everything is computed for all column intervals at once, row interval by row
     interval: time O((rows cols)^2), memory O(nodes^2) where data go by pairs.
     Ties go to the first in (row interval, column interval, inside before outside).

@@ -12,8 +12,7 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds.duration_cover import CoverSearch
 from lightloom.synth.bounds.witness_search import WitnessSearch
-from lightloom.synth.demand_configurations.durations import critical_lines
-from lightloom.synth.demand_configurations.least_durations import unit_bound
+from lightloom.synth.demand_configurations.durations import critical_lines, unit_bound
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.synth.lightpath.small_demands import small_division
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.demand_configurations.least_durations import UnitBound
+    from lightloom.synth.demand_configurations.durations import UnitBound
     from lightloom.synth.demand_configurations.lines import Lines
     from lightloom.validate.certificates.proofs.duration_walk import DividedLines
 
@@ -107,14 +106,8 @@ def _covers(
 ) -> list[int]:
     """Return covers of durations that raise the least of all numbers.
 
-    Parameters
-    ----------
-    fabric, task
-        As of a bound.
-    divided, lines
-        What nodes send and receive, and what leaves cuts.
-    least_ps
-        What is known for each number of configurations; what few take is raised.
+    `least_ps`: what is known for each number of configurations; what few take is
+    raised.
     """
     if fabric.lasers > _MOST_UNITS or not divided.cuttable:
         return []

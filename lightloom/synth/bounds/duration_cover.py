@@ -27,12 +27,8 @@ _CALL = 20_000
 class CoverSearch:
     """Looks for covers of durations, for one demand.
 
-    Parameters
-    ----------
-    divided
-        The demand and its lines.
-    likely
-        The lines that are likely to be in the way.
+    `divided`: the demand and its lines. `likely`: the lines that are likely to be in
+    the way.
     """
 
     def __init__(self, divided: DividedLines, likely: list[LineKey]) -> None:
@@ -40,17 +36,7 @@ class CoverSearch:
         self._last: list[tuple[LineKey, tuple[int, ...]]] = []
 
     def walk(self, total_ps: int, count: int, work: int) -> list[int] | None:
-        """Return a walk that proves that data move longer, if it is found.
-
-        Parameters
-        ----------
-        total_ps
-            How long.
-        count
-            Number of configurations.
-        work
-            Most entries of tables that are looked at.
-        """
+        """Return a walk that proves that data move longer, if it is found."""
         self._last, self.work = [], work
         walk: list[int] = []
         stack = [first_box(total_ps, count)]

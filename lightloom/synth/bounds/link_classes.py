@@ -31,19 +31,8 @@ def link_classes(
     changes. Lengths that depend on the class alone are as good as any: the average
     over all ways in which classes look the same keeps the bound.
 
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    routes
-        Between its ranks.
-    root
-        The rank that is unlike the others, if one is.
-
-    Returns
-    -------
-    Distinct links, ascending, and numbers of classes from 0 in the order of their
-    first links, shape (links,) both.
+    Returns distinct links, ascending, and numbers of classes from 0 in the order of
+    their first links, shape (links,) both.
     """
     links, place = np.unique(routes.link, return_inverse=True)
     colour = _mixed(fabric.link_bits_per_s(links).astype(np.uint64))
@@ -93,16 +82,8 @@ def links_near_root(
 
     Of all messages over a link, of one between ranks that are nearest to each other.
 
-    Parameters
-    ----------
-    task
-        One of `FLOWS`.
-    ways
-        Between its ranks.
-    links, kind
-        Distinct links, ascending, and the kind of each, shape (links,).
-    relation
-        How ranks stand to each other, shape (n, n).
+    `links`, `kind`: distinct links, ascending, and the kind of each, shape (links,).
+    `relation`: how ranks stand to each other, shape (n, n).
     """
     flow = FLOWS[task.op]
     if not flow.rooted:

@@ -54,18 +54,9 @@ _FINE = 2**20
 class LinkQuestion:
     """A collective on a packet fabric, with the classes of its links.
 
-    Attributes
-    ----------
-    needs
-        What it asks.
-    routes
-        Between its ranks.
-    links, number
-        As `link_classes` returns them, the root marked.
-    kind
-        The same where all ranks are alike, shape (links,).
-    rates
-        Sum of the rates of each class, in bits per second, shape (classes,).
+    `links`, `number`: as `link_classes` returns them, the root marked. `kind`: the same
+    where all ranks are alike, shape (links,). `rates`: sum of the rates of each class,
+    in bits per second, shape (classes,).
     """
 
     needs: CollectiveNeeds
@@ -77,13 +68,7 @@ class LinkQuestion:
 
     @classmethod
     def of(cls, fabric: AnyFabric, task: Task) -> LinkQuestion | None:
-        """Return the question, ``None`` where it is none or too large.
-
-        Parameters
-        ----------
-        fabric, task
-            What is asked.
-        """
+        """Return the question, ``None`` where it is none or too large."""
         if not isinstance(fabric, PacketFabric) or not isinstance(task, Collective):
             return None
         if not 1 < task.rank_count <= MOST_RANKS:
@@ -114,21 +99,12 @@ class LinkQuestion:
     def crossed(self, some: Mask) -> IntArray:
         """Return how many of some links each message crosses, shape (n, n).
 
-        Parameters
-        ----------
-        some
-            Whether each link counts, shape (links,).
+        `some`: whether each link counts, shape (links,).
         """
         return self.routes.costs(some[self.place].astype(np.int64))
 
     def costs(self, length: IntArray) -> IntArray:
-        """Return the costs of messages, shape (n, n).
-
-        Parameters
-        ----------
-        length
-            Of each class, shape (classes,).
-        """
+        """Return the costs of messages, shape (n, n)."""
         rows = np.concatenate(
             [self.class_rows[kind] for kind in np.flatnonzero(length)]
         )
@@ -143,23 +119,11 @@ class LinkQuestion:
         return np.split(np.argsort(number, kind="stable"), ends[:-1])
 
     def worth(self, length: IntArray) -> float:
-        """Return the least cost over what a second carries.
-
-        Parameters
-        ----------
-        length
-            Of each class, shape (classes,).
-        """
+        """Return the least cost over what a second carries."""
         return least_cost(self.needs, self.costs(length)) / float(length @ self.rates)
 
     def witness(self, length: IntArray) -> Witness:
-        """Return the links that have a length, and the lengths.
-
-        Parameters
-        ----------
-        length
-            Of each class, shape (classes,).
-        """
+        """Return the links that have a length, and the lengths."""
         each = length[self.number]
         kept = np.flatnonzero(each)
         return {"links": self.links[kept].tolist(), "lengths": each[kept].tolist()}

@@ -76,20 +76,9 @@ _FINE = 55440
 class _Steps:
     """A collective whose links are put into groups, and pairs of ranks into classes.
 
-    Attributes
-    ----------
-    fabric
-        Of the collective.
-    routes
-        Between its ranks.
-    links, group
-        Distinct links, ascending, and the group of each, shape (links,).
-    shape
-        The box whose translations change nothing; empty for none.
-    lifts
-        Of its data.
-    rough
-        Fewer places, for more steps than a linear program of all can have.
+    `links`, `group`: distinct links, ascending, and the group of each, shape (links,).
+    `shape`: the box whose translations change nothing; empty for none. `rough`: fewer
+    places, for more steps than a linear program of all can have.
     """
 
     fabric: PacketFabric | Sipac
@@ -135,11 +124,6 @@ class _Steps:
         The time that data take is what all lengths of the busiest step make up; in
         them potentials are as high as can be. ``None`` where the solver fails, or
         would take long.
-
-        Parameters
-        ----------
-        steps
-            Two or more.
         """
         most = self.chosen(steps).most_ends
         if steps > (most if self.program.most_ends < FEWEST_ENDS else _MOST_STEPS):

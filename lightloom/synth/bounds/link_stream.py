@@ -64,18 +64,10 @@ def needed_links(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None
     Classes of links are left out while that holds, in two orders: the least used for
     their rate first, or the largest.
 
-    Parameters
-    ----------
-    question
-        A collective.
-    some
-        The links that may be chosen, shape (links,).
-    pairs
-        The messages that count, shape (n, n).
+    `some`: the links that may be chosen, shape (links,). `pairs`: the messages that
+    count, shape (n, n).
 
-    Returns
-    -------
-    Shape (links,); ``None`` where even all the links are too few.
+    Returns shape (links,); ``None`` where even all the links are too few.
     """
     crossed, wanted = question.crossed(some).reshape(-1), pairs.reshape(-1)
     if not crossed[wanted].all():

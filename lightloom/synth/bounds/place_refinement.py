@@ -32,13 +32,6 @@ def relations(
     On packet fabrics two pairs stand alike if their routes have equally many links of
     each rate; fewer links of the lowest rates have lower numbers. On SiPAC they do if
     they are equally many circuits apart.
-
-    Parameters
-    ----------
-    fabric, nodes
-        Of the collective.
-    ways
-        Between its ranks.
     """
     routes, count = ways.routes, len(nodes)
     if isinstance(fabric, Sipac):
@@ -58,18 +51,9 @@ def related_places(
 ) -> IntArray:
     """Return places that are alike if they stand alike to source and destination.
 
-    Parameters
-    ----------
-    lifts
-        Of the collective; their places do not matter.
-    relation
-        How ranks stand to each other, shape (n, n).
-    rough
-        Of sources, tell no more than whether a place is one.
+    `relation`: how ranks stand to each other, shape (n, n).
 
-    Returns
-    -------
-    Numbers from 0, shape (sources, v, a).
+    Returns numbers from 0, shape (sources, v, a).
     """
     if lifts.flow.turned:
         relation = relation.T
@@ -85,12 +69,9 @@ def related_places(
 def refined_places(lifts: Lifts, most: int) -> IntArray | None:
     """Return places by colours, shape (1, v, a), ``None`` if there are too many rises.
 
-    Parameters
-    ----------
-    lifts
-        Of a collective one source of which stands for all; their places do not matter.
-    most
-        Kinds of rises, from place to place by a message, up to which to go on.
+    `lifts`: of a collective one source of which stands for all; their places do not
+    matter. `most`: kinds of rises, from place to place by a message, up to which to go
+    on.
     """
     shift = None
     if lifts.flow.summed and len(lifts.sums):
@@ -103,17 +84,11 @@ def refined_places(lifts: Lifts, most: int) -> IntArray | None:
 class _Refinement:
     """Colours of the places that data of one source pass, and of messages.
 
-    Attributes
-    ----------
-    usage
-        Links of each class between two ranks, shape (n, n, classes).
-    joined
-        Whether there can be a message from rank to rank, shape (n, n).
-    source
-        The rank that has the data.
-    shift
-        For each pair of ranks a number: messages of the same number can carry data of
-        several sources together; ``None`` where there is one source.
+    `usage`: links of each class between two ranks, shape (n, n, classes). `joined`:
+    whether there can be a message from rank to rank, shape (n, n). `source`: the rank
+    that has the data. `shift`: for each pair of ranks a number: messages of the same
+    number can carry data of several sources together; ``None`` where there is one
+    source.
     """
 
     usage: IntArray
@@ -131,10 +106,7 @@ class _Refinement:
     def refined(self, most: int) -> bool:
         """Refine colours until they stay; false if there are too many rises.
 
-        Parameters
-        ----------
-        most
-            Kinds of rises, from place to place by a message, up to which to go on.
+        `most`: kinds of rises, from place to place by a message, up to which to go on.
         """
         known = 0
         while True:

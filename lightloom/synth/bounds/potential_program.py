@@ -27,18 +27,10 @@ _NEAR_ENOUGH = 1e-5
 class PotentialProgram:
     """The linear program: rises between two places, and messages that have them.
 
-    Attributes
-    ----------
-    before, after
-        The places of each rise, shape (rises,).
-    message, rise, times
-        Rows: how often a kind of message has a rise, shape (rows,).
-    usage
-        Links of each group that a kind of message uses, shape (messages, groups).
-    first, last
-        Places where data are at first, and must be at last, one for each datum.
-    places
-        Their number.
+    `before`, `after`: the places of each rise, shape (rises,). `message`, `rise`,
+    `times`: rows: how often a kind of message has a rise, shape (rows,). `usage`: links
+    of each group that a kind of message uses, shape (messages, groups). `first`,
+    `last`: places where data are at first, and must be at last, one for each datum.
     """
 
     before: IntArray
@@ -117,13 +109,7 @@ class PotentialProgram:
         return min(_MOST_ENDS, _MOST_WORK // max(1, self.work))
 
     def times_of(self, steps: int) -> list[int]:
-        """Return times at which potentials are chosen, dense at both ends.
-
-        Parameters
-        ----------
-        steps
-            Two or more.
-        """
+        """Return times at which potentials are chosen, dense at both ends."""
         near, most = [0, 1], self.most_ends
         while len(near) <= most // 4 and most > FEWEST_ENDS + 1:
             near.append(2 * near[-1] - near[-2] // 2)

@@ -17,16 +17,11 @@ if TYPE_CHECKING:
 class WitnessSearch:
     """How witnesses of one kind of bound are found.
 
-    Attributes
-    ----------
-    name
-        The kind, one of
-        `lightloom.validate.certificates.completion_time.BOUND_KINDS`.
-    find
-        Returns the best witness it can find for a fabric that can carry something and
-        a task that is sound for it; ``None`` where the kind has nothing to say.
-    long
-        Whether that may take as long as the search for a schedule.
+    `name`: the kind, one of
+    `lightloom.validate.certificates.completion_time.BOUND_KINDS`. `find`: returns the
+    best witness it can find for a fabric that can carry something and a task that is
+    sound for it; ``None`` where the kind has nothing to say. `long`: whether that may
+    take as long as the search for a schedule.
     """
 
     name: str

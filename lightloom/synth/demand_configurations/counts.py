@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.nested_options import nested_options
-from lightloom.synth.demand_configurations.options import MOST_EXACT, options_table
+from lightloom.synth.demand_configurations.options import (
+    MOST_EXACT,
+    nested_options,
+    options_table,
+)
 from lightloom.synth.demand_configurations.unit_flows import PairUnits, place_units
 
 if TYPE_CHECKING:
@@ -39,23 +42,10 @@ def fill_counts(
     configurations, pairs choose lengths of units, of which the longest one, two,
     three ... configurations have room for so many; flows place them.
 
-    Parameters
-    ----------
-    lines
-        Of a demand.
-    durations
-        Of the configurations.
-    seed
-        Of random choices, 0 or more.
-    steps
-        Most changes that are tried.
-    largest_first
-        Whether the largest pairs choose first, rather than all by prices.
+    `seed`: of random choices, 0 or more.
 
-    Returns
-    -------
-    Counts of shape (pairs, configurations), ``None`` where none are found, and how
-    many changes were tried.
+    Returns counts of shape (pairs, configurations), ``None`` where none are found, and
+    how many changes were tried.
     """
     units = lines.most_units
     if lines.of_ends and len(durations) > MOST_EXACT:
@@ -85,14 +75,7 @@ def nested_units(
 ) -> tuple[PairUnits | None, int]:
     """Return what pairs are cut to: lengths that long configurations have room for.
 
-    Parameters
-    ----------
-    lines, durations, seed, steps, largest_first
-        As of `fill_counts`.
-
-    Returns
-    -------
-    Units, ``None`` where a pair has no option; some line may be short of room
+    Returns units, ``None`` where a pair has no option; some line may be short of room
     for them. And how many changes were tried.
     """
     units = lines.most_units

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.line_check import LineCheck
-from lightloom.synth.demand_configurations.options import MOST_EXACT
-from lightloom.synth.demand_configurations.price_check import PriceCheck
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.synth.demand_configurations.options import (
+    MOST_EXACT,
+    nested_options,
+    options_of,
+)
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
+    from lightloom.synth.demand_configurations.search import Division
+
 
 _LINES_BY_NEED = 10
 _LINES_BY_PAIRS = 4
@@ -33,22 +39,10 @@ def short_durations(
     From those to begin with and from geometric ones; the best are changed at random,
     and kept if lines pass in a little less time.
 
-    Parameters
-    ----------
-    lines
-        Of a demand.
-    first
-        Durations to begin with, of as many configurations each, the longest first.
-    most
-        Sum that is of no use any more.
-    seed
-        Of random choices, 0 or more.
-    work
-        Most entries of tables that are looked at.
+    `first`: durations to begin with, of as many configurations each, the longest first.
+    `seed`: of random choices, 0 or more.
 
-    Returns
-    -------
-    ``None`` if none of a sum below `most` are found.
+    Returns ``None`` if none of a sum below `most` are found.
     """
     count = len(first[0])
     critical = critical_lines(lines)
@@ -97,11 +91,6 @@ def critical_lines(lines: Lines) -> list[int]:
     """Return the lines with most to move for their capacity, and with most pairs.
 
     Of lines that are alike, one.
-
-    Parameters
-    ----------
-    lines
-        Of a demand.
     """
     everyone = range(len(lines.capacity))
     room = lines.capacity.tolist()
@@ -114,3 +103,246 @@ def critical_lines(lines: Lines) -> list[int]:
         need = np.sort(lines.need[lines.members[line]])
         unlike.setdefault((room[line], need.tobytes()), line)
     return [*unlike.values()]
+
+
+class LineCheck:
+    """Tests lines against durations, those that failed last first.
+
+    `chosen`: the lines that are looked at.
+    """
+
+    def __init__(self, lines: Lines, chosen: list[int]) -> None:
+        self._lines = lines
+        self._chosen = list(chosen)
+        self.work = 0
+
+    def passes(self, durations: FloatArray) -> bool:
+        """Return whether every chosen line can be served."""
+        for place, line in enumerate(self._chosen):
+            if not self._served(line, durations):
+                self._chosen.insert(0, self._chosen.pop(place))
+                return False
+        return True
+
+    def _served(self, line: int, durations: FloatArray) -> bool:
+        """Return whether a line can be served."""
+        room = int(self._lines.capacity[line])
+        need = self._lines.need[self._lines.members[line]]
+        count = len(durations)
+        if need.sum() > room * durations.sum() or len(need) > room * count:
+            return False
+        return not len(need) or self._fits(need, room, durations)
+
+    def _fits(self, need: FloatArray, room: int, durations: FloatArray) -> bool:
+        """Return whether units are enough: a program over those that are used.
+
+        ``least[a]`` is the fewest units of the last configuration with which the
+        pairs so far take at most a_k units of each other one.
+        """
+        none, count = room + 1, len(durations)
+        least = np.full((room + 1,) * (count - 1), none, dtype=np.int64)
+        least[(0,) * (count - 1)] = 0
+        for each in need.tolist():
+            options = options_of(each, durations, room)
+            self.work += len(options) * least.size + 1000
+            after = np.full_like(least, none)
+            for option in options.tolist():
+                *used, last = option
+                target = tuple(slice(taken, None) for taken in used)
+                source = tuple(slice(0, room + 1 - taken) for taken in used)
+                np.minimum(after[target], least[source] + last, out=after[target])
+            least = after
+            if int(least.min()) > room:
+                return False
+        return True
+
+
+_TURNS = 120
+"""Times that prices change, at most."""
+_NEAR = 1.004
+"""Units used over units there are, up to which a line counts as served."""
+_NEAR_AT_LAST = 1.008
+"""The same after the last turn, when prices may still change."""
+_RISE = 1.5
+"""How fast prices follow the load: the first step, in logarithms."""
+
+
+class PriceCheck(LineCheck):
+    """Tests lines against durations of many configurations, those that failed first.
+
+    The units of the longest one, two, three ... configurations have a price, and every
+    pair takes the cheapest of its options. Where all together cost more than all units
+    of the line, it cannot be served; else what the pairs take on average shows that it
+    can, in fractions.
+
+    `chosen`: the lines that are looked at.
+    """
+
+    def _fits(self, need: FloatArray, room: int, durations: FloatArray) -> bool:
+        """Return whether units are enough, as far as prices say."""
+        units = self._lines.most_units
+        options, waste = nested_options(need, durations, units)
+        possible = np.isfinite(waste)
+        self.work += options.size * 4
+        if not possible.any(axis=1).all():
+            return False
+        flat = np.cumsum(options, axis=2).astype(np.float64)
+        barred = np.where(possible, 0.0, np.inf)
+        row, count = np.arange(len(need)), len(durations)
+        most = room * np.arange(1.0, count + 1)
+        # What a unit costs falls with its duration, in the beginning as fast.
+        price = np.maximum(-np.diff(durations, append=0), 1e-3 * durations[0] / count)
+        price /= price @ most
+        taken, since = np.zeros(count), 0
+        for turn in range(1, _TURNS + 1):
+            cost = flat @ price + barred
+            best = cost.argmin(axis=1)
+            self.work += options.size
+            if cost[row, best].sum() > 1 + 1e-9:
+                return False
+            load = flat[row, best].sum(axis=0)
+            if turn & (turn - 1) == 0:  # prices have settled since
+                taken, since = np.zeros(count), 0
+            taken, since = taken + load, since + 1
+            if (taken <= most * (since * _NEAR)).all():
+                return True
+            price = price * np.exp((load / most - 1) * _RISE / (1 + turn) ** 0.5)
+            price /= price @ most
+        return bool((taken <= most * (since * _NEAR_AT_LAST)).all())
+
+
+_MOST_LINES = 24
+
+
+@dataclass(frozen=True, eq=False)
+class UnitBound:
+    """Durations that no line refutes by its units, and why they are not shorter.
+
+    `durations`: of each configuration, the longest first, shape (configurations,).
+    `lines`, `largest`: what weighs: a line, and how many of its largest pairs.
+    `weights`: of each, above 0; shape (weights,). `total`: what weights prove of the
+    sum of durations, but for rounding.
+    """
+
+    durations: FloatArray
+    lines: IntArray
+    largest: IntArray
+    weights: FloatArray
+    total: float
+
+
+def unit_bound(lines: Lines, count: int) -> UnitBound | None:
+    """Return the least durations that leave every line enough units.
+
+    A line of q pairs and capacity L has m L units. Its h largest pairs have at most
+    m L - q + h of them, as every other pair has one at least; so what they need is no
+    more than what so many of the longest units give. A linear program finds the least
+    sum of durations with which this holds on the fullest lines.
+
+    `lines`: of a demand; only those that are `exact` count. `count`: number of
+    configurations m, in which every pair can have a unit.
+
+    Returns ``None`` if no durations do.
+    """
+    from scipy.optimize import linprog
+
+    chosen = _fullest(lines)
+    rows, due, of_line, largest = [], [], [], []
+    for line in chosen:
+        need = np.cumsum(lines.need[lines.members[line]])
+        room, partners = int(lines.capacity[line]), len(need)
+        h = np.arange(1, partners + 1)
+        units = count * room - partners + h
+        each = np.clip(units[:, None] - np.arange(count) * room, 0, room)
+        rows.append(each)
+        due.append(need)
+        of_line.append(np.full(partners, line))
+        largest.append(h)
+    units = np.concatenate(rows).astype(np.float64)
+    needs = np.concatenate(due)
+    # In differences of durations, all of which are positive where they fall.
+    steps = np.cumsum(units, axis=1)
+    scale = needs.max()
+    found = linprog(
+        np.arange(1, count + 1, dtype=np.float64),
+        A_ub=-steps,
+        b_ub=-needs / scale,
+        method="highs",
+    )
+    if found.status != 0:
+        return None
+    durations = np.cumsum(found.x[::-1])[::-1] * scale
+    weights = -np.asarray(found.ineqlin.marginals)
+    heavy = np.flatnonzero(weights > 1e-12)
+    return UnitBound(
+        durations,
+        np.concatenate(of_line)[heavy],
+        np.concatenate(largest)[heavy],
+        weights[heavy],
+        float(weights[heavy] @ needs[heavy]),
+    )
+
+
+def _fullest(lines: Lines) -> list[int]:
+    """Return the lines with most to move, and those with most pairs."""
+    exact = range(lines.exact)
+    full = [
+        float(lines.need[lines.members[line]].sum() / lines.capacity[line])
+        for line in exact
+    ]
+    many = [len(lines.members[line]) / lines.capacity[line] for line in exact]
+    by_need = sorted(exact, key=lambda line: (-full[line], line))[:_MOST_LINES]
+    by_pairs = sorted(exact, key=lambda line: (-many[line], -full[line], line))
+    chosen = sorted({*by_need, *by_pairs[: _MOST_LINES // 2]})
+    return [line for line in chosen if many[line]]
+
+
+def durations_of_counts(need: FloatArray, counts: IntArray) -> FloatArray:
+    """Return the durations of least sum in which counts move all data.
+
+    `need`: how long one unit takes for each pair, shape (pairs,); above 0. `counts`:
+    units of each pair in each configuration, shape (pairs, configurations); some for
+    every pair.
+    """
+    from scipy.optimize import linprog
+
+    distinct, where = np.unique(counts, axis=0, return_inverse=True)
+    most = np.zeros(len(distinct))
+    np.maximum.at(most, where.reshape(-1), need)
+    scale = most.max()
+    found = linprog(
+        np.ones(counts.shape[1]),
+        A_ub=-distinct.astype(np.float64),
+        b_ub=-most / scale,
+        method="highs",
+    )
+    durations: FloatArray = np.asarray(found.x, dtype=np.float64) * scale
+    return durations
+
+
+def moved_bytes(bits_per_s: int, size_bytes: IntArray, division: Division) -> IntArray:
+    """Return the bytes of each pair in each configuration, shape of the counts.
+
+    Durations become whole picoseconds, as few more as rounding asks for.
+    """
+    unit = BITS_PER_BYTE * PS_PER_S
+    counts = division.counts.tolist()
+    sizes = size_bytes.tolist()
+    durations_ps = [int(np.ceil(each)) for each in division.durations.tolist()]
+    more_ps = 1
+    while True:
+        moved = np.zeros(division.counts.shape, dtype=np.int64)
+        short = False
+        for pair, (size, units) in enumerate(zip(sizes, counts, strict=True)):
+            left = size
+            for place, (count, time_ps) in enumerate(
+                zip(units, durations_ps, strict=True)
+            ):
+                part = min(left, count * bits_per_s * time_ps // unit)
+                moved[pair, place] = part
+                left -= part
+            short |= left > 0
+        if not short:
+            return moved
+        durations_ps = [each + more_ps for each in durations_ps]
+        more_ps *= 2

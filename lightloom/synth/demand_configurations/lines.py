@@ -26,18 +26,12 @@ _PASSES = 3
 class Lines:
     """Pairs with their needs, and the lines that they are on.
 
-    Attributes
-    ----------
-    need
-        How long one unit takes to move the data of each pair, shape (pairs,); above 0.
-    of_pair
-        The lines of each pair, shape (pairs, most lines of a pair); places that are
-        left over hold the number of lines.
-    capacity
-        Units that the pairs of a line may have in a configuration, shape (lines,).
-    exact
-        The first so many lines have all units in one place: no pair on them needs
-        less than a unit of some configuration. What nodes send and receive.
+    `need`: how long one unit takes to move the data of each pair, shape (pairs,); above
+    0. `of_pair`: the lines of each pair, shape (pairs, most lines of a pair); places
+    that are left over hold the number of lines. `capacity`: units that the pairs of a
+    line may have in a configuration, shape (lines,). `exact`: the first so many lines
+    have all units in one place: no pair on them needs less than a unit of some
+    configuration. What nodes send and receive.
     """
 
     need: FloatArray
@@ -99,16 +93,7 @@ def node_lines(
 ) -> Lines:
     """Return the lines of what each node sends, then of what each receives.
 
-    Parameters
-    ----------
-    src, dst
-        Ends of each pair, shape (pairs,).
-    need
-        As of `Lines`.
-    nodes
-        Number of nodes.
-    units
-        Units of a node, each way.
+    `src`, `dst`: ends of each pair, shape (pairs,). `units`: units of a node, each way.
     """
     of_pair = np.stack([src, nodes + dst], axis=1)
     capacity = np.full(2 * nodes, units, dtype=np.int64)
@@ -118,10 +103,7 @@ def node_lines(
 def shared_lines(divided: DividedLines) -> Lines:
     """Return the lines of a demand, in their order; needs in picoseconds.
 
-    Parameters
-    ----------
-    divided
-        The demand and its lines, whose pairs all have a unit there at least.
+    `divided`: the demand and its lines, whose pairs all have a unit there at least.
     """
     lines = list(divided.lines.values())
     crossed = [np.zeros(len(divided.size_bytes), dtype=np.bool_) for _ in lines]
@@ -142,14 +124,8 @@ def routed_lines(
     Every pair takes the route on which the cubes of what places carry for their room
     add up to least, those of most need first, and again a few times.
 
-    Parameters
-    ----------
-    lines
-        Other lines of the pairs.
-    options
-        Places of each route that a pair may take, one route or more.
-    room
-        Units that a place has in a configuration, shape (places,).
+    `options`: places of each route that a pair may take, one route or more. `room`:
+    units that a place has in a configuration, shape (places,).
     """
     load = np.zeros(len(room))
     scale = lines.need.sum() or 1.0

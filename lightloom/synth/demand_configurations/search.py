@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.synth.demand_configurations.counts import fill_counts
-from lightloom.synth.demand_configurations.durations import short_durations
-from lightloom.synth.demand_configurations.least_durations import (
+from lightloom.synth.demand_configurations.durations import (
     durations_of_counts,
+    short_durations,
     unit_bound,
 )
 from lightloom.synth.demand_configurations.options import MOST_EXACT
-from lightloom.synth.demand_configurations.unit_flows import cut_pairs, place_units
-from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
+from lightloom.synth.demand_configurations.unit_flows import (
+    cut_pairs,
+    place_units,
+    unit_shapes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
-    from lightloom.synth.demand_configurations.unit_shapes import UnitShape
+    from lightloom.synth.demand_configurations.unit_flows import UnitShape
 
 _LONGER = (1.0005, 1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.5)
 _FEW_LONGER = (1.002, 1.007, 1.015, 1.03, 1.06, 1.15, 1.6)
@@ -46,12 +49,8 @@ _MOST_PAIRS = 400_000
 class Division:
     """A demand divided among configurations.
 
-    Attributes
-    ----------
-    durations
-        Of each configuration, the longest first, shape (configurations,).
-    counts
-        Units of each pair in each, shape (pairs, configurations).
+    `durations`: of each configuration, the longest first, shape (configurations,).
+    `counts`: units of each pair in each, shape (pairs, configurations).
     """
 
     durations: FloatArray
@@ -63,20 +62,11 @@ def divisions(
 ) -> Iterator[Division]:
     """Yield divisions of a demand, each faster than those before.
 
-    Parameters
-    ----------
-    lines
-        Of the demand; a pair or more.
-    fixed
-        What a configuration costs beside its duration, in the unit of needs.
-    seed
-        Of random choices, 0 or more.
-    known
-        What the demand takes otherwise, configurations included; numbers of
-        configurations that cannot be faster are left out.
+    `lines`: of the demand; a pair or more. `fixed`: what a configuration costs beside
+    its duration, in the unit of needs. `seed`: of random choices, 0 or more. `known`:
+    what the demand takes otherwise, configurations included; numbers of configurations
+    that cannot be faster are left out.
 
-    Notes
-    -----
     Deterministic. The limits count looks at tables and tried changes. Of more than 64
     units, or 400,000 pairs times configurations, only one configuration is tried, and
     those of `unit_shapes`.

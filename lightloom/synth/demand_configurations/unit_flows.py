@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
 
+
 _LONGER = 1.01
 _EQUAL = 1 + 1e-12
 
@@ -21,12 +22,9 @@ _EQUAL = 1 + 1e-12
 class PairUnits:
     """What pairs are cut to.
 
-    Attributes
-    ----------
-    pair, length, number
-        So many units of a length for a pair; each of shape (kinds of units,).
-    overfull
-        Whether some line is known to be short of room for the longest of them.
+    `pair`, `length`, `number`: so many units of a length for a pair; each of shape
+    (kinds of units,). `overfull`: whether some line is known to be short of room for
+    the longest of them.
     """
 
     pair: IntArray
@@ -36,15 +34,7 @@ class PairUnits:
 
 
 def cut_pairs(need: FloatArray, cut: float) -> PairUnits:
-    """Return units of one length for every pair, and what is left of each.
-
-    Parameters
-    ----------
-    need
-        Of each pair, shape (pairs,).
-    cut
-        The length.
-    """
+    """Return units of one length for every pair, and what is left of each."""
     whole = np.floor(need / cut * _EQUAL).astype(np.int64)
     rest = np.maximum(need - whole * cut, 0.0)
     pair = np.arange(len(need))
@@ -61,19 +51,9 @@ def place_units(lines: Lines, units: PairUnits, count: int) -> IntArray | None:
     the others have no room for, and of all units the shortest, as far as a flow from
     sources to destinations finds enough. What it leaves are units for the others.
 
-    Parameters
-    ----------
-    lines
-        Of a demand: what nodes send and receive, and nothing else.
-    units
-        Of all pairs.
-    count
-        Number of configurations.
-
-    Returns
-    -------
-    Shape (pairs, configurations), the longest first; ``None`` where units do not fit.
-    In a configuration lasting as long as the longest unit in it, all are moved.
+    Returns shape (pairs, configurations), the longest first; ``None`` where units do
+    not fit. In a configuration lasting as long as the longest unit in it, all are
+    moved.
     """
     placing = _Placing(lines, units)
     found = np.zeros((len(lines.need), count), dtype=np.int64)
@@ -97,13 +77,7 @@ class _Placing:
         self._pairs, self._of_pair = len(lines.need), lines.of_pair
 
     def take(self, others: int) -> IntArray | None:
-        """Return units of each pair for one configuration, beside so many longer ones.
-
-        Parameters
-        ----------
-        others
-            Configurations that are still empty.
-        """
+        """Return units of each pair for a configuration beside so many longer ones."""
         due = np.maximum(self._loads(self._left) - self._room * others, 0)
         if (due > self._room).any():
             return None
@@ -190,3 +164,52 @@ class _Placing:
         first = np.searchsorted(pair, pair)
         before = so_far - left - (so_far - left)[first]
         self._left[rows] -= np.clip(taken[pair] - before, 0, left)
+
+
+_CUTS = 48
+
+
+@dataclass(frozen=True, eq=False)
+class UnitShape:
+    """Durations for units of one length and what is left of each pair.
+
+    `durations`: of each configuration, the longest first, shape (configurations,).
+    """
+
+    durations: FloatArray
+    cut: float
+
+
+def unit_shapes(lines: Lines) -> dict[int, UnitShape]:
+    """Return durations at which each line can be served, by their number.
+
+    Every pair is cut to units of one length and a rest. Sorted, the longest are those
+    of the first configuration, as many as a line has in it, and so on; a configuration
+    lasts as long as the longest unit of it on any line.
+
+    Returns for each number of configurations that some length needs, the shape of least
+    sum.
+    """
+    best: dict[int, UnitShape] = {}
+    least, most = lines.least_total * 1e-3, float(lines.need.max())
+    for cut in np.geomspace(max(least, most / 64), most, _CUTS).tolist():
+        durations = _durations(lines, cut)
+        count = len(durations)
+        if count not in best or durations.sum() < best[count].durations.sum():
+            best[count] = UnitShape(durations, cut)
+    return best
+
+
+def _durations(lines: Lines, cut: float) -> FloatArray:
+    """Return the durations for units of one length."""
+    whole = np.floor(lines.need / cut * (1 + 1e-12)).astype(np.int64)
+    rest = np.maximum(lines.need - whole * cut, 0.0)
+    found = np.zeros(0)
+    for line, pairs in enumerate(lines.members):
+        room, full = int(lines.capacity[line]), int(whole[pairs].sum())
+        rests = np.sort(rest[pairs])[::-1]
+        units = np.concatenate([np.full(full, cut), rests[rests > 0]])[::room]
+        longer, shorter = sorted((found, units), key=len, reverse=True)
+        found = longer.copy()
+        found[: len(shorter)] = np.maximum(found[: len(shorter)], shorter)
+    return found

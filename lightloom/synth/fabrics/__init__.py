@@ -32,10 +32,7 @@ PLUGS: Catalogue[FabricPlug[Any]] = Catalogue(
 def plug_of(fabric: AnyFabric) -> FabricPlug[Any]:
     """Return the plug of a fabric.
 
-    Raises
-    ------
-    InputError
-        A kind with circuits for which there is no plug.
+    Raises `InputError`: a kind with circuits for which there is no plug.
     """
     if fabric.kind in PLUGS:
         return PLUGS.get(fabric.kind)
@@ -57,19 +54,10 @@ def realiser_of(
 ) -> Realiser[Any]:
     """Return what puts the rounds of algorithms on a fabric.
 
-    Parameters
-    ----------
-    fabric
-        A fabric of any kind.
-    seed
-        Of everything random, 0 or more.
-    router
-        One of `ROUTERS`.
+    `seed`: of everything random, 0 or more.
 
-    Raises
-    ------
-    InputError
-        An unknown router, or a kind on which no algorithm of the catalogue runs.
+    Raises `InputError`: an unknown router, or a kind on which no algorithm of the
+    catalogue runs.
     """
     require_router(router)
     plug = plug_of(fabric)

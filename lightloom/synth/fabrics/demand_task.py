@@ -25,19 +25,7 @@ def demand_of(
 ) -> Demand:
     """Return the demand of an instance, if an algorithm of its fabric is meant.
 
-    Parameters
-    ----------
-    instance
-        A demand on the fabric.
-    algorithm, parameters
-        As asked for.
-    known
-        Names of the algorithms.
-
-    Raises
-    ------
-    InputError
-        Another algorithm, or parameters.
+    Raises `InputError`: another algorithm, or parameters.
     """
     task, kind = instance.communication, instance.fabric.kind
     assert not isinstance(task, Collective)

@@ -17,8 +17,8 @@ from lightloom.synth.lightpath.divided_all_to_all import (
     MOST_RANKS,
     divided_all_to_all,
 )
-from lightloom.synth.lightpath.lane_router import LightPaths
 from lightloom.synth.lightpath.realisation import (
+    LightPaths,
     least_ps,
     outlined_ps,
     realise_lightpath,
@@ -91,12 +91,8 @@ class LightpathRealiser(Realiser[Lightpath]):
     def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
         """Yield a demand divided among several configurations, ever faster.
 
-        Raises
-        ------
-        InfeasibleError
-            There is something to send and no laser to send it.
-        NoAnswerError
-            None fits the waveguides.
+        Raises `InfeasibleError`: there is something to send and no laser to send it;
+        `NoAnswerError`: none fits the waveguides.
         """
         del algorithm
         found = False

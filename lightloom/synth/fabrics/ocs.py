@@ -20,16 +20,18 @@ from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.ocs.baseline_schedules import BASELINES, named_baseline
-from lightloom.synth.ocs.collective_realisation import SwitchRounds
-from lightloom.synth.ocs.configurations_in_turn import rounds_in_turn
-from lightloom.synth.ocs.demand_schedules import (
+from lightloom.synth.ocs.collective_realisation import (
+    SwitchRounds,
+    outlined_switch_ps,
+    rounds_in_turn,
+)
+from lightloom.synth.ocs.decomposition import (
     OCS_DEMAND_ALGORITHMS,
     ocs_demand_schedules,
 )
-from lightloom.synth.ocs.outlined_time import outlined_switch_ps
 from lightloom.synth.ocs.relays_on_switches import relays_on_switches
 from lightloom.synth.ocs.training_circuits import CIRCUITS
-from lightloom.synth.relays.stage_search import StageSearch
+from lightloom.synth.relays.stages import StageSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -106,10 +106,7 @@ class PacketRealiser(Realiser[PacketT]):
     def network(self, task: Collective) -> RankNetwork:
         """Return the links between the ranks of a collective.
 
-        Parameters
-        ----------
-        task
-            On this fabric, of few enough ranks for a row for each pair of them.
+        `task`: on this fabric, of few enough ranks for a row for each pair of them.
         """
         key = task.nodes
         if key not in self._networks:

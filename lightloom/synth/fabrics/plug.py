@@ -23,12 +23,7 @@ FabricT = TypeVar("FabricT")
 class MadeSchedule:
     """A schedule of a synthesiser of its own.
 
-    Attributes
-    ----------
-    schedule
-        Without footer.
-    certificates
-        Bounds on other objectives than its completion time, without value.
+    `certificates`: bounds on other objectives than its completion time, without value.
     """
 
     schedule: Schedule

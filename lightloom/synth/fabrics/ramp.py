@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError, nearest
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ramp import Ramp
@@ -18,10 +18,8 @@ from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
-from lightloom.synth.ramp.file_size import most_ranks
-from lightloom.synth.ramp.realisation import least_round_ps, realise_ramp
-from lightloom.synth.ramp.schedules import NAME, serves, ways
-from lightloom.synth.ramp.transceiver_slots import lines_of
+from lightloom.synth.ramp.realisation import least_round_ps, lines_of, realise_ramp
+from lightloom.synth.ramp.schedules import NAME, most_ranks, serves, ways
 from lightloom.synth.relays.pair_lines import PairLines
 
 if TYPE_CHECKING:
@@ -42,14 +40,10 @@ _FEW_RANKS, _FEW = 128, 6
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of the algorithm ``ramp``.
 
-    Attributes
-    ----------
-    strategy
-        ``steps``, ``spread``; ``exchange``, ``hubs`` (all-reduce), ``whole``,
-        ``rarest-first`` (reduce),
-        ``relayed``, ``two-phase``, ``three-phase``, ``four-phase``, ``direct``
-        (all-to-all), ``tree`` (broadcast), ``classes`` (scatter); by default the
-        fastest.
+    `strategy`: ``steps``, ``spread``; ``exchange``, ``hubs`` (all-reduce), ``whole``,
+    ``rarest-first`` (reduce), ``relayed``, ``two-phase``, ``three-phase``,
+    ``four-phase``, ``direct`` (all-to-all), ``tree`` (broadcast), ``classes``
+    (scatter); by default the fastest.
     """
 
     strategy: str | None = None
@@ -112,15 +106,10 @@ class RampRealiser(Realiser[Ramp]):
 def own(instance: Instance, algorithm: str) -> bool:
     """Tell whether RAMP's own algorithm makes the schedule.
 
-    Returns
-    -------
-    Not for algorithms of the catalogue, and for ``auto`` neither for demands nor for
-    nodes that RAMP's own algorithm does not serve.
+    Returns not for algorithms of the catalogue, and for ``auto`` neither for demands
+    nor for nodes that RAMP's own algorithm does not serve.
 
-    Raises
-    ------
-    InputError
-        If there is no such algorithm.
+    Raises `InputError` if there is no such algorithm.
     """
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)

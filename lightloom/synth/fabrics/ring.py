@@ -28,8 +28,7 @@ from lightloom.synth.relays.pair_lines import PairLines, ring_lines
 from lightloom.synth.relays.realised_moves import realised_moves
 from lightloom.synth.relays.two_rounds import TwoRounds
 from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.demand_divisions import ring_divisions
-from lightloom.synth.ring.demand_turns import ring_turns
+from lightloom.synth.ring.demand_turns import ring_divisions, ring_turns
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.relay_steps import joined_by, relay_steps
 from lightloom.synth.ring.span_time import least_ring_ps

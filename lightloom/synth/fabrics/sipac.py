@@ -112,10 +112,7 @@ class SipacRealiser(Realiser[Sipac]):
     ) -> None:
         """Raise if some transfer is between nodes that share no switch.
 
-        Raises
-        ------
-        InputError
-            If two nodes of a transfer share no switch, naming them.
+        Raises `InputError` if two nodes of a transfer share no switch, naming them.
         """
         far = self._far(rounds)
         if far is not None:

@@ -31,29 +31,17 @@ class TrainingCircuits(Generic[FabricT]):
     All of it is deterministic. Circuits are such that the slowest pair has as many of
     them a byte as can be, or as are found.
 
-    Attributes
-    ----------
-    ports
-        How many partners a node may have at once, 1 or more.
-    lasting
-        Circuits for a whole iteration (SiP-ML, section 3.3): each pair of a demand
-        has one at least. Raises `InfeasibleError` where that cannot be, and
-        `NoAnswerError` where none were found.
-    estimated
-        The same for estimates: quickly, and perhaps such that their rates mean
-        something and their wavelengths and routes do not.
-    following
-        Circuits for the traffic of a period: pairs that find no light wait, those with
-        less to send first.
-    period_ps
-        From one setting of circuits to the next one, unless somebody says otherwise.
-    others
-        Other ways to find what `following` does, by name, each with objectives of its
-        own.
-    coarser
-        Circuits for a whole iteration, as of a fabric with fewer, faster light paths:
-        several always go together. Finer ones follow the bytes more closely, which is
-        not always faster.
+    `ports`: how many partners a node may have at once, 1 or more. `lasting`: circuits
+    for a whole iteration (SiP-ML, section 3.3): each pair of a demand has one at least.
+    Raises `InfeasibleError` where that cannot be, and `NoAnswerError` where none were
+    found. `estimated`: the same for estimates: quickly, and perhaps such that their
+    rates mean something and their wavelengths and routes do not. `following`: circuits
+    for the traffic of a period: pairs that find no light wait, those with less to send
+    first. `period_ps`: from one setting of circuits to the next one, unless somebody
+    says otherwise. `others`: other ways to find what `following` does, by name, each
+    with objectives of its own. `coarser`: circuits for a whole iteration, as of a
+    fabric with fewer, faster light paths: several always go together. Finer ones follow
+    the bytes more closely, which is not always faster.
     """
 
     ports: Callable[[FabricT], int]
@@ -74,14 +62,8 @@ class Rows:
     Node ``r * cols + c`` is in place c of row r. Nodes are joined where they differ
     along one axis.
 
-    Attributes
-    ----------
-    cols
-        Nodes of a row.
-    axes
-        Lengths of the axes that number the rows, the outermost first.
-    any_rows
-        Whether a training may have some rows, whichever they are, rather than all.
+    `axes`: lengths of the axes that number the rows, the outermost first. `any_rows`:
+    whether a training may have some rows, whichever they are, rather than all.
     """
 
     cols: int
@@ -102,21 +84,14 @@ def _not_beside_idle_nodes(_fabric: object, _nodes: int) -> bool:
 class TrainingLayout(Generic[FabricT]):
     """Where the replicas of a training stand on one kind of fabric.
 
-    Attributes
-    ----------
-    alike
-        ``alike(fabric, devices)`` returns the fabric of the same kind on which a few
-        replicas do at the same times what all do on `fabric` when they fill it, or
-        ``None``. It may have more nodes than `fabric`.
-    idle_alike
-        ``idle_alike(fabric, nodes)`` returns whether that holds too where replicas are
-        on the first `nodes` nodes, and the others stay idle.
-    rows
-        The rows of a fabric on which replicas stand; ``None`` where any nodes serve.
-    ring
-        Whether node 0 follows the last node, and light reaches only the nearest.
-    blocks
-        Whether the nodes of a job have to lie in one block.
+    `alike`: ``alike(fabric, devices)`` returns the fabric of the same kind on which a
+    few replicas do at the same times what all do on `fabric` when they fill it, or
+    ``None``. It may have more nodes than `fabric`. `idle_alike`: ``idle_alike(fabric,
+    nodes)`` returns whether that holds too where replicas are on the first `nodes`
+    nodes, and the others stay idle. `rows`: the rows of a fabric on which replicas
+    stand; ``None`` where any nodes serve. `ring`: whether node 0 follows the last node,
+    and light reaches only the nearest. `blocks`: whether the nodes of a job have to lie
+    in one block.
     """
 
     alike: Callable[[FabricT, int], FabricT | None] = _no_smaller_fabric

@@ -14,13 +14,11 @@ from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.congestion import capacity_by_id, check_reachable
 from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS
+from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS, LitDivision
 from lightloom.synth.demand_configurations.lines import node_lines
-from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.synth.demand_configurations.search import Division, divisions
-from lightloom.synth.demand_configurations.unit_flows import cut_pairs
-from lightloom.synth.demand_configurations.unit_shapes import unit_shapes
+from lightloom.synth.demand_configurations.unit_flows import cut_pairs, unit_shapes
 from lightloom.synth.lightpath.few_waveguides import FewWaveguides
 from lightloom.synth.lightpath.small_demands import small_division
 from lightloom.synth.realisation import Realisation
@@ -56,19 +54,10 @@ def realised_divisions(
     limit pairs too, and cuts across the grid (`FewWaveguides`). Of few pairs the best
     division comes first, and alone where it is proven and lit.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    demand
-        Bytes between pairs of tiles.
-    seed
-        Of random choices, 0 or more.
+    `seed`: of random choices, 0 or more.
 
-    Raises
-    ------
-    InfeasibleError
-        There is something to send and no laser to send it, or no way to go.
+    Raises `InfeasibleError`: there is something to send and no laser to send it, or no
+    way to go.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.node_count)
     if not len(src):

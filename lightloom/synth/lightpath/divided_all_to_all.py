@@ -31,14 +31,8 @@ def divided_all_to_all(
     Every block is cut to chunks, of which each configuration moves as many as its
     wavelengths carry. Worth it where the lasers are no multiple of the peers.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    task
-        An all-to-all over at most `MOST_RANKS` ranks.
-    seed
-        Of random choices, 0 or more.
+    `task`: an all-to-all over at most `MOST_RANKS` ranks. `seed`: of random choices, 0
+    or more.
     """
     nodes = np.array(task.nodes, dtype=np.int64)
     ranks = len(nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,25 +11,27 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
-from lightloom.routing.bent_routes import bent_routes
 from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.straight_cuts import straight_cuts
+from lightloom.routing.dimension_order import bent_routes
+from lightloom.routing.rectangle_cuts import straight_cuts
 from lightloom.synth.demand_configurations.counts import nested_units
-from lightloom.synth.demand_configurations.durations import short_durations
-from lightloom.synth.demand_configurations.least_durations import (
+from lightloom.synth.demand_configurations.durations import (
     durations_of_counts,
+    short_durations,
     unit_bound,
 )
+from lightloom.synth.demand_configurations.exact_division import LitDivision
 from lightloom.synth.demand_configurations.lines import Lines, routed_lines
-from lightloom.synth.demand_configurations.lit_division import LitDivision
 from lightloom.synth.demand_configurations.search import Division
-from lightloom.synth.lightpath.wavelength_ejection import LightPathPlacement
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.bent_routes import Route
+    from lightloom.routing.dimension_order import Route
     from lightloom.synth.demand_configurations.unit_flows import PairUnits
+
 
 _CHANGES = 100
 _WORK_A_PAIR = 3_000_000
@@ -39,14 +42,8 @@ _FULL = 0.95
 class FewWaveguides:
     """Routes and wavelengths for the divisions of one demand.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    src, dst
-        Ends of each pair, shape (pairs,).
-    lines
-        What nodes send and receive.
+    `src`, `dst`: ends of each pair, shape (pairs,). `lines`: what nodes send and
+    receive.
     """
 
     def __init__(
@@ -94,11 +91,6 @@ class FewWaveguides:
         another aside as long as nodes and cuts across the grid have room to spare;
         others come in where they fit. ``None`` where a pair has only routes of more
         turns.
-
-        Parameters
-        ----------
-        units
-            Of all pairs.
         """
         if not all(self._routes):
             return None
@@ -125,14 +117,7 @@ class FewWaveguides:
 
         Nodes, and cuts with some room to spare, have room for the longest.
 
-        Parameters
-        ----------
-        count
-            Number of configurations.
-        durations
-            Some to begin with, of so many configurations.
-        seed
-            Of random choices, 0 or more.
+        `seed`: of random choices, 0 or more.
         """
         lines = self.cut_lines(_FULL)
         bound = unit_bound(replace(lines, exact=len(lines.capacity)), count)
@@ -158,13 +143,7 @@ class FewWaveguides:
         return int((load <= lines.capacity).all(axis=1).sum()) - 1
 
     def cut_lines(self, full: float = 1.0) -> Lines:
-        """Return the lines of nodes, and of straight cuts across the grid.
-
-        Parameters
-        ----------
-        full
-            Of the waveguides across a cut, what pairs may take.
-        """
+        """Return the lines of nodes, and of straight cuts across the grid."""
         lines, (src, dst) = self._node_lines, self._ends.T
         columns, rooms = [], []
         for inside, waveguides in straight_cuts(self._fabric):
@@ -186,11 +165,6 @@ class FewWaveguides:
         """Return light paths for a division, of fewer units where not all fit.
 
         Then configurations last longer. ``None`` where a pair has none left.
-
-        Parameters
-        ----------
-        division
-            Of the demand.
         """
         if not all(self._routes):
             return None
@@ -228,3 +202,95 @@ class FewWaveguides:
             Ragged.from_lists([sorted(together[route]) for route in routes]),
             Ragged.from_lists([list(route) for route in routes]),
         )
+
+
+_TURNS = 30
+_HISTORY = 0.25
+
+
+class LightPathPlacement:
+    """Places light paths on a rack, one after the other.
+
+    Each takes the route and wavelength that cost least: a laser, a photodiode or a
+    waveguide that another light path has costs one, and more the more often it was
+    fought for. Whoever had it looks for another place.
+
+    `ends`: source and destination of each light path, shape (paths, 2). `routes`: edges
+    of the routes that each may take.
+    """
+
+    def __init__(
+        self, fabric: Lightpath, ends: IntArray, routes: Sequence[Sequence[IntArray]]
+    ) -> None:
+        self._ends, self._routes = ends, routes
+        self._width = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+        nodes, lasers = fabric.node_count, fabric.lasers
+        edges = len(self._width)
+        # Lasers, photodiodes, then edges; by wavelength.
+        self._room = np.concatenate([np.ones(2 * nodes, dtype=np.int64), self._width])
+        self._used = np.zeros((2 * nodes + edges, lasers), dtype=np.int64)
+        self._fought = np.zeros((2 * nodes + edges, lasers))
+        self._owners: dict[tuple[int, int], list[int]] = {}
+        places = [ends[:, 0], nodes + ends[:, 1]]
+        self._fixed = np.stack(places, axis=1)
+        self._offset = 2 * nodes
+        self.route = np.full(len(ends), -1, dtype=np.int64)
+        self.wavelength = np.full(len(ends), -1, dtype=np.int64)
+
+    def place(self, pushing: int | None = None) -> None:
+        """Place all, or as many as are placed within the limit.
+
+        Afterwards `route` and `wavelength` hold the choice of each light path, -1
+        where it has none.
+
+        `pushing`: how many may push others aside, the first of all; then the rest are
+        placed where they fit. All unless given.
+        """
+        paths = len(self._ends) if pushing is None else pushing
+        lengths = np.array([min(map(len, each)) for each in self._routes[:paths]])
+        queue = deque(np.argsort(-lengths, kind="stable").tolist())
+        for _ in range(_TURNS * len(queue)):
+            if not queue:
+                break
+            queue.extend(self._placed(queue.popleft()))
+        # Those that fit without pushing.
+        for path in [*queue, *range(paths, len(self._ends))]:
+            self._placed(path, push=False)
+
+    def _placed(self, path: int, *, push: bool = True) -> list[int]:
+        """Place a light path; return those that it pushed aside."""
+        best: tuple[float, int, int, IntArray] | None = None
+        for number, edges in enumerate(self._routes[path]):
+            taken = np.concatenate([self._fixed[path], self._offset + edges])
+            full = self._used[taken] >= self._room[taken][:, None]
+            cost = (full * (1 + self._fought[taken])).sum(axis=0)
+            cost += 1e-3 * self._used[taken].sum(axis=0) + 1e-4 * len(edges)
+            wavelength = int(cost.argmin())
+            if best is None or cost[wavelength] < best[0]:
+                best = float(cost[wavelength]), number, wavelength, taken
+        assert best is not None
+        _, number, wavelength, taken = best
+        crowded = taken[self._used[taken, wavelength] >= self._room[taken]]
+        if len(crowded) and (not push or not self._room[crowded].all()):
+            return []
+        pushed: list[int] = []
+        for place in crowded.tolist():
+            if self._used[place, wavelength] >= self._room[place]:
+                self._fought[place, wavelength] += _HISTORY
+                loser = self._owners[place, wavelength][0]
+                self._remove(loser)
+                pushed.append(loser)
+        self.route[path], self.wavelength[path] = number, wavelength
+        self._used[taken, wavelength] += 1
+        for place in taken.tolist():
+            self._owners.setdefault((place, wavelength), []).append(path)
+        return pushed
+
+    def _remove(self, path: int) -> None:
+        wavelength = int(self.wavelength[path])
+        edges = self._routes[path][int(self.route[path])]
+        taken = np.concatenate([self._fixed[path], self._offset + edges])
+        self._used[taken, wavelength] -= 1
+        for place in taken.tolist():
+            self._owners[place, wavelength].remove(path)
+        self.route[path] = self.wavelength[path] = -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.routing.rectangle_cuts import every_permutation_fits, rectangle_cut
+from lightloom.routing.waveguide_layers import pack
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, predicted_ps, segment
 from lightloom.synth.realisation import Realisation, take_rows
 from lightloom.synth.traffic import lane_traffic
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.plans.plan import RoundOutline
-    from lightloom.synth.lightpath.lane_router import LightPaths
+    from lightloom.routing.waveguide_layers import Layers
     from lightloom.synth.lightpath.reconfiguration_dp import Configuration
     from lightloom.synth.traffic import Lane, LaneTraffic, TrafficRound
 
@@ -46,14 +49,7 @@ def outlined_ps(
     wavelengths left to them; where k is more than the lasers, several configurations
     share the time of all.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    rounds
-        What the rounds of the plan take at least.
-    buffer_bytes
-        The buffer that shares refer to.
+    `rounds`: what the rounds of the plan take at least.
     """
     if not rounds or not fabric.lasers:
         return 0
@@ -100,20 +96,10 @@ def least_ps(
     Exact, but for the rounding of single transfers, where every lane fits its
     waveguides. Nothing is routed.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    rounds
-        Traffic in order, between nodes.
-    light_paths
-        If given, lanes that cuts show not to fit their waveguides count with the
-        layers they need at least; else waveguides are plenty.
+    `light_paths`: if given, lanes that cuts show not to fit their waveguides count with
+    the layers they need at least; else waveguides are plenty.
 
-    Raises
-    ------
-    InfeasibleError
-        If there is something to send and no laser to send it.
+    Raises `InfeasibleError` if there is something to send and no laser to send it.
     """
     traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
     weights = [
@@ -131,19 +117,10 @@ def realise_lightpath(
     A round that does not fit is served by several segments within its step, so
     that transfers which must read the same state still do.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    rounds
-        Traffic in order, between nodes.
-    light_paths
-        Routes of lanes on this rack; what it finds is kept for the next call.
+    `light_paths`: routes of lanes on this rack; what it finds is kept for the next
+    call.
 
-    Raises
-    ------
-    InfeasibleError
-        If some pair has no light path at all.
+    Raises `InfeasibleError` if some pair has no light path at all.
     """
     traffic, costs = lane_traffic(rounds), fabric_costs(fabric)
     weights = [light_paths.layers(lane).layer_count for lane in traffic.lanes]
@@ -217,3 +194,58 @@ def _parts(
                 transfers = take_rows(transfers, np.flatnonzero(chosen))
             parts.append(StepPart(step, 0, index, transfers))
     return parts
+
+
+class LightPaths:
+    """Routes lanes on a fabric, each distinct lane once.
+
+    A lane that fits its waveguides is one layer: one wavelength serves it. A lane
+    that does not is cut into several.
+
+    `seed`: of random choices, 0 or more.
+    """
+
+    def __init__(self, fabric: Lightpath, router: str, seed: int) -> None:
+        self._fabric = fabric
+        self._router = router
+        self._seed = seed
+        tail, head = fabric.edges()
+        self._capacity = fabric.edge_waveguides(tail, head)
+        self._packed: dict[bytes, Layers] = {}
+        self._least: dict[bytes, int] = {}
+
+    @cached_property
+    def _roomy(self) -> bool:
+        """Whether cuts prove nothing, whatever the lane."""
+        return every_permutation_fits(self._fabric, self._capacity)
+
+    def least_layers(self, lane: Lane) -> int:
+        """Return a lower bound (1 or more) on the layers of a lane, not routing it."""
+        key = lane.key()
+        if key in self._packed:
+            return self._packed[key].layer_count
+        if self._roomy:
+            return 1
+        if key not in self._least:
+            cut = rectangle_cut(
+                self._fabric, lane.src, lane.dst, capacity=self._capacity
+            )
+            self._least[key] = max(cut.bound, 1)
+        return self._least[key]
+
+    def layers(self, lane: Lane) -> Layers:
+        """Return the layers and routes of a lane.
+
+        Raises `InfeasibleError` if some pair of it has no light path at all.
+        """
+        key = lane.key()
+        if key not in self._packed:
+            self._packed[key] = pack(
+                self._fabric,
+                lane.src,
+                lane.dst,
+                capacity=self._capacity,
+                seed=self._seed,
+                router=self._router,
+            )
+        return self._packed[key]

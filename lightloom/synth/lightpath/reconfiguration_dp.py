@@ -75,26 +75,14 @@ def segment(
 ) -> tuple[Configuration, ...]:
     """Return the configurations that serve the rounds in the least time.
 
-    Parameters
-    ----------
-    rounds
-        The rounds in order.
-    weights
-        Layers of each lane: how many wavelengths it takes to serve it once.
-    costs
-        What time costs.
+    `weights`: layers of each lane: how many wavelengths it takes to serve it once.
 
-    Returns
-    -------
-    Configurations in order; `predicted_ps` of them is the completion time that
-    replay will find. Optimal over all cuts of the sequence where the division of
-    lasers is (`divide_lasers`). Cost: quadratic in the number of runs of rounds
-    with equal lanes, less where lasers run out.
+    Returns configurations in order; `predicted_ps` of them is the completion time that
+    replay will find. Optimal over all cuts of the sequence where the division of lasers
+    is (`divide_lasers`). Cost: quadratic in the number of runs of rounds with equal
+    lanes, less where lasers run out.
 
-    Raises
-    ------
-    InfeasibleError
-        If there is something to send and no laser to send it.
+    Raises `InfeasibleError` if there is something to send and no laser to send it.
     """
     if rounds and not costs.lasers:
         what = "nothing can be sent: the nodes have no lasers"
@@ -123,12 +111,7 @@ def segment(
 def predicted_ps(configurations: Sequence[Configuration], costs: Costs) -> int:
     """Return the completion time of one plane that walks the configurations.
 
-    Parameters
-    ----------
-    configurations
-        What the plane holds, in order; it may be empty.
-    costs
-        Time of a reconfiguration, and whether the first one is charged.
+    `configurations`: what the plane holds, in order; it may be empty.
     """
     charged = len(configurations)
     if configurations and not costs.initial_configuration_charged:

@@ -24,13 +24,6 @@ def small_division(fabric: Lightpath, demand: Demand) -> ExactDivision | None:
 
     ``None`` of many pairs, and where circuits may stay lit while others change: then
     it is not durations alone that decide.
-
-    Parameters
-    ----------
-    fabric
-        With lasers.
-    demand
-        With a pair or more.
     """
     if fabric.dark_while_reconfiguring != "plane":
         return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.routing.straight_cuts import straight_cuts
+from lightloom.routing.rectangle_cuts import straight_cuts
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -19,13 +19,6 @@ def tight_cuts(fabric: Lightpath, demand: Demand) -> list[IntArray]:
 
     Those that some pair leaves on a waveguide, and on fewer than nodes of that side
     send or nodes of the other side receive.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    demand
-        The demand.
     """
     src, dst = np.array(demand.src), np.array(demand.dst)
     found = []

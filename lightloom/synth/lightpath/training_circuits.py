@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,14 +14,18 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
+from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.dimension_order import dimension_ordered
 from lightloom.routing.minimum_congestion import minimum_congestion
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_subsets import largest_pairs, light_most, most_partners
 from lightloom.synth.fabrics.training_plug import TrainingCircuits
-from lightloom.synth.lightpath.tile_wavelengths import LitTiles
 from lightloom.synth.ocs.switch_circuits import switch_circuits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
@@ -123,3 +129,91 @@ def _one_each(fabric: Lightpath, demand: Demand, capacity: np.ndarray) -> Circui
 
 
 CIRCUITS = TrainingCircuits(_ports, _lasting, _estimated, _following, _period_ps)
+
+
+class LitTiles:
+    """Lasers, photodiodes and waveguides of a rack, lit route by route."""
+
+    def __init__(self, fabric: Lightpath) -> None:
+        self._fabric = fabric
+        width = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+        self._room = np.repeat(width[:, None], fabric.lasers, axis=1)
+        self._free = np.ones((2, fabric.node_count, fabric.lasers), dtype=np.bool_)
+        self._lit: dict[tuple[int, ...], list[int]] = {}
+
+    def light(self, route: Sequence[int], wavelength: int) -> None:
+        """Light a route on a wavelength that is free there.
+
+        `wavelength`: from 0 to lasers - 1; free at both ends and on every edge between.
+        """
+        edges = self._edges(route)
+        self._room[edges, wavelength] -= 1
+        ends = (0, 1), (route[0], route[-1]), wavelength
+        assert self._free[ends].all()
+        assert (self._room[edges, wavelength] >= 0).all()
+        self._free[ends] = False
+        self._lit.setdefault(tuple(route), []).append(wavelength)
+
+    def fill(self, src: IntArray, dst: IntArray, size_bytes: IntArray) -> None:
+        """Give what is free to the pair with the least circuits a byte, and so on.
+
+        A pair for which nothing is free on the routes it may take, those that it has
+        and those that turn once, gets none later.
+        """
+        routes = self._routes(src, dst)
+        count = [sum(len(self._lit.get(route, ())) for route in own) for own in routes]
+        sizes = size_bytes.tolist()
+        queue = [
+            (Fraction(has, size), pair)
+            for pair, (has, size) in enumerate(zip(count, sizes, strict=True))
+        ]
+        heapq.heapify(queue)
+        while queue:
+            pair = queue[0][1]
+            if self._light_more(routes[pair]):
+                count[pair] += 1
+                ratio = Fraction(count[pair], sizes[pair])
+                heapq.heapreplace(queue, (ratio, pair))
+            else:
+                heapq.heappop(queue)
+
+    def circuits(self) -> Circuits:
+        """Return what is lit, one row a route, sorted."""
+        routes = sorted(self._lit)
+        return Circuits(
+            np.array([route[0] for route in routes], dtype=np.int64),
+            np.array([route[-1] for route in routes], dtype=np.int64),
+            Ragged.from_lists([sorted(self._lit[route]) for route in routes]),
+            Ragged.from_lists([list(route) for route in routes]),
+        )
+
+    def _routes(self, src: IntArray, dst: IntArray) -> list[list[tuple[int, ...]]]:
+        """Return the routes that each pair may take, those it has first."""
+        own: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+        for route in self._lit:
+            own.setdefault((route[0], route[-1]), []).append(route)
+        pairs = zip(src.tolist(), dst.tolist(), strict=True)
+        found = [own.get(pair, []) for pair in pairs]
+        for first in ("row", "column"):
+            turning = dimension_ordered(self._fabric, src, dst, first=first)
+            for routes, tiles in zip(found, turning.to_lists(), strict=True):
+                if tuple(tiles) not in routes:
+                    routes.append(tuple(tiles))
+        return found
+
+    def _light_more(self, routes: list[tuple[int, ...]]) -> bool:
+        """Light one more circuit where there is most room left, if there is any."""
+        src, dst = routes[0][0], routes[0][-1]
+        free = self._free[0, src] & self._free[1, dst]
+        left = np.stack([self._room[self._edges(each)].min(axis=0) for each in routes])
+        left *= free
+        best = int(left.argmax())
+        if left.flat[best] < 1:
+            return False
+        which, wavelength = divmod(best, self._fabric.lasers)
+        self.light(routes[which], wavelength)
+        return True
+
+    def _edges(self, route: Sequence[int]) -> IntArray:
+        tiles = np.array(route, dtype=np.int64)
+        return self._fabric.edge_ids(tiles[:-1], tiles[1:])

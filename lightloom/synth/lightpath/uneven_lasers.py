@@ -31,13 +31,6 @@ def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
     where the others are. Blocks take the shortest distances first, trees the shortest
     of both ways round. ``None`` where lasers are fewer than peers, or spread
     evenly.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    task
-        A collective on it.
     """
     ranks = task.rank_count
     peers = ranks - 1
@@ -62,15 +55,7 @@ def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
 
 
 def uneven_proposals(fabric: Lightpath, task: Collective) -> Iterator[Proposal]:
-    """Yield the algorithms that relay over what some circuits have to spare.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    task
-        The collective.
-    """
+    """Yield the algorithms that relay over what some circuits have to spare."""
     if task.rank_count > _MOST_RANKS:
         return
     if uneven_network(fabric, task) is None:

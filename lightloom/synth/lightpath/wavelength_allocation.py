@@ -27,18 +27,9 @@ def divide_lasers(
     sizes get the same number, and lasers that would not speed up the slowest stay
     idle: 16 lasers over 3 equal peers are 5 + 5 + 5.
 
-    Parameters
-    ----------
-    weights
-        Layers of each lane: a lane of weight w takes w lasers per wavelength.
-    rounds
-        The rounds that use the lanes.
-    lasers
-        Lasers of a tile.
+    `weights`: layers of each lane: a lane of weight w takes w lasers per wavelength.
 
-    Returns
-    -------
-    Wavelengths of each lane, all at least 1; ``None`` where they do not fit.
+    Returns wavelengths of each lane, all at least 1; ``None`` where they do not fit.
     Exact where the lanes fall into few classes of equal sizes, which all regular
     collectives do; else the best of a greedy ascent.
     """

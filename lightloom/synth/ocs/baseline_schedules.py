@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from lightloom.core.record_conversion import convert
+from lightloom.core.record import convert
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.plans.algorithms import ALGORITHMS, AlgorithmEntry, make_algorithm
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ocs.collective_realisation import SwitchRounds
-from lightloom.synth.ocs.overlapped_walks import EVERY_STEP, ONE_SHOT
+from lightloom.synth.ocs.plane_walks import EVERY_STEP, ONE_SHOT
 from lightloom.synth.traffic import plan_traffic
 
 if TYPE_CHECKING:
@@ -52,22 +52,8 @@ def named_baseline(
 ) -> Schedule:
     """Return the schedule of a baseline as it is asked for, without footer.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    task
-        The collective.
-    baseline
-        A name of `BASELINES`.
-    parameters
-        Those of `Baseline` by name.
-
-    Raises
-    ------
-    InputError
-        Invalid parameters, an algorithm that does not do the collective, or more
-        configurations than switches that keep one each.
+    Raises `InputError`: invalid parameters, an algorithm that does not do the
+    collective, or more configurations than switches that keep one each.
     """
     given = convert(dict(parameters), Baseline, where=f"algorithm.{baseline}")
     named = given.of or next(
@@ -81,22 +67,10 @@ def baseline_schedule(
 ) -> Schedule:
     """Return the schedule of an algorithm with a port a rank, without footer.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    task
-        The collective, its chunk count open.
-    algorithm
-        Name of an algorithm, for example ``lumorph-2``.
-    baseline
-        `EVERY_STEP` or `ONE_SHOT` of `lightloom.synth.ocs.overlapped_walks`.
+    `algorithm`: name of an algorithm, for example ``lumorph-2``.
 
-    Raises
-    ------
-    InputError
-        An algorithm that does not do the collective; more configurations than switches,
-        for one shot.
+    Raises `InputError`: an algorithm that does not do the collective; more
+    configurations than switches, for one shot.
     """
     maker = make_algorithm(algorithm, {}, op=task.op)
     wanted = maker.granularity(task.rank_count, 1) * fabric.switches
@@ -111,11 +85,6 @@ def ideal_ps(fabric: Ocs, task: Collective, algorithm: str) -> float:
     """Return what an algorithm would take if reconfigurations cost nothing.
 
     An estimate, which no schedule need reach: every round has all switches.
-
-    Parameters
-    ----------
-    fabric, task, algorithm
-        As of `baseline_schedule`.
     """
     maker = make_algorithm(algorithm, {}, op=task.op)
     chunked = choose_chunks(task, maker.granularity(task.rank_count, 1))

@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.plans.digraphs.ports_in_turn import expected_hop_sum
+from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
-from lightloom.synth.ocs.lane_layers import layers_of, switch_traffic
-from lightloom.synth.ocs.overlapped_walks import (
+from lightloom.synth.ocs.plane_walks import (
+    LaneLayer,
     baseline_walks,
     may_overlap,
     overlapped,
+    predicted_ps,
+    walks_of,
 )
-from lightloom.synth.ocs.plane_walks import LaneLayer, predicted_ps, walks_of
 from lightloom.synth.realisation import Realisation, take_rows
+from lightloom.synth.traffic import TrafficRound, lane_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,8 +40,10 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Transfers
     from lightloom.instances.fabrics.ocs import Ocs
+    from lightloom.plans.plan import RoundOutline
     from lightloom.synth.ocs.plane_walks import PlaneWalks
-    from lightloom.synth.traffic import TrafficRound
+    from lightloom.synth.traffic import Lane, LaneTraffic
+
 
 _MOST_PIECES = 64
 
@@ -42,12 +51,7 @@ _MOST_PIECES = 64
 class SwitchRounds:
     """Rounds of traffic with the segments of switches that carry them.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    rounds
-        Traffic in order, between nodes.
+    `rounds`: traffic in order, between nodes.
     """
 
     def __init__(self, fabric: Ocs, rounds: Sequence[TrafficRound]) -> None:
@@ -93,17 +97,7 @@ class SwitchRounds:
     ) -> Realisation:
         """Return segments and steps, one for each round.
 
-        Parameters
-        ----------
-        baseline
-            A baseline of `lightloom.synth.ocs.overlapped_walks` instead of the best.
-        search
-            Whether planes that change by themselves are looked for, which takes long.
-
-        Raises
-        ------
-        InputError
-            What the baseline cannot hold.
+        Raises `InputError`: what the baseline cannot hold.
         """
         walks = self._walks
         if baseline is not None:
@@ -226,3 +220,134 @@ def _part(total: IntArray, weight: int, whole: int) -> IntArray:
     each, rest = np.divmod(total, whole)
     part: IntArray = each * weight + rest * weight // whole
     return part
+
+
+def switch_traffic(rounds: Sequence[TrafficRound], switches: int) -> LaneTraffic:
+    """Return rounds as lanes, on circuits that never change where these suffice.
+
+    Where all pairs of all rounds together can be coloured with as many colours as
+    there are switches (König), they are: a colour is a lane. Else, or where ports of
+    the plan are such lanes already, the ports are the lanes.
+    """
+    traffic = lane_traffic(rounds)
+    if len(traffic.lanes) <= switches or len(rounds) <= 1:
+        return traffic
+    src, dst = (
+        np.concatenate(columns)
+        for columns in zip(
+            *((one.transfers.src, one.transfers.dst) for one in rounds), strict=True
+        )
+    )
+    width = 1 + int(max(src.max(), dst.max()))
+    pairs, where = np.unique(src * width + dst, return_inverse=True)
+    ends = (pairs // width, pairs % width)
+    if max(int(np.bincount(end).max()) for end in ends) > switches:
+        return traffic
+    port = edge_colours(*ends)[where.reshape(-1)]
+    starts = np.cumsum([len(one.port) for one in rounds])[:-1]
+    return lane_traffic(
+        [
+            TrafficRound(one.transfers, one.size_bytes, mine)
+            for one, mine in zip(rounds, np.split(port, starts), strict=True)
+        ]
+    )
+
+
+def layers_of(lane: Lane, *, bidirectional: bool) -> IntArray:
+    """Return which layer each pair of a lane is in, from 0 without gaps.
+
+    A switch whose circuits lead one way holds any lane. One that joins ports both
+    ways holds a matching: seen so, a lane is made of paths and cycles, whose pairs
+    are in layers 0 and 1 in turn; the last pair of a cycle of odd length is in
+    layer 2.
+    """
+    layer = np.zeros(len(lane.src), dtype=np.int64)
+    if not bidirectional:
+        return layer
+    row_of = {node: row for row, node in enumerate(lane.src.tolist())}
+    into = set(lane.dst.tolist())
+    dst = lane.dst.tolist()
+    # Paths begin where nothing enters; what is left are cycles.
+    starts = sorted(row_of, key=lambda node: (node in into, node))
+    left = set(row_of)
+    for start in starts:
+        walk: list[int] = []
+        node = start
+        while node in left:
+            left.remove(node)
+            walk.append(row_of[node])
+            node = dst[row_of[node]]
+        closed = bool(walk) and node == start
+        if closed and len(walk) <= 2:
+            continue
+        layer[walk] = np.arange(len(walk)) % 2
+        if closed and len(walk) % 2:
+            layer[walk[-1]] = 2
+    return layer
+
+
+def outlined_switch_ps(
+    fabric: Ocs, rounds: Sequence[RoundOutline], buffer_bytes: int
+) -> int:
+    """Return a lower bound on the time of rounds, whatever switches hold and when.
+
+    Rounds follow one another, and each takes alpha and its data over all ports of the
+    rank that its outline is about. On the other hand the ports of that rank together
+    spend a reconfiguration on every circuit that they hold in turn, alpha on every
+    stream, and the time of its data.
+
+    `rounds`: what the rounds of a plan take at least.
+    """
+    if not rounds:
+        return 0
+    charged, ports = fabric.initial_configuration_charged, fabric.switches
+    first_ps = fabric.reconfiguration_ps if charged else 0
+    byte_ps = Fraction(BITS_PER_BYTE * PS_PER_S, fabric.bits_per_second_per_circuit)
+    data_ps = sum(each.streams * each.share for each in rounds) * buffer_bytes * byte_ps
+    in_turn_ps = first_ps + len(rounds) * fabric.alpha_ps + data_ps / ports
+    circuits: dict[int, int] = {}
+    for each in rounds:
+        circuits[each.circuits] = max(circuits.get(each.circuits, 0), each.streams)
+    held = sum(circuits.values()) - (0 if charged else ports)
+    used = sum(each.streams for each in rounds)
+    busy_ps = held * fabric.reconfiguration_ps + used * fabric.alpha_ps + data_ps
+    return max(ceil(in_turn_ps), ceil(busy_ps / ports))
+
+
+_FURTHER_ROUNDS = 8
+_MOST = 2
+
+
+def rounds_in_turn(
+    fabric: Ocs, ranks: int, ports: int, buffer_bytes: int
+) -> list[tuple[int, ...]]:
+    """Return rounds of configurations that take turns, those that promise most first.
+
+    All switches change together. Every number of configurations and of rounds is
+    compared by the time that `expected_hop_sum` says; none is returned that promises no
+    more than a single configuration does, or a direct exchange.
+
+    `ranks`: number of ranks, at least 2.
+    """
+    byte_ps = Fraction(BITS_PER_BYTE * PS_PER_S, fabric.bits_per_second_per_circuit)
+    hop_ps = buffer_bytes * byte_ps / ranks / ports
+    charged = 1 if fabric.initial_configuration_charged else 0
+    direct = -(-(ranks - 1) // ports)
+    found: list[tuple[Fraction, tuple[int, ...]]] = []
+    for count in range(1, direct):
+        for steps in range(count, count + _FURTHER_ROUNDS):
+            each, more = divmod(steps, count)
+            rounds = (each + 1,) * more + (each,) * (count - more)
+            hops = expected_hop_sum(ranks, ports, rounds)
+            if hops is not None:
+                changes = count - 1 + charged
+                fixed_ps = changes * fabric.reconfiguration_ps + steps * fabric.alpha_ps
+                found.append((fixed_ps + hops * hop_ps, rounds))
+    each_ps = fabric.reconfiguration_ps + fabric.alpha_ps + ports * hop_ps
+    direct_ps = direct * each_ps - (1 - charged) * fabric.reconfiguration_ps
+    best: list[tuple[int, ...]] = []
+    for least_ps, rounds in sorted(found):
+        if len(best) == _MOST or len(rounds) == 1 or least_ps >= direct_ps:
+            break
+        best.append(rounds)
+    return best

@@ -13,20 +13,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION
-from lightloom.synth.ocs.cycle_exchange import exchanged
-from lightloom.synth.ocs.held_pairs import HeldPairs
-from lightloom.synth.ocs.kept_circuits import kept_pairs, order_to_keep
-from lightloom.synth.ocs.level_colouring import coloured_by_level
-from lightloom.synth.ocs.matrix_permutations import decompositions
-from lightloom.synth.ocs.pair_matchings import matchings_by_size
-from lightloom.synth.ocs.slot_program import best_durations
-from lightloom.synth.ocs.slot_refinement import refined, worth_refining
-from lightloom.synth.ocs.slot_schedule import SwitchSlots, slot_schedule
-from lightloom.synth.ocs.switch_packing import levelled, wrapped
+from lightloom.synth.fabrics.plug import MadeSchedule
+from lightloom.synth.ocs.matrix_permutations import (
+    coloured_by_level,
+    decompositions,
+    exchanged,
+    matchings_by_size,
+)
+from lightloom.synth.ocs.slots import (
+    HeldPairs,
+    SwitchSlots,
+    best_durations,
+    kept_pairs,
+    levelled,
+    order_to_keep,
+    refined,
+    slot_schedule,
+    worth_refining,
+    wrapped,
+)
+from lightloom.synth.ocs.switch_circuits import (
+    ALGORITHM,
+    ocs_schedule,
+    port_certificates,
+    switch_circuits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +50,8 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
-    from lightloom.synth.ocs.permutation_peeling import Permutations
+    from lightloom.synth.ocs.matrix_permutations import Permutations
+
 
 _PROGRAM_ENTRIES = 2**15
 """Most entries of a linear program."""
@@ -76,18 +93,9 @@ class _Need:
 def decomposition_schedules(fabric: Ocs, demand: Demand) -> Iterator[Schedule]:
     """Yield schedules of a demand in configurations that take turns.
 
-    Parameters
-    ----------
-    fabric
-        The switches. Where circuits lead both ways, what they hold are matchings.
-    demand
-        Bytes of each pair.
-
-    Returns
-    -------
-    One step, in which every switch walks through its own configurations; without
-    footer. Where circuits that stay remain lit, a second schedule counts on them.
-    Deterministic.
+    Returns one step, in which every switch walks through its own configurations;
+    without footer. Where circuits that stay remain lit, a second schedule counts on
+    them. Deterministic.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
     if not len(src):
@@ -338,3 +346,38 @@ def _timed(
 
 def _entries(held: Sequence[IntArray]) -> int:
     return sum(len(pairs) for pairs in held)
+
+
+OCS_DEMAND_ALGORITHMS = (ALGORITHM, DECOMPOSITION)
+"""Algorithms for demands on optical switches, by name."""
+
+
+def ocs_demand_schedules(
+    fabric: Ocs, demand: Demand, wanted: tuple[str, ...]
+) -> Iterator[MadeSchedule]:
+    """Yield schedules of a demand: of one configuration, and of several in turn.
+
+    `wanted`: names of `OCS_DEMAND_ALGORITHMS`, one or more. Among both, a demand that
+    finds no room in one configuration is served in several.
+
+    Raises `InputError`: one configuration alone is wanted, and circuits are
+    bidirectional, or a node has more partners than there are switches.
+    """
+    only = wanted == (ALGORITHM,)
+    if only or (ALGORITHM in wanted and not fabric.bidirectional):
+        plan = switch_circuits(fabric, demand)
+        possible = plan.witness is None or bool(plan.witness.ratio)
+        if not possible and only:
+            raise InputError(
+                "a node has more partners than there are switches: one configuration"
+                " does not serve them",
+                where=f"algorithm {ALGORITHM}",
+                allowed=f"at most {fabric.switches} partners",
+                fix=f"take turns: `--algorithm {DECOMPOSITION}`, or `auto`",
+            )
+        if possible:
+            proven = () if demand.relays else port_certificates(plan)
+            yield MadeSchedule(ocs_schedule(fabric, plan), proven)
+    if DECOMPOSITION in wanted:
+        for schedule in decomposition_schedules(fabric, demand):
+            yield MadeSchedule(schedule)

@@ -12,19 +12,11 @@ from lightloom.synth.realisation import Realisation
 
 if TYPE_CHECKING:
     from lightloom.synth.relays.relay_moves import RelayMoves
-    from lightloom.synth.relays.stage_program import RelayStages
+    from lightloom.synth.relays.stages import RelayStages
 
 
 def relays_on_switches(stages: RelayStages, moves: RelayMoves) -> Realisation:
-    """Return segments and steps in which each switch is a port.
-
-    Parameters
-    ----------
-    stages
-        What the switches hold in turn.
-    moves
-        What moves; rounds are stages.
-    """
+    """Return segments and steps in which each switch is a port."""
     assert moves.port is not None
     held = stages.configuration[moves.round]
     step = np.unique(moves.round, return_inverse=True)[1]

@@ -8,6 +8,7 @@ circuits a pair respect all sums; what is left is an edge colouring.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -20,22 +21,21 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
 from lightloom.plans.edge_colouring import edge_colours
+from lightloom.synth.circuit_ratios import best_threshold, order_by_ratio
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.ocs.ratio_threshold import best_threshold
-from lightloom.synth.ocs.spare_circuits import SpareCircuits
-from lightloom.validate.certificates.circuits_per_byte import (
-    OBJECTIVE,
-    port_witness,
-)
+from lightloom.validate.certificates.circuits_per_byte import OBJECTIVE, port_witness
 from lightloom.validate.certificates.proofs.ocs_ports import SaturatedPort
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    import numpy.typing as npt
+
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ocs import Ocs
+
 
 ALGORITHM = "saturated-port"
 """Name of the algorithm in schedules, and of its kind of certificate."""
@@ -45,23 +45,13 @@ ALGORITHM = "saturated-port"
 class SwitchPlan:
     """Circuits of all switches, with the proof that the slowest pair is at its best.
 
-    Attributes
-    ----------
-    demand
-        What is served.
-    counts
-        Circuits of each pair, in the order of the demand; zeros where `ratio` is 0.
-    ratio
-        Circuits a byte of the slowest pair; ``None`` where there is no pair.
-    witness
-        Why no pair can be promised more; ``None`` where there is no pair.
-    switches
-        Circuits of each switch, sorted by (src, dst).
-    pairs
-        For the circuits of each switch, the row of the demand they serve.
-    conflicts
-        Ties of spare circuits in which a choice was made. If 0, the sorted ratios of
-        all pairs are lexicographically the largest there are.
+    `counts`: circuits of each pair, in the order of the demand; zeros where `ratio` is
+    0. `ratio`: circuits a byte of the slowest pair; ``None`` where there is no pair.
+    `witness`: why no pair can be promised more; ``None`` where there is no pair.
+    `switches`: circuits of each switch, sorted by (src, dst). `pairs`: for the circuits
+    of each switch, the row of the demand they serve. `conflicts`: ties of spare
+    circuits in which a choice was made. If 0, the sorted ratios of all pairs are
+    lexicographically the largest there are.
     """
 
     demand: Demand
@@ -76,30 +66,14 @@ class SwitchPlan:
 def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> SwitchPlan:
     """Return circuits whose slowest pair has as many circuits a byte as can be.
 
-    Parameters
-    ----------
-    fabric
-        Switches with circuits in one direction.
-    demand
-        Bytes of each pair.
-    spare
-        Whether ports that the slowest pair leaves free serve others, slower ones
-        first.
-
-    Returns
-    -------
-    Plan whose witness `check_saturated_port` of
+    Returns plan whose witness `check_saturated_port` of
     `lightloom.validate.certificates.proofs.ocs_ports` accepts. If some node has more
-    partners than switches, the optimum is 0: the witness names the node, and there
-    are no circuits. Exact and deterministic.
+    partners than switches, the optimum is 0: the witness names the node, and there are
+    no circuits. Exact and deterministic.
 
-    Raises
-    ------
-    InputError
-        Bidirectional circuits, or a demand that does not fit the fabric.
+    Raises `InputError`: bidirectional circuits, or a demand that does not fit the
+    fabric.
 
-    Notes
-    -----
     For E pairs on Q switches O(E Q log(E Q)) with `spare`, beside the ties.
     """
     if fabric.bidirectional:
@@ -140,17 +114,9 @@ def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> Switc
 def ocs_schedule(fabric: Ocs, plan: SwitchPlan) -> Schedule:
     """Return the demand of a plan served at once, without footer.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    plan
-        Circuits of each switch for a demand, and the pairs that they serve.
+    `plan`: circuits of each switch for a demand, and the pairs that they serve.
 
-    Raises
-    ------
-    InfeasibleError
-        If the plan's ratio is 0, naming the node.
+    Raises `InfeasibleError` if the plan's ratio is 0, naming the node.
     """
     if plan.witness is not None and not plan.witness.ratio:
         node, column = plan.witness.node, plan.witness.side == "column"
@@ -196,3 +162,109 @@ def _idle(fabric: Ocs) -> tuple[tuple[Circuits, ...], tuple[IntArray, ...]]:
     none = np.zeros(0, dtype=np.int64)
     count = fabric.switches
     return (Circuits(none, none),) * count, (none,) * count
+
+
+class SpareCircuits:
+    """Deals out free ports, always to the pair with the least circuits a byte.
+
+    A pair that cannot be raised has a full row or a full column, and stays as it is,
+    as ports are not given back. Pairs of equal ratio are raised together if all of them
+    can be, else as many of them as possible: a maximum flow. Without such conflicts no
+    other circuits have sorted ratios that are lexicographically larger; `conflicts`
+    counts the ties in which a choice was made.
+
+    `src`, `dst`, `size_bytes`: the pairs, shape (pairs,), ends numbered 0 to `nodes` -
+    1. `counts`: circuits they have; rows and columns hold `ports` at most.
+    """
+
+    def __init__(
+        self,
+        src: IntArray,
+        dst: IntArray,
+        size_bytes: IntArray,
+        counts: IntArray,
+        nodes: int,
+        ports: int,
+    ) -> None:
+        self._ends = src, dst
+        self._size = size_bytes
+        self.counts = counts.copy()
+        self.conflicts = 0
+        self._room: list[list[int]] = [
+            (ports - np.bincount(end, weights=counts, minlength=nodes))
+            .astype(np.int64)
+            .tolist()
+            for end in (src, dst)
+        ]
+
+    def deal(self) -> None:
+        """Raise pairs until none can be raised.
+
+        O(units log units), a unit being a circuit that one pair alone could get,
+        beside a maximum flow for each conflict.
+        """
+        units, first = self._units()
+        src, dst = (end[units].tolist() for end in self._ends)
+        rows, columns = self._room
+        pairs = units.tolist()
+        ends = [*np.flatnonzero(first).tolist()[1:], len(pairs)]
+        raised: list[int] = []
+        begin = 0
+        for end in ends if pairs else ():
+            places = range(begin, end)
+            begin = end
+            free = [
+                place for place in places if rows[src[place]] and columns[dst[place]]
+            ]
+            if len(free) > 1 and (
+                _crowded(rows, [src[place] for place in free])
+                or _crowded(columns, [dst[place] for place in free])
+            ):
+                self.conflicts += 1
+                free = self._matched(free, src, dst)
+            for place in free:
+                rows[src[place]] -= 1
+                columns[dst[place]] -= 1
+                raised.append(pairs[place])
+        np.add.at(self.counts, np.array(raised, dtype=np.int64), 1)
+
+    def _units(self) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Return the pair of each unit, by the ratio it is raised from."""
+        src, dst = self._ends
+        room = [np.array(side, dtype=np.int64) for side in self._room]
+        most = np.minimum(room[0][src], room[1][dst])
+        pair = np.repeat(np.arange(len(src)), most)
+        earlier = np.arange(len(pair)) - np.repeat(np.cumsum(most) - most, most)
+        order, first = order_by_ratio(self.counts[pair] + earlier, self._size[pair])
+        return pair[order], first
+
+    def _matched(self, places: list[int], src: list[int], dst: list[int]) -> list[int]:
+        """Return a largest set of places for which there is room, in order."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
+
+        rows, row = np.unique([src[place] for place in places], return_inverse=True)
+        columns, column = np.unique(
+            [dst[place] for place in places], return_inverse=True
+        )
+        row, column = 1 + row, 1 + len(rows) + column
+        sink = 1 + len(rows) + len(columns)
+        inner = np.arange(1, sink)
+        tail = np.concatenate([0 * rows, row, inner[len(rows) :]])
+        head = np.concatenate([inner[: len(rows)], column, 0 * columns + sink])
+        room = [
+            *(self._room[0][node] for node in rows.tolist()),
+            *(1 for _ in places),
+            *(self._room[1][node] for node in columns.tolist()),
+        ]
+        graph = csr_array(
+            (np.array(room, dtype=np.int32), (tail, head)), shape=(sink + 1, sink + 1)
+        )
+        flow = maximum_flow(graph, 0, sink).flow
+        carried = np.asarray(flow[row, column]).reshape(-1)
+        return [places[place] for place in np.flatnonzero(carried > 0).tolist()]
+
+
+def _crowded(room: list[int], ends: list[int]) -> bool:
+    """Return whether some node has less room than it has ends."""
+    return any(count > room[node] for node, count in Counter(ends).items())

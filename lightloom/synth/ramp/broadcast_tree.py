@@ -32,20 +32,11 @@ if TYPE_CHECKING:
 class Tree:
     """Who feeds whom.
 
-    Attributes
-    ----------
-    fabric
-        The network.
-    fanout
-        Classes that a node feeds at most, each with so many transceivers less.
-    feeder
-        Node that feeds each class, shape (classes,).
-    level
-        How many hops each class is from the root, at least 1.
-    slot
-        Which of its feeder's classes each is, below `fanout`.
-    node, of_class
-        Every node but the root, and its class, sorted by class, then node.
+    `fanout`: classes that a node feeds at most, each with so many transceivers less.
+    `feeder`: node that feeds each class, shape (classes,). `level`: how many hops each
+    class is from the root, at least 1. `slot`: which of its feeder's classes each is,
+    below `fanout`. `node`, `of_class`: every node but the root, and its class, sorted
+    by class, then node.
     """
 
     fabric: Ramp
@@ -71,14 +62,7 @@ class Tree:
 class Pipeline:
     """How a broadcast is done.
 
-    Attributes
-    ----------
-    fanout
-        See `Tree`.
-    pieces
-        Pieces that the buffer passes in, k in the paper.
-    predicted_ps
-        Time of its steps.
+    `pieces`: pieces that the buffer passes in, k in the paper.
     """
 
     fanout: int
@@ -89,17 +73,8 @@ class Pipeline:
 def grow(fabric: Ramp, nodes: tuple[int, ...], root: int, fanout: int) -> Tree:
     """Return the tree from a root to all other nodes, breadth first.
 
-    Parameters
-    ----------
-    fabric
-        The network.
-    nodes
-        Who takes part, the root among them.
-    root
-        Node that has the data.
-    fanout
-        Number of classes (nodes of one number in their racks) that a node feeds, 1
-        to the groups.
+    `fanout`: number of classes (nodes of one number in their racks) that a node feeds,
+    1 to the groups.
     """
     others = np.array(sorted(set(nodes) - {root}), dtype=np.int64)
     numbers = others % fabric.nodes_per_rack
@@ -127,17 +102,6 @@ def best_pipeline(
 
     For depth h and rate r of a class, k pieces of m bytes take k + h - 1 steps, and
     ``(k + h - 1) (alpha + m / (k r))`` is least near k = sqrt(m (h - 1) / (alpha r)).
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    nodes
-        Who takes part, the root among them.
-    root
-        Node that has the data.
-    size_bytes
-        How much they are.
     """
     best: Pipeline | None = None
     fanout = 1
@@ -160,17 +124,7 @@ def best_pipeline(
 def tree_stream(
     tree: Tree, collective: Collective, pieces: int
 ) -> Iterator[Segment | StepPart]:
-    """Yield the one segment, and the steps in which the pieces pass.
-
-    Parameters
-    ----------
-    tree
-        Who feeds whom.
-    collective
-        A broadcast from the tree's root, its chunk count chosen.
-    pieces
-        Pieces of nearly equal size; those that are empty are left out.
-    """
+    """Yield the one segment, and the steps in which the pieces pass."""
     if not len(tree.node):
         return
     yield Segment(0, 0, tree_circuits(tree))

@@ -13,24 +13,38 @@ where the digits are complete:
 - three phases: about 3 cbrt(L / x) shifts; four: 4, as long as L is at most x * x.
 
 With k phases, S shifts take S alpha + k B / R, R being the rate of a node.
+
+Routes of an all-to-all on a small box of nodes along few random shifts.
+
+A block takes one shift, or two or three in their order, whichever is least; of several
+routes one whose offsets of the groups have fewest blocks. That comes close to the bound
+``hops``: S random shifts lead to S x displacements at once, to nearly C(S, 2) x^2 by
+two of them, and so on.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.schedule import Op, Segment, StepPart, Transfers
+from lightloom.core.seed import seeded_random
 from lightloom.core.units import transmission_ps
-from lightloom.synth.ramp.node_box import Shift
+from lightloom.synth.ramp.node_box import NodeBox, Shift
+from lightloom.synth.ramp.spread_trees import random_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ramp.node_box import NodeBox
+    from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.ramp import Ramp
+
 
 MOST_PHASES = 4
 
@@ -39,17 +53,10 @@ MOST_PHASES = 4
 class Routes:
     """The way of every block of an all-to-all.
 
-    Attributes
-    ----------
-    box
-        Who takes part.
-    shifts
-        In the order in which they are lit.
-    shift
-        Shift that the blocks of each displacement take in each of their hops,
-        ascending, -1 where there is none; shape (hops, displacements).
-    offset
-        Offset of the groups by which they move, of the same shape.
+    `shifts`: in the order in which they are lit. `shift`: shift that the blocks of each
+    displacement take in each of their hops, ascending, -1 where there is none; shape
+    (hops, displacements). `offset`: offset of the groups by which they move, of the
+    same shape.
     """
 
     box: NodeBox
@@ -98,16 +105,10 @@ class Routes:
 class _Phase:
     """Shifts that are alike, but for constants.
 
-    Attributes
-    ----------
-    racks, numbers
-        Shifts by so many constant numbers of racks, and for each by so many of numbers.
-    turns
-        Whether racks turn with groups.
-    digits
-        Values of the digit of numbers that the offset of groups says, 1 if none.
-    digit_width, shift_width
-        What one more of this digit, and of the shift, adds to the number.
+    `racks`, `numbers`: shifts by so many constant numbers of racks, and for each by so
+    many of numbers. `turns`: whether racks turn with groups. `digits`: values of the
+    digit of numbers that the offset of groups says, 1 if none. `digit_width`,
+    `shift_width`: what one more of this digit, and of the shift, adds to the number.
     """
 
     racks: int
@@ -119,15 +120,7 @@ class _Phase:
 
 
 def exchange_routes(box: NodeBox, phases: int) -> Routes:
-    """Return the routes in a number of phases, with the fewest shifts.
-
-    Parameters
-    ----------
-    box
-        Who takes part.
-    phases
-        1 to `MOST_PHASES`.
-    """
+    """Return the routes in a number of phases, with the fewest shifts."""
     made = _phases(box, phases)
     displacement = np.arange(len(box), dtype=np.int64)
     group, rack, number = box.coordinates(displacement)
@@ -226,3 +219,202 @@ def _fewest(product: int, weights: list[int]) -> tuple[int, ...]:
             best = (total, (first, *rest))
     assert best is not None
     return best[1]
+
+
+MOST_NODES = 256
+"""Most nodes of a box for which routes are searched."""
+_MOST_HOPS = 3
+_MORE_SHIFTS = 5
+_TRIALS = 24
+_PASSES = 2
+
+_Found = tuple[tuple["Shift", ...], "IntArray", "IntArray"]
+
+
+def relay_routes(box: NodeBox, block_bytes: int) -> Routes | None:
+    """Return the routes along random shifts that are fastest for a size of blocks.
+
+    Returns ``None`` for more than `MOST_NODES` nodes, and where none are found.
+    """
+    if not 1 < len(box) <= MOST_NODES:
+        return None
+    sizes = (box.groups, box.racks, box.numbers)
+    found = [Routes(box, *one) for one in _searched(box.fabric, *sizes)]
+    return min(found, key=lambda one: one.time_ps(block_bytes), default=None)
+
+
+@functools.lru_cache(maxsize=8)
+def _searched(
+    fabric: Ramp, groups: int, racks: int, numbers: int
+) -> tuple[_Found, ...]:
+    """Return the best routes for each of some numbers of shifts."""
+    count = groups * racks * numbers
+    box = NodeBox(fabric, groups, racks, numbers, np.arange(count, dtype=np.int64))
+    random = seeded_random(count)
+    least, reach = 0, 1
+    while reach < count:
+        least, reach = least + 1, reach * (groups + 1)
+    found = []
+    for shifts in range(least, least + _MORE_SHIFTS):
+        best: tuple[int, _Found] | None = None
+        for _ in range(_TRIALS):
+            drawn = tuple(random_shift(box, random, index) for index in range(shifts))
+            columns = _routed(box, drawn)
+            if columns is None:
+                continue
+            busiest = int(Routes(box, drawn, *columns).loads.max(axis=1).sum())
+            if best is None or busiest < best[0]:
+                best = (busiest, (drawn, *columns))
+        if best is not None:
+            found.append(best[1])
+    return tuple(found)
+
+
+def _routed(
+    box: NodeBox, shifts: tuple[Shift, ...]
+) -> tuple[IntArray, IntArray] | None:
+    """Return shifts and offsets of all hops, ``None`` where some are not reached."""
+    groups = box.groups
+    slots = [index * groups + shift.lit for index, shift in enumerate(shifts)]
+    leads = np.concatenate([shift.displacements(box) for shift in shifts])
+    options: dict[int, list[tuple[int, ...]]] = {}
+    for hops in range(1, _MOST_HOPS + 1):
+        fresh: dict[int, list[tuple[int, ...]]] = {}
+        for chosen in combinations(slots, hops):
+            ways = np.stack(np.meshgrid(*chosen, indexing="ij")).reshape(hops, -1)
+            there = leads[ways[0]]
+            for way in ways[1:]:
+                there = box.moved(there, leads[way])
+            for target, way in zip(there.tolist(), ways.T.tolist(), strict=True):
+                if target and target not in options:
+                    fresh.setdefault(target, []).append(tuple(way))
+        options |= fresh
+        if len(options) == len(box) - 1:
+            break
+    if len(options) < len(box) - 1:
+        return None
+    return _columns(box, _chosen(options, len(leads)))
+
+
+def _chosen(
+    options: dict[int, list[tuple[int, ...]]], slots: int
+) -> dict[int, tuple[int, ...]]:
+    """Return a route of each displacement, such that slots are nearly equally busy."""
+    loads = [0] * slots
+    chosen: dict[int, tuple[int, ...]] = {}
+
+    def cost(way: tuple[int, ...]) -> tuple[int, int]:
+        busy = [loads[slot] for slot in way]
+        return max(busy), sum(busy)
+
+    order = sorted(options, key=lambda target: (len(options[target]), target))
+    for _ in range(_PASSES):
+        for target in order:
+            for slot in chosen.get(target, ()):
+                loads[slot] -= 1
+            best = min(options[target], key=cost)
+            chosen[target] = best
+            for slot in best:
+                loads[slot] += 1
+    return chosen
+
+
+def _columns(
+    box: NodeBox, chosen: dict[int, tuple[int, ...]]
+) -> tuple[IntArray, IntArray]:
+    shape = (_MOST_HOPS, len(box))
+    slot = np.full(shape, -1, dtype=np.int64)
+    for target, way in chosen.items():
+        slot[: len(way), target] = way
+    return np.where(slot < 0, -1, slot // box.groups), slot % box.groups
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedExchange:
+    """An all-to-all, and the routes that its blocks take.
+
+    `routes`: in the box of its nodes.
+    """
+
+    collective: Collective
+    routes: Routes
+
+    @property
+    def ranks(self) -> IntArray:
+        """Rank at each place of the box."""
+        rank = np.zeros(self.routes.box.fabric.node_count, dtype=np.int64)
+        rank[list(self.collective.nodes)] = np.arange(len(self.routes.box))
+        return rank[self.routes.box.nodes]
+
+    def events(self, most_rows: int) -> Iterator[Segment | StepPart]:
+        """Yield the segments, each with its step.
+
+        `most_rows`: a step comes in parts of about so many rows; one pair's are never
+        divided.
+        """
+        box, rank = self.routes.box, self.ranks
+        before, by = (column.reshape(-1) for column in self.routes.hops)
+        for index, hops in enumerate(self._hops(slice(None))):
+            yield Segment(0, index, self.routes.shifts[index].circuits(box))
+            moving = hops % len(box)
+            size = max(1, most_rows // len(hops))
+            for start in range(0, len(box), size):
+                src = np.arange(start, min(start + size, len(box)))[:, None]
+                origin = box.moved(src, box.opposite(before[hops]))
+                block = rank[origin] * len(box) + rank[box.moved(origin, moving)]
+                dst = box.moved(src, by[hops])
+                # By destination, then in the order of the buffer.
+                order = np.lexsort((block, dst), axis=1)
+                block, dst = (
+                    np.take_along_axis(column, order, axis=1).reshape(-1)
+                    for column in (block, dst)
+                )
+                here = np.repeat(src[:, 0], len(hops))
+                yield StepPart(index, 0, index, self._transfers(here, dst, block))
+
+    def followed(self, blocks: IntArray) -> Iterator[Segment | StepPart]:
+        """Yield the segments, each with its step, where only some blocks move.
+
+        `blocks`: ``source rank * ranks + destination rank`` of the blocks, all
+        different.
+        """
+        box = self.routes.box
+        place = np.argsort(self.ranks)
+        origin, target = place[blocks // len(box)], place[blocks % len(box)]
+        displacement = box.moved(target, box.opposite(origin))
+        before, by = (column[:, displacement] for column in self.routes.hops)
+        src = box.moved(origin, before).reshape(-1)
+        dst = box.moved(src, by.reshape(-1))
+        for index, hops in enumerate(self._hops(displacement)):
+            yield Segment(0, index, self.routes.shifts[index].circuits(box))
+            moving = blocks[hops % len(blocks)]
+            rows = self._transfers(src[hops], dst[hops], moving)
+            yield StepPart(index, 0, index, rows)
+
+    def _hops(self, chosen: IntArray | slice) -> Iterator[IntArray]:
+        """Yield the hops of chosen displacements in each shift.
+
+        Hop h of the i-th of n displacements is number ``h n + i``.
+        """
+        shift = self.routes.shift[:, chosen].reshape(-1)
+        order = np.argsort(shift, kind="stable")
+        ends = np.searchsorted(shift[order], np.arange(len(self.routes.shifts) + 1))
+        for first, last in pairwise(ends.tolist()):
+            yield order[first:last]
+
+    def chunks(self, blocks: IntArray) -> IntArray:
+        """Return the first chunk of blocks."""
+        each = self.collective.chunk_count // len(self.routes.box)
+        return blocks * each
+
+    def _transfers(self, src: IntArray, dst: IntArray, block: IntArray) -> Transfers:
+        """Return rows between places, those of a pair that follow each other as one."""
+        fresh = np.ones(len(block), dtype=np.bool_)
+        fresh[1:] = (block[1:] != block[:-1] + 1) | (src[1:] != src[:-1])
+        fresh[1:] |= dst[1:] != dst[:-1]
+        first = np.flatnonzero(fresh)
+        last = np.append(first[1:], len(block))[: len(first)] - 1
+        nodes = self.routes.box.nodes
+        op = np.full(len(first), int(Op.COPY), dtype=np.int64)
+        lo, hi = self.chunks(block[first]), self.chunks(block[last] + 1)
+        return Transfers(nodes[src[first]], nodes[dst[first]], lo, hi, op)

@@ -24,14 +24,7 @@ class Blocks:
     Where the operation gives blocks to ranks, member i has the block of its rank;
     elsewhere it has the i-th block, so that blocks of a subgroup lie together.
 
-    Attributes
-    ----------
-    team
-        Who has them.
-    rank
-        Rank of each member in the collective.
-    chunks
-        Chunks of the buffer.
+    `rank`: rank of each member in the collective.
     """
 
     team: Team
@@ -43,12 +36,7 @@ class Blocks:
     def of(cls, team: Team, collective: Collective) -> Blocks:
         """Return the blocks of a collective whose chunk count is chosen.
 
-        Parameters
-        ----------
-        team
-            Members of the collective, by their place in the network's steps.
-        collective
-            The collective; rank i is ``collective.nodes[i]``.
+        `collective`: the collective; rank i is ``collective.nodes[i]``.
         """
         place = np.full(team.fabric.node_count, -1, dtype=np.int64)
         place[list(collective.nodes)] = np.arange(len(team))

@@ -40,15 +40,9 @@ class NodeBox:
     Place i of the box is ``nodes[i]``. A place (g, j, l) is
     ``(g racks + j) numbers + l``, and so is a displacement from one place to another.
 
-    Attributes
-    ----------
-    fabric
-        The network.
-    groups, racks, numbers
-        How many of each there are; groups are counted from 0 without gaps, and so are
-        racks and numbers.
-    nodes
-        Nodes of the network, ascending.
+    `groups`, `racks`, `numbers`: how many of each there are; groups are counted from 0
+    without gaps, and so are racks and numbers. `nodes`: nodes of the network,
+    ascending.
     """
 
     fabric: Ramp
@@ -59,15 +53,7 @@ class NodeBox:
 
     @classmethod
     def of(cls, fabric: Ramp, nodes: Sequence[int]) -> NodeBox | None:
-        """Return the box that nodes fill, ``None`` where they fill none.
-
-        Parameters
-        ----------
-        fabric
-            The network.
-        nodes
-            Distinct nodes, in any order.
-        """
+        """Return the box that nodes fill, ``None`` where they fill none."""
         column = np.sort(np.array(nodes, dtype=np.int64))
         sizes = [len(np.unique(part)) for part in fabric.coordinates(column)]
         groups, racks, numbers = sizes
@@ -90,13 +76,7 @@ class NodeBox:
         return rack // self.racks, rack % self.racks, number
 
     def moved(self, place: IntArray, by: IntArray | int) -> IntArray:
-        """Return the places that are displaced from others.
-
-        Parameters
-        ----------
-        place, by
-            Places and displacements, of shapes that go together.
-        """
+        """Return the places that are displaced from others."""
         here, there = (
             self.coordinates(np.asarray(part, dtype=np.int64)) for part in (place, by)
         )
@@ -119,17 +99,10 @@ class NodeBox:
 class Shift:
     """The circuits of one segment: see the head of this file.
 
-    Attributes
-    ----------
-    racks
-        What is added to the rack, the same for all groups.
-    turns
-        Whether the offset of groups is added to it as well.
-    numbers
-        What is added to the number, for each offset of groups, shape (groups,).
-    lit
-        Offsets of groups at which there are circuits, ascending; none of them may
-        lead from a node to itself.
+    `racks`: what is added to the rack, the same for all groups. `turns`: whether the
+    offset of groups is added to it as well. `numbers`: what is added to the number, for
+    each offset of groups, shape (groups,). `lit`: offsets of groups at which there are
+    circuits, ascending; none of them may lead from a node to itself.
     """
 
     racks: int
@@ -164,15 +137,7 @@ class Shift:
     def pairs(
         self, box: NodeBox, place: int | None = None
     ) -> tuple[IntArray, IntArray]:
-        """Return the places that send, and by which offset of groups each does.
-
-        Parameters
-        ----------
-        box
-            Who takes part.
-        place
-            The place whose pairs are wanted, first as their source; by default all.
-        """
+        """Return the places that send, and by which offset of groups each does."""
         everyone = np.arange(len(box), dtype=np.int64)
         if place is None:
             return np.repeat(everyone, len(self.lit)), np.tile(self.lit, len(box))
@@ -181,13 +146,7 @@ class Shift:
         return np.append(here, box.moved(here, back)), np.tile(self.lit, 2)
 
     def circuits(self, box: NodeBox, place: int | None = None) -> Circuits:
-        """Return the circuits: one for each pair and transceiver, by pair.
-
-        Parameters
-        ----------
-        box, place
-            As of `pairs`.
-        """
+        """Return the circuits: one for each pair and transceiver, by pair."""
         src, offset = self.pairs(box, place)
         group, rack, _ = box.coordinates(src)
         count = self.transceivers(box)

@@ -67,17 +67,9 @@ _MODULUS = 2_147_483_647
 class PieceSteps:
     """Who hears what from whom, step by step, in the broadcast.
 
-    Attributes
-    ----------
-    box
-        Who takes part.
-    parts
-        Into how many parts the buffer is cut.
-    pieces
-        Of `parts` divided by shares.
-    moves
-        For each step places that send and hear, and the first part and the end of what
-        they do, shape (4, rows).
+    `parts`: into how many parts the buffer is cut. `pieces`: of `parts` divided by
+    shares. `moves`: for each step places that send and hear, and the first part and the
+    end of what they do, shape (4, rows).
     """
 
     box: NodeBox
@@ -129,19 +121,8 @@ def piece_steps(box: NodeBox, task: Collective) -> PieceSteps | None:
 
     Of m pieces a transceiver of the root sends m / x, each for B x / (m R).
 
-    Parameters
-    ----------
-    box
-        Who takes part.
-    task
-        Its buffer counts, and its chunks if they are chosen.
+    Returns ``None`` where the nodes are too many.
 
-    Returns
-    -------
-    ``None`` where the nodes are too many.
-
-    Notes
-    -----
     Deterministic.
     """
     fabric, ports = box.fabric, box.groups
@@ -188,16 +169,7 @@ def _found(
 class _Swarm:
     """A broadcast that goes on step by step.
 
-    Parameters
-    ----------
-    box
-        Who takes part.
-    root
-        Its place.
-    pieces
-        How many there are.
-    seed
-        Of all that is settled by chance.
+    `seed`: of all that is settled by chance.
     """
 
     def __init__(self, box: NodeBox, root: int, pieces: int, seed: int) -> None:
@@ -212,13 +184,7 @@ class _Swarm:
         self._hearers = [np.flatnonzero(group == g) for g in range(box.groups)]
 
     def run(self, share_ps: int) -> _Found:
-        """Return moves until all have all pieces, those that end soonest.
-
-        Parameters
-        ----------
-        share_ps
-            How long a circuit takes for a share of a piece.
-        """
+        """Return moves until all have all pieces, those that end soonest."""
         step_ps = self._fixed_ps + _SHARES * share_ps
         moves: list[IntArray] = []
         best: _Found | None = None
@@ -304,17 +270,11 @@ def _last_step(
 ) -> tuple[int, IntArray] | None:
     """Return how circuits can bring to all what they lack: as evenly as shares allow.
 
-    Parameters
-    ----------
-    have
-        What places have, shape (places, pieces).
-    src, dst
-        Places that circuits join, shape (circuits,).
+    `have`: what places have, shape (places, pieces). `src`, `dst`: places that circuits
+    join, shape (circuits,).
 
-    Returns
-    -------
-    Shares of the busiest circuit, and moves; ``None`` where some lack much, or what
-    those who send to them do not have.
+    Returns shares of the busiest circuit, and moves; ``None`` where some lack much, or
+    what those who send to them do not have.
     """
     lacking = (~have).sum(axis=1)
     if lacking.mean() > _NEARLY:
@@ -339,14 +299,9 @@ def _last_step(
 def _shares(able: npt.NDArray[np.bool_]) -> IntArray | None:
     """Return how many shares of each piece each circuit brings, as even as can be.
 
-    Parameters
-    ----------
-    able
-        Whether its source has the piece, shape (circuits, pieces).
+    `able`: whether its source has the piece, shape (circuits, pieces).
 
-    Returns
-    -------
-    Of the same shape; ``None`` where no source has some piece.
+    Returns of the same shape; ``None`` where no source has some piece.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -369,14 +324,8 @@ def _shares(able: npt.NDArray[np.bool_]) -> IntArray | None:
 def _rarest(able: npt.NDArray[np.bool_], count: IntArray, turn: int) -> IntArray:
     """Return the rarest piece that each row can have, which has one.
 
-    Parameters
-    ----------
-    able
-        Whether it can, shape (rows, pieces).
-    count
-        How many have each piece.
-    turn
-        Settles ties, otherwise in every row.
+    `able`: whether it can, shape (rows, pieces). `turn`: settles ties, otherwise in
+    every row.
     """
     row, column = (np.arange(size, dtype=np.int64) for size in able.shape)
     score = count * 2**31 + _mixed(row, column, turn)

@@ -4,6 +4,13 @@ A round of a collective is one step. Its pairs get a transceiver each, in as few
 segments as are found; then the slowest pair of a segment gets one more, as long as one
 is free at both ends and in the subnet. A round of a demand, whose bytes may be divided,
 is cut into slots of equal size, of which a pair has as many as its bytes fill.
+
+Slots for pairs of nodes: a transceiver in one of some segments, free of contention.
+
+A pair takes its transceiver at its source, at its destination and in its subnet, so it
+lies on three *lines*, each of which has every slot once. That is an edge colouring of
+triples; where a subnet has pairs of one source or one destination alone it is one of
+pairs, and as many slots suffice as the fullest line needs.
 """
 
 from __future__ import annotations
@@ -15,21 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.circuit import Circuits
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.errors import InputError
-from lightloom.core.schedule import (
-    FluidTransfers,
-    Segment,
-    StepPart,
-    transfer_columns,
-)
+from lightloom.core.schedule import FluidTransfers, Segment, StepPart, transfer_columns
 from lightloom.core.units import transmission_ps
-from lightloom.synth.ramp.transceiver_slots import (
-    line_sums,
-    lines_of,
-    shift_order,
-    slots_for,
-)
+from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.realisation import Realisation, take_rows
 
 if TYPE_CHECKING:
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Transfers
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.traffic import TrafficRound
+
 
 _MOST_BYTES = 2**62
 _MOST_SEGMENT_COUNTS = 48
@@ -59,13 +57,6 @@ def realise_ramp(fabric: Ramp, rounds: Sequence[TrafficRound]) -> Realisation:
     """Return segments and steps that carry rounds, one step for each round.
 
     Deterministic. Rounds with the same circuits, one after another, share a segment.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    rounds
-        Traffic in order, between nodes.
     """
     segments: list[Segment] = []
     parts: list[StepPart] = []
@@ -86,13 +77,6 @@ def least_round_ps(fabric: Ramp, one: TrafficRound) -> int:
 
     Every line carries its bytes on all transceivers, and its pairs in portions of so
     many as there are transceivers.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    one
-        The round.
     """
     if not len(one.size_bytes):
         return 0
@@ -177,14 +161,8 @@ def _filled(
 ) -> tuple[IntArray, IntArray]:
     """Return pairs and transceivers of a segment, the slowest pair given more.
 
-    Parameters
-    ----------
-    lines
-        Lines of its pairs, shape (3, pairs).
-    transceiver, size_bytes
-        The first transceiver of each, and what it moves, shape (pairs,).
-    transceivers
-        Of a node.
+    `lines`: lines of its pairs, shape (3, pairs). `transceiver`, `size_bytes`: the
+    first transceiver of each, and what it moves, shape (pairs,).
     """
     free = np.full(int(lines.max()) + 1, (1 << transceivers) - 1).astype(object)
     for line in lines:
@@ -285,12 +263,8 @@ def _best_slots(fabric: Ramp, lines: IntArray, size_bytes: IntArray) -> tuple[in
 def _least_slot(lines: IntArray, size_bytes: IntArray, slots: int) -> int:
     """Return the least size of slots, about, for which there are enough on all lines.
 
-    Parameters
-    ----------
-    lines, size_bytes
-        Lines of pairs, shape (3, pairs), and their bytes, shape (pairs,).
-    slots
-        How many there are, enough for one a pair.
+    `lines`, `size_bytes`: lines of pairs, shape (3, pairs), and their bytes, shape
+    (pairs,).
     """
     high = int(size_bytes.max())
     low = max(0, int(line_sums(lines, size_bytes).max()) // slots - 1)
@@ -303,3 +277,95 @@ def _least_slot(lines: IntArray, size_bytes: IntArray, slots: int) -> int:
         else:
             low = middle
     return high
+
+
+def lines_of(fabric: Ramp, src: IntArray, dst: IntArray) -> IntArray:
+    """Return the three lines of pairs, numbered from 0 without gaps.
+
+    Returns lines of subnets, of sources, and of destinations, shape (3, pairs).
+    """
+    one = np.zeros(len(src), dtype=np.int64)
+    taken = fabric.usage(Circuits(src, dst, transceiver=one)).resource
+    _, line = np.unique(taken, return_inverse=True)
+    return line.reshape(3, len(src)).astype(np.int64)
+
+
+def line_sums(lines: IntArray, weights: IntArray) -> IntArray:
+    """Return the sum of the weights of the pairs on each line.
+
+    `lines`: shape (3, pairs).
+    """
+    sums = np.zeros(int(lines.max(initial=-1)) + 1, dtype=np.int64)
+    for line in lines:
+        np.add.at(sums, line, weights)
+    return sums
+
+
+def shift_order(fabric: Ramp, src: IntArray, dst: IntArray) -> IntArray:
+    """Return the rank of pairs in the order of shifts, those of one shift together."""
+    here, there = fabric.coordinates(src), fabric.coordinates(dst)
+    sizes = (fabric.groups, fabric.racks, fabric.nodes_per_rack)
+    group, rack, number = (
+        (b - a) % size for a, b, size in zip(here, there, sizes, strict=True)
+    )
+    rank = np.empty(len(src), dtype=np.int64)
+    rank[np.lexsort((src, group, number, rack))] = np.arange(len(src))
+    return rank
+
+
+def slots_for(
+    lines: IntArray, counts: IntArray, most: int, rank: IntArray
+) -> IntArray | None:
+    """Return a slot for each unit of pairs, pair after pair.
+
+    `lines`: lines of pairs, shape (3, pairs). `counts`: units of each pair, 1 or more,
+    shape (pairs,). `rank`: of pairs in an order to try where the first one does not do,
+    shape (pairs,).
+
+    Returns slots from 0 to ``most - 1``, shape (units,), such that no line has one
+    twice; ``None`` where none are found.
+
+    Deterministic. Exact where lines of subnets bind nothing; else greedy: pairs on
+    full lines first, then as ranked, each the first slot that is free.
+    """
+    full = line_sums(lines, counts)
+    if full.max(initial=0) > most:
+        return None
+    pair = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    subnet, src, dst = lines
+    if _follows(subnet, src) or _follows(subnet, dst):
+        return edge_colours(src[pair], dst[pair], fewest=most)
+    for first in (-full[lines].sum(axis=0), rank):
+        order = np.argsort(first[pair], kind="stable")
+        found = _first_free(lines[:, pair], order, most)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_free(lines: IntArray, order: IntArray, most: int) -> IntArray | None:
+    """Return the first slot that is free for each unit in turn, if there is one.
+
+    `lines`: of units, shape (3, units). `order`: units in the order in which they
+    choose.
+    """
+    units = lines[:, order].T.tolist()
+    free = [(1 << most) - 1] * (int(lines.max()) + 1)
+    found = np.zeros(len(order), dtype=np.int64)
+    for unit, (a, b, c) in zip(order.tolist(), units, strict=True):
+        open_slots = free[a] & free[b] & free[c]
+        if not open_slots:
+            return None
+        slot = open_slots & -open_slots
+        free[a] ^= slot
+        free[b] ^= slot
+        free[c] ^= slot
+        found[unit] = slot.bit_length() - 1
+    return found
+
+
+def _follows(subnet: IntArray, end: IntArray) -> bool:
+    """Tell whether the pairs of each subnet have one end in common."""
+    first = np.zeros(int(subnet.max(initial=-1)) + 1, dtype=np.int64)
+    first[subnet] = end
+    return bool((first[subnet] == end).all())

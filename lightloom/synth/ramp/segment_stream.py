@@ -1,17 +1,25 @@
-"""The segments and steps of a collective on RAMP, in the order of a file."""
+"""The segments and steps of a collective on RAMP, in the order of a file.
+
+The steps of a collective on RAMP in order, and what is sent in each.
+
+A reduce-scatter narrows: every node keeps the information of its portion, step by step,
+and sends the other portions to those who take them. An all-gather widens, with the
+steps reversed. Rooted operations do the same along the tree that leads from the root
+to everyone; all-reduce and reduce are a reduce-scatter, then an all-gather or a gather
+(RAMP paper, section 6.1.5).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from lightloom.core.circuit import Circuits
-from lightloom.core.schedule import Segment, StepPart, Transfers
-from lightloom.synth.ramp.all_to_all_items import AllItems
+from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.synth.ramp.held_blocks import Blocks
-from lightloom.synth.ramp.step_phases import Content, phases
 from lightloom.synth.ramp.transceivers import per_pair, transceivers_of
 
 if TYPE_CHECKING:
@@ -19,9 +27,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.ramp.all_to_all_items import Rows, SomeItems
     from lightloom.synth.ramp.participants import Team
-    from lightloom.synth.ramp.step_phases import Phase
+
 
 Event: TypeAlias = Segment | StepPart
 
@@ -32,14 +39,7 @@ NO_LIMIT = 2**62
 class TeamCollective:
     """A collective for a team.
 
-    Attributes
-    ----------
-    team
-        Who does it.
-    collective
-        What, its chunk count chosen.
-    exchange
-        See `lightloom.synth.ramp.step_phases.phases`.
+    `collective`: what, its chunk count chosen.
     """
 
     team: Team
@@ -63,17 +63,8 @@ def stream(
 ) -> Iterator[Event]:
     """Yield the segments, and the steps in them, in the order of a file.
 
-    Parameters
-    ----------
-    job
-        What is done.
-    items
-        Items of an all-to-all to follow; by default all.
-    most_rows
-        A step of an all-to-all comes in parts of about so many rows.
+    `most_rows`: a step of an all-to-all comes in parts of about so many rows.
 
-    Notes
-    -----
     Deterministic. Memory is that of the largest step.
     """
     blocks = Blocks.of(job.team, job.collective)
@@ -93,15 +84,7 @@ def stream(
 
 
 def circuits(team: Team, phase: Phase) -> Circuits:
-    """Return the circuits of a phase: one for each pair and transceiver, by pair.
-
-    Parameters
-    ----------
-    team
-        Members of the collective.
-    phase
-        Pairs of members that send in it.
-    """
+    """Return the circuits of a phase: one for each pair and transceiver, by pair."""
     src, dst = team.at(phase.src), team.at(phase.dst)
     transceivers = team.fabric.groups
     used = transceivers_of(transceivers, team.shape, phase.step, src, dst)
@@ -114,15 +97,7 @@ def circuits(team: Team, phase: Phase) -> Circuits:
 
 
 def rows_of(blocks: Blocks, phase: Phase) -> Rows:
-    """Return what is sent in a phase: (source, destination, first chunk, end).
-
-    Parameters
-    ----------
-    blocks
-        Which chunks belong to which member.
-    phase
-        Pairs of members that send in it, and what.
-    """
+    """Return what is sent in a phase: (source, destination, first chunk, end)."""
     team = blocks.team
     if phase.content is Content.WHOLE:
         none = np.zeros(len(phase.src), dtype=np.int64)
@@ -140,3 +115,231 @@ def _transfers(team: Team, phase: Phase, rows: Rows) -> Transfers:
     src, dst, lo, hi = rows
     op: IntArray = np.full(len(src), int(phase.op), dtype=np.int64)
     return Transfers(team.nodes[src], team.nodes[dst], lo, hi, op)
+
+
+class Content(StrEnum):
+    """What a pair sends in a phase."""
+
+    NARROW = "narrow"
+    """What the destination will have a portion of: its digits up to the step."""
+    WIDEN = "widen"
+    """What the source has gathered: its digits up to the step."""
+    WHOLE = "whole"
+    """The whole buffer."""
+    ITEMS = "items"
+    """Of each source whose data are here, what the destination will have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """One step of a collective.
+
+    `step`: step of RAMP, 1 to 4. `content`, `op`: what pairs send, and what happens to
+    it at the destination. `src`, `dst`: members at the ends of each pair, shape
+    (pairs,). `key`: equal for phases with the same pairs.
+    """
+
+    step: int
+    content: Content
+    op: Op
+    src: IntArray
+    dst: IntArray
+    key: tuple[int, str, int]
+
+
+class Sweep(StrEnum):
+    """All active steps, one after another."""
+
+    REDUCE = "reduce"
+    """Narrow, ascending, sums."""
+    SPREAD = "spread"
+    """Widen, descending."""
+    DELIVER = "deliver"
+    """Items, ascending."""
+    DEAL = "deal"
+    """Narrow, ascending, along the tree from the root."""
+    COLLECT = "collect"
+    """Widen, descending, along that tree to the root."""
+    AGREE = "agree"
+    """Whole buffers, ascending, sums."""
+
+
+_SWEEPS = {
+    "all-gather": (Sweep.SPREAD,),
+    "all-reduce": (Sweep.REDUCE, Sweep.SPREAD),
+    "all-to-all": (Sweep.DELIVER,),
+    "broadcast": (Sweep.DEAL, Sweep.SPREAD),
+    "gather": (Sweep.COLLECT,),
+    "reduce": (Sweep.REDUCE, Sweep.COLLECT),
+    "reduce-scatter": (Sweep.REDUCE,),
+    "scatter": (Sweep.DEAL,),
+}
+_CONTENT = {
+    Sweep.REDUCE: (Content.NARROW, Op.REDUCE),
+    Sweep.SPREAD: (Content.WIDEN, Op.COPY),
+    Sweep.DELIVER: (Content.ITEMS, Op.COPY),
+    Sweep.DEAL: (Content.NARROW, Op.COPY),
+    Sweep.COLLECT: (Content.WIDEN, Op.COPY),
+    Sweep.AGREE: (Content.WHOLE, Op.REDUCE),
+}
+
+
+def phases(
+    team: Team, op: str, root: int, *, exchange: bool = False, member: int | None = None
+) -> Iterator[Phase]:
+    """Yield the phases of a collective.
+
+    `exchange`: of an all-reduce: whether everyone sends all it has to its subgroup, in
+    half as many phases, which is best for little data and is how a barrier is done.
+    """
+    for sweep in (Sweep.AGREE,) if exchange else _SWEEPS[op]:
+        rooted = sweep in (Sweep.DEAL, Sweep.COLLECT)
+        holders = _holders(team, root) if rooted else {}
+        descending = sweep in (Sweep.SPREAD, Sweep.COLLECT)
+        content, does = _CONTENT[sweep]
+        for step in team.steps[::-1] if descending else team.steps:
+            src, dst = _pairs(team, step, holders.get(step), member)
+            if sweep is Sweep.COLLECT:
+                src, dst = dst, src
+            key = (step, sweep if rooted else "", root if rooted else 0)
+            yield Phase(step, content, does, src, dst, key)
+
+
+def _pairs(
+    team: Team, step: int, senders: IntArray | None, member: int | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return senders, by default all, and each of their peers, sender by sender."""
+    everyone = np.arange(len(team), dtype=np.int64)
+    offset = np.arange(1, team.shape.members(step), dtype=np.int64)
+    if member is not None:
+        own = np.full(len(offset), member, dtype=np.int64)
+        everyone = np.append(team.peers(step, own, offset), member)
+    if senders is None:
+        senders = everyone
+    elif member is not None:
+        senders = everyone[np.isin(everyone, senders)]
+    src = np.repeat(senders, len(offset))
+    dst = team.peers(step, src, np.tile(offset, len(senders)))
+    if member is not None:
+        mine = (src == member) | (dst == member)
+        src, dst = src[mine], dst[mine]
+    return src, dst
+
+
+def _holders(team: Team, root: int) -> dict[int, IntArray]:
+    """Return who holds data of the root before each step, sorted."""
+    reached = np.array([root], dtype=np.int64)
+    holders = {}
+    for step in team.steps:
+        holders[step] = reached
+        _, more = _pairs(team, step, reached)
+        reached = np.sort(np.concatenate([reached, more]))
+    return holders
+
+
+Rows = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
+"""Source member, destination member, first chunk, end."""
+
+
+@dataclass(frozen=True, eq=False)
+class AllItems:
+    """All items; those of a source lie together.
+
+    `origins`: members whose items each member has, shape (members, origins).
+    """
+
+    blocks: Blocks
+    origins: IntArray
+
+    @classmethod
+    def at_home(cls, blocks: Blocks) -> AllItems:
+        """Return the items before they are sent."""
+        return cls(blocks, np.arange(len(blocks.team), dtype=np.int64)[:, None])
+
+    def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
+        """Yield what is sent in a phase, about `most_rows` rows at a time.
+
+        `most_rows`: about how many rows are yielded at once; one pair's are never
+        divided.
+        """
+        team = self.blocks.team
+        lo, hi = self.blocks.runs(team.width(phase.step))
+        prefix = phase.dst // team.width(phase.step)
+        each = self.origins.shape[1] * int(lo.lengths.max(initial=1))
+        size = max(1, most_rows // each)
+        for start in range(0, len(phase.src), size):
+            pair = np.arange(start, min(start + size, len(phase.src)))
+            origin = self.origins[phase.src[pair]]
+            pair = np.repeat(pair, origin.shape[1])
+            base = self.blocks.rank[origin.reshape(-1)] * self.blocks.chunks
+            first, end = lo.take(prefix[pair]), hi.take(prefix[pair])
+            row = first.row_of_value
+            pair, base = pair[row], base[row]
+            yield (
+                phase.src[pair],
+                phase.dst[pair],
+                base + first.values,
+                base + end.values,
+            )
+
+    def after(self, phase: Phase) -> AllItems:
+        """Return the items after a phase."""
+        team = self.blocks.team
+        everyone = np.arange(len(team), dtype=np.int64)
+        offsets = range(team.shape.members(phase.step))
+        origins = [
+            self.origins[team.peers(phase.step, everyone, offset)] for offset in offsets
+        ]
+        return AllItems(self.blocks, np.concatenate(origins, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class SomeItems:
+    """Some items, one by one, where all would be too many.
+
+    `blocks`: what the items are; a block is not empty. `origin`, `target`: members that
+    have an item first and last, shape (items,).
+    """
+
+    blocks: Blocks
+    origin: IntArray
+    target: IntArray
+    here: IntArray
+
+    @classmethod
+    def at_home(cls, blocks: Blocks, origin: IntArray, target: IntArray) -> SomeItems:
+        """Return items before they are sent.
+
+        `origin`, `target`: members that each item goes from and to, shape (items,).
+        """
+        return cls(blocks, origin, target, origin)
+
+    @property
+    def chunk(self) -> IntArray:
+        """First chunk of each item."""
+        lo, _ = self.blocks.runs(1)
+        return (
+            self.blocks.rank[self.origin] * self.blocks.chunks
+            + lo.values[lo.offsets[self.target]]
+        )
+
+    def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
+        """Yield what is sent in a phase."""
+        del most_rows
+        _, end = self.blocks.runs(1)
+        there = self._next(phase)
+        away = np.flatnonzero(there != self.here)
+        base = self.blocks.rank[self.origin[away]] * self.blocks.chunks
+        last = base + end.values[end.offsets[self.target[away]]]
+        yield self.here[away], there[away], self.chunk[away], last
+
+    def after(self, phase: Phase) -> SomeItems:
+        """Return the items after a phase."""
+        return SomeItems(self.blocks, self.origin, self.target, self._next(phase))
+
+    def _next(self, phase: Phase) -> IntArray:
+        team = self.blocks.team
+        size = team.shape.members(phase.step)
+        width = team.width(phase.step)
+        offset = (self.target // width - self.here // width) % size
+        return team.peers(phase.step, self.here, offset)

@@ -15,23 +15,14 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.synth.ramp.subgroups import Places, Shape
+    from lightloom.synth.ramp.participants import Places, Shape
 
 
 def per_pair(transceivers: int, shape: Shape, step: int) -> int:
     """Return K, how many transceivers a pair uses in a step.
 
-    Parameters
-    ----------
-    transceivers
-        Of a node, at least ``shape.groups``.
-    shape
-        The network that takes the step.
-    step
-        1 to 4.
+    `transceivers`: of a node, at least ``shape.groups``.
 
-    Notes
-    -----
     Equation (3), as printed, takes only the d - 1 peers of a node into account, but
     the J racks of a group share their subnets: with K for each pair, both K J and
     K (d - 1) must find room. Step 3 leads from rack to rack and is tighter still.
@@ -58,16 +49,7 @@ def transceivers_of(
     - or ``j_src + j_dst``, where 2 J - 1 groups or more leave a pair of groups one
       difference of racks, modulo an odd number not below J, so that doubles differ.
 
-    Parameters
-    ----------
-    transceivers
-        Transceivers of a node, as many as the network has groups.
-    shape
-        Groups, racks and numbers of the team.
-    step
-        1 to 4, as in the paper.
-    src, dst
-        Group, rack and number of both ends, shape (pairs,) each.
+    `src`, `dst`: group, rack and number of both ends, shape (pairs,) each.
     """
     count = per_pair(transceivers, shape, step)
     places = transceivers // count

@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 class PairLines:
     """A line of each pair: pairs with the same number share its rate.
 
-    Attributes
-    ----------
-    line
-        Number of the line of each pair, from 0 on, shape (pairs,).
-    amount
-        What a byte of each pair takes of it, shape (pairs,).
-    bits_per_s
-        Rate of a line.
+    `line`: number of the line of each pair, from 0 on, shape (pairs,). `amount`: what a
+    byte of each pair takes of it, shape (pairs,).
     """
 
     line: IntArray
@@ -34,12 +28,7 @@ class PairLines:
 def end_lines(src: IntArray, dst: IntArray, bits_per_s: int) -> list[PairLines]:
     """Return what nodes send, and what they receive, as lines.
 
-    Parameters
-    ----------
-    src, dst
-        Ends of the pairs, shape (pairs,); or numbers of ports there.
-    bits_per_s
-        Rate of an end.
+    `src`, `dst`: ends of the pairs, shape (pairs,); or numbers of ports there.
     """
     once = np.ones(len(src), dtype=np.int64)
     return [PairLines(end, once, bits_per_s) for end in (src, dst)]
@@ -50,14 +39,8 @@ def ring_lines(
 ) -> list[PairLines]:
     """Return what nodes send and receive on rings, and the spans of each, as lines.
 
-    Parameters
-    ----------
-    ring
-        One of the rings, which are alike.
-    src, dst
-        Places on the ring of each pair, shape (pairs,).
-    which
-        Number of the ring of each pair.
+    `src`, `dst`: places on the ring of each pair, shape (pairs,). `which`: number of
+    the ring of each pair.
     """
     first = which * ring.nodes
     spans = ring.directions * ring.nodes * ring.wavelengths

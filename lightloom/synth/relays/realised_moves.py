@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.synth.realisation import Realisation
 from lightloom.synth.relays.relay_moves import named_parts
-from lightloom.synth.relays.stage_search import StageSearch
+from lightloom.synth.relays.stages import StageSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,18 +26,7 @@ def realised_moves(
 ) -> Realisation | None:
     """Return moves on circuits that are found for all rounds together.
 
-    Parameters
-    ----------
-    realiser
-        Of the fabric.
-    moves
-        Of all rounds.
-    together
-        As of `RelayMoves.traffic`.
-
-    Returns
-    -------
-    ``None`` where no circuits are found.
+    Returns ``None`` where no circuits are found.
     """
     try:
         made = realiser.realise_quickly(moves.traffic(together=together))
@@ -56,14 +45,7 @@ def realised_stages(
 ) -> Iterator[tuple[Realisation, dict[str, ParameterValue]]]:
     """Yield a demand over configurations that lead everywhere in two circuits.
 
-    Parameters
-    ----------
-    realiser
-        Of a fabric on which any two nodes may have a circuit.
-    demand
-        Bytes of each pair, one pair or more; it allows relays.
-    limit_ps
-        Only what is predicted to end sooner is made.
+    `demand`: bytes of each pair, one pair or more; it allows relays.
     """
     search = StageSearch(realiser.fabric, realiser.ports, demand)
     best = [*search.answers(limit_ps)][-_MOST_REALISED:]

@@ -25,19 +25,10 @@ _ROUNDING = 1e-6
 class RelayMoves:
     """What moves from where to where in each round; columns of shape (moves,).
 
-    Attributes
-    ----------
-    round
-        Round of each move, from 0 on.
-    src, dst
-        Ends of its circuit.
-    origin, final
-        Where its bytes come from, and where they go.
-    bytes
-        How many, 1 or more.
-    port
-        Partial permutation of nodes that each circuit belongs to, the same in all
-        rounds; ``None`` where none is chosen.
+    `round`: round of each move, from 0 on. `origin`, `final`: where its bytes come
+    from, and where they go. `bytes`: how many, 1 or more. `port`: partial permutation
+    of nodes that each circuit belongs to, the same in all rounds; ``None`` where none
+    is chosen.
     """
 
     round: IntArray
@@ -82,10 +73,8 @@ class RelayMoves:
     def traffic(self, *, together: bool) -> list[TrafficRound]:
         """Return the rounds as traffic between nodes.
 
-        Parameters
-        ----------
-        together
-            Whether a circuit has the same port in all rounds, so that it can stay.
+        `together`: whether a circuit has the same port in all rounds, so that it can
+        stay.
         """
         if self.port is not None:
             return [
@@ -113,13 +102,6 @@ def named_parts(parts: Sequence[StepPart], moves: RelayMoves) -> tuple[StepPart,
     """Return parts of one round whose transfers say whose bytes they move.
 
     The moves of a circuit take its transfers one after another.
-
-    Parameters
-    ----------
-    parts
-        They move as much between any two nodes as the moves do.
-    moves
-        Of that round.
     """
     every = [part.transfers for part in parts]
     src, dst, size_bytes = (
@@ -150,16 +132,7 @@ def whole_bytes(
 ) -> IntArray:
     """Return whole bytes for each way; what rounding leaves goes the fullest one.
 
-    Parameters
-    ----------
-    size_bytes
-        Of each pair, shape (pairs,).
-    pair
-        Of each way, shape (ways,).
-    amount
-        What goes each way, in any unit.
-    relayed
-        Whether each way has a relay.
+    `amount`: what goes each way, in any unit. `relayed`: whether each way has a relay.
     """
     total = np.bincount(pair, weights=amount)[pair]
     # What is too little for the program to count goes straight, if it can.

@@ -42,20 +42,9 @@ def relayed_schedules(
 ) -> Iterator[Schedule]:
     """Yield schedules of a demand whose bytes may take one circuit or two.
 
-    Parameters
-    ----------
-    realiser
-        Of the fabric.
-    demand
-        Bytes of each pair; it allows relays.
-    serve
-        Returns the best schedule of a demand without relays.
-    limit_ps
-        What a schedule without relays takes.
+    `demand`: bytes of each pair; it allows relays.
 
-    Returns
-    -------
-    Without footer; none where nothing is relayed or no circuits are found.
+    Returns without footer; none where nothing is relayed or no circuits are found.
     Deterministic.
     """
     if not demand.src:
@@ -100,17 +89,9 @@ def _in_two_rounds(
 def require_two_circuits(realiser: Realiser[Any], demand: Demand) -> None:
     """Raise if two circuits do not lead from end to end of some pair.
 
-    Parameters
-    ----------
-    realiser
-        Of the fabric.
-    demand
-        Bytes of each pair; it allows relays.
+    `demand`: bytes of each pair; it allows relays.
 
-    Raises
-    ------
-    InfeasibleError
-        Naming the first such pair.
+    Raises `InfeasibleError`: naming the first such pair.
     """
     fabric = realiser.fabric
     if fabric.node_count > _MOST_NODES or not isinstance(fabric, NearCircuits):

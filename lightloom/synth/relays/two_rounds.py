@@ -56,14 +56,9 @@ class _Ways:
 class TwoRounds:
     """The ways of the pairs of a demand.
 
-    Parameters
-    ----------
-    columns
-        Source, destination and bytes of each pair, shape (pairs,) each.
-    joined
-        Whether a circuit may lead from each node to each, shape (nodes, nodes).
-    lines
-        Returns the lines of pairs by their ends.
+    `columns`: source, destination and bytes of each pair, shape (pairs,) each.
+    `joined`: whether a circuit may lead from each node to each, shape (nodes, nodes).
+    `lines`: returns the lines of pairs by their ends.
     """
 
     def __init__(
@@ -96,21 +91,10 @@ class TwoRounds:
     ) -> RelayMoves | None:
         """Return what moves in the rounds.
 
-        Parameters
-        ----------
-        every
-            Whether pairs that a circuit joins may be relayed too.
-        piped
-            Whether bytes are cut into pieces that follow one another.
-        round_ps
-            What a round costs beside data.
-        limit_ps
-            What rounds have to take less than.
+        `piped`: whether bytes are cut into pieces that follow one another.
 
-        Returns
-        -------
-        ``None`` where ways are too many, nothing is relayed, or lines alone take as
-        long as the limit; or where none is fuller if all goes straight.
+        Returns ``None`` where ways are too many, nothing is relayed, or lines alone
+        take as long as the limit; or where none is fuller if all goes straight.
         """
         ways = self._ways(every=every)
         if ways is None or not (ways.relay >= 0).any():

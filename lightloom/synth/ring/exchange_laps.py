@@ -18,13 +18,15 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
+from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.synth.lightpath.wavelength_allocation import divide_lasers
-from lightloom.synth.ring.arc_colouring import arc_colours, span_loads
+from lightloom.synth.ring.arcs import arc_colours, span_loads
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
+
 
 _MOST_PLACES = 128
 _MOST_SEARCHED = 32
@@ -35,17 +37,8 @@ _MORE_COLOURS = 3
 def lap_numbers(fabric: Ring, src: IntArray, dst: IntArray) -> IntArray | None:
     """Return the number of the wavelength that each pair shares with others of a lap.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    src, dst
-        Distinct pairs, shape (pairs,).
-
-    Returns
-    -------
-    Numbers from 0 without a gap, shape (pairs,): pairs of one number can be lit at once
-    on one wavelength. ``None`` where no such numbers are known.
+    Returns numbers from 0 without a gap, shape (pairs,): pairs of one number can be lit
+    at once on one wavelength. ``None`` where no such numbers are known.
     """
     found = _laps(fabric, src, dst)
     return None if found is None else found[0]
@@ -54,16 +47,10 @@ def lap_numbers(fabric: Ring, src: IntArray, dst: IntArray) -> IntArray | None:
 def exchange_circuits(fabric: Ring, demand: Demand) -> Circuits | None:
     """Return circuits by laps, wavelengths divided among them by what they carry.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair; any, but laps are meant for exchanges of all with all.
+    `demand`: bytes of each pair; any, but laps are meant for exchanges of all with all.
 
-    Returns
-    -------
-    ``None`` where no laps are known, light does not reach, or they are too many.
+    Returns ``None`` where no laps are known, light does not reach, or they are too
+    many.
     """
     src, dst, size_bytes = (
         np.array(column, dtype=np.int64)
@@ -178,3 +165,39 @@ def _forth(
             return None
         lap[mine] = found
     return lap
+
+
+def lap_parts(fabric: Ring | Ring2d, src: IntArray, dst: IntArray) -> IntArray | None:
+    """Return for each row which of the fewest parts by laps it is in.
+
+    `src`, `dst`: nodes of a ring, or of one row or column; pairs may come several
+    times, shape (rows,).
+
+    Returns numbers from 0, such that on no ring the pairs of a part belong to more laps
+    than it has wavelengths, shape (rows,). ``None`` where that is all of them, or where
+    no laps are known.
+    """
+    rings = fabric.rings if isinstance(fabric, Ring2d) else (fabric,)
+    axis, line, one, other = np.zeros_like(src), np.zeros_like(src), src, dst
+    if isinstance(fabric, Ring2d):
+        axis = np.where(fabric.line(src, 0) == fabric.line(dst, 0), 0, 1)
+        line = np.where(axis == 0, fabric.line(src, 0), fabric.line(src, 1))
+        one, other = (
+            np.where(axis == 0, fabric.line(ends, 1), fabric.line(ends, 0))
+            for ends in (src, dst)
+        )
+    lap, laps, parts = np.zeros_like(src), np.ones_like(src), 1
+    for which, ring in enumerate(rings):
+        for number in np.unique(line[axis == which]).tolist():
+            rows = np.flatnonzero((axis == which) & (line == number))
+            pair, of = np.unique(
+                np.stack([one[rows], other[rows]]), axis=1, return_inverse=True
+            )
+            found = lap_numbers(ring, pair[0], pair[1])
+            if found is None:
+                return None
+            count = int(found.max()) + 1
+            lap[rows], laps[rows] = found[of.reshape(-1)], count
+            parts = max(parts, -(-count // ring.wavelengths))
+    part: IntArray = lap * parts // laps
+    return part if parts > 1 else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.ocs.ratio_threshold import best_threshold
+from lightloom.synth.circuit_ratios import best_threshold
 from lightloom.synth.ring.arcs import crossings
 from lightloom.validate.certificates.proofs.ring_lines import (
     CrowdedNode,
@@ -31,14 +31,8 @@ _MOST_CUT_SPANS = 64
 class RingBound:
     """What the slowest pair can have at most, and why.
 
-    Attributes
-    ----------
-    ratio
-        Circuits a byte; 0 where not all pairs can be served.
-    counts
-        Fewest circuits of each pair with that ratio.
-    witness
-        What `check_ring_witness` accepts.
+    `ratio`: circuits a byte; 0 where not all pairs can be served. `counts`: fewest
+    circuits of each pair with that ratio.
     """
 
     ratio: Fraction
@@ -53,15 +47,6 @@ def ring_bound(fabric: Ring, ways: RingWays) -> RingBound:
     have two ways: who leaves a part of the ring does so at one of its two ends. On a
     ring of more than 64 nodes 64 spans of each fibre are paired.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-
-    Notes
-    -----
     O(pairs * reach) for the lines, squared spans where pairs have two ways, beside
     fifty products of their sparse matrix with a column.
     """

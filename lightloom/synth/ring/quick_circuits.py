@@ -10,11 +10,10 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, NoAnswerError
-from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.arcs import LitRing, ring_ways
 from lightloom.synth.ring.exchange_laps import exchange_circuits
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder, lit_at
-from lightloom.synth.ring.wavelength_occupancy import LitRing
 
 if TYPE_CHECKING:
     from lightloom.core.task import Demand
@@ -31,21 +30,8 @@ def quick_ring_circuits(fabric: Ring, demand: Demand, *, seed: int = 0) -> Circu
     The levels of `lightloom.synth.ring.wavelengths`, from its certified bound down,
     without what it does beyond to close the last gap.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair.
-    seed
-        Seed of colourings.
-
-    Raises
-    ------
-    InfeasibleError
-        A pair is out of reach, or more pairs have to be served than there is light for.
-    NoAnswerError
-        No wavelengths were found.
+    Raises `InfeasibleError`: a pair is out of reach, or more pairs have to be served
+    than there is light for; `NoAnswerError`: no wavelengths were found.
     """
     ways = ring_ways(fabric, demand)
     if not len(ways.src):
@@ -66,19 +52,10 @@ def faster_ring_circuits(fabric: Ring, demand: Demand, *, seed: int = 0) -> Circ
     Laps (`lightloom.synth.ring.exchange_laps`) are the better ones where all exchange
     with all.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair, each pair once.
-    seed
-        Seed of colourings.
+    `demand`: bytes of each pair, each pair once.
 
-    Raises
-    ------
-    InfeasibleError, NoAnswerError
-        As `quick_ring_circuits`, where there are too many laps as well.
+    Raises `InfeasibleError, NoAnswerError`: as `quick_ring_circuits`, where there are
+    too many laps as well.
     """
     by_laps = exchange_circuits(fabric, demand)
     try:
@@ -109,17 +86,8 @@ def bounded_ring_circuits(fabric: Ring, demand: Demand) -> Circuits:
     For estimates: their numbers, and so their rates, mean something; the wavelengths,
     all 0, do not.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair.
-
-    Raises
-    ------
-    InfeasibleError
-        A pair is out of reach, or more pairs have to be served than there is light for.
+    Raises `InfeasibleError`: a pair is out of reach, or more pairs have to be served
+    than there is light for.
     """
     ways = ring_ways(fabric, demand)
     counts = _bound(fabric, ways).counts if len(ways.src) else ways.src

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.seed import seeded_random
 from lightloom.synth.circuit_ratios import least_ratio, order_by_ratio
-from lightloom.synth.ring.arc_colouring import arc_colours
-from lightloom.synth.ring.direction_split import split_circuits
-from lightloom.synth.ring.wavelength_occupancy import LitRing
+from lightloom.synth.ring.arcs import LitRing, arc_colours, span_loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.arcs import RingWays
+
 
 _ATTEMPTS = 8
 """Splits, or pairings of colours, that are tried where there is a choice of them."""
@@ -28,12 +28,7 @@ _SHAKE = 0.05
 class Ladder:
     """Ratios that the slowest pair can have, from the bound down to one circuit each.
 
-    Parameters
-    ----------
-    size_bytes
-        Bytes of each pair.
-    counts
-        Fewest circuits of each pair for the ratio at the top.
+    `counts`: fewest circuits of each pair for the ratio at the top.
     """
 
     def __init__(self, size_bytes: IntArray, counts: IntArray) -> None:
@@ -100,18 +95,7 @@ def lit_at(
     Circuits are split over the ways, and the split is lit; several splits are tried
     where there is a choice of them.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-    counts
-        Circuits of each pair, shape (pairs,).
-    seed
-        Seed of splits and colourings.
-    effort
-        Of each colouring.
+    `counts`: circuits of each pair, shape (pairs,).
     """
     shared = fabric.transceivers < fabric.directions
     choice = shared or bool((ways.count == 2).any())
@@ -136,18 +120,7 @@ def light_split(
     the fibre back is then put on the wavelength of a colour of the fibre forth with
     which it has no source and no destination in common: a perfect matching.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-    on_way
-        Circuits on each way, shape (ways,).
-    seed
-        Seed of colourings.
-    effort
-        Of each colouring.
+    `on_way`: circuits on each way, shape (ways,).
     """
     lit = _coloured(fabric, ways, on_way, seed, effort)
     return None if lit is None else light_coloured(fabric, ways, *lit)
@@ -160,14 +133,7 @@ def light_coloured(
 
     ``None`` where transceivers are shared and the colours of the fibres find no match.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    ways
-        Ways of the pairs round it.
-    way, colour
-        Way and colour of each circuit, shape (circuits,).
+    `way`, `colour`: way and colour of each circuit, shape (circuits,).
     """
     if fabric.transceivers < fabric.directions:
         wavelength = _matched(fabric, ways, way, colour)
@@ -220,3 +186,65 @@ def _matched(
     free = csr_array((meet == 0).astype(np.int8))
     matched = maximum_bipartite_matching(free, perm_type="column").astype(np.int64)
     return None if (matched < 0).any() else matched
+
+
+_MOVES_PER_CIRCUIT = 8
+
+
+def split_circuits(
+    fabric: Ring, ways: RingWays, counts: IntArray, seed: int, *, shake: float = 0.0
+) -> IntArray | None:
+    """Return the circuits of each way, if a split is found that fits all spans.
+
+    Circuits start on the shorter way of their pair. From the most loaded span, one of
+    the circuits whose other way is least loaded goes there, as long as that helps, or
+    is as good and the search is not at its end.
+
+    `counts`: circuits of each pair, shape (pairs,).
+
+    Returns shape (ways,); ``None`` if none is found. O(circuits * ways * reach).
+    """
+    by_hops = np.lexsort((ways.hops, ways.pair))
+    on_way = np.zeros(len(ways.pair), dtype=np.int64)
+    on_way[by_hops[ways.first]] = counts
+    two = np.flatnonzero(ways.count[ways.pair] == 2)
+    other = np.where(two == ways.first[ways.pair[two]], two + 1, two - 1)
+    if shake:
+        moved = np.random.default_rng(seed).binomial(on_way[two], shake)
+        on_way[two] -= moved
+        on_way[other] += moved
+    load = np.stack([_loads(fabric, ways, on_way, d) for d in range(fabric.directions)])
+    crossed = np.zeros((len(two), fabric.nodes), dtype=np.bool_)
+    for row, way in enumerate(two.tolist()):
+        span = (ways.begin[way] + np.arange(ways.hops[way])) % fabric.nodes
+        crossed[row, span] = True
+    back = np.searchsorted(two, other)
+    rng = seeded_random(seed)
+    for _ in range(_MOVES_PER_CIRCUIT * int(counts.sum()) + 1):
+        if load.max() <= fabric.wavelengths:
+            return on_way
+        worst = np.argwhere(load == load.max())
+        direction, span = worst[rng.randrange(len(worst))].tolist()
+        able = np.flatnonzero(
+            (ways.direction[two] == direction) & crossed[:, span] & (on_way[two] > 0)
+        )
+        if not len(able):
+            return None
+        ahead = np.where(crossed[back[able]], load[1 - direction], -1).max(axis=1)
+        if ahead.min() >= load.max():
+            return None
+        best = able[ahead == ahead.min()]
+        move = int(best[rng.randrange(len(best))])
+        on_way[two[move]] -= 1
+        on_way[other[move]] += 1
+        load[direction] -= crossed[move]
+        load[1 - direction] += crossed[back[move]]
+    return None
+
+
+def _loads(fabric: Ring, ways: RingWays, on_way: IntArray, direction: int) -> IntArray:
+    """Return the load of each span of one fibre."""
+    mine = np.repeat(
+        np.arange(len(on_way)), np.where(ways.direction == direction, on_way, 0)
+    )
+    return span_loads(ways.begin[mine], ways.hops[mine], fabric.nodes)

@@ -24,12 +24,7 @@ def relay_steps(ring: Ring, apart: Collection[int]) -> Iterator[tuple[int, ...]]
     long as that takes fewer. Then as many more as the wavelengths hold, near ones
     first.
 
-    Parameters
-    ----------
-    ring
-        The ring.
-    apart
-        How far bytes have to go in direction 0, each from 1 to ``nodes - 1``.
+    `apart`: how far bytes have to go in direction 0, each from 1 to ``nodes - 1``.
     """
     far = min(ring.reach, ring.nodes // 2 if ring.directions > 1 else ring.nodes - 1)
     found: set[int] | None = None
@@ -52,15 +47,7 @@ def relay_steps(ring: Ring, apart: Collection[int]) -> Iterator[tuple[int, ...]]
 
 
 def joined_by(ring: Ring, steps: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    """Return which nodes circuits of steps join, shape (nodes, nodes).
-
-    Parameters
-    ----------
-    ring
-        The ring.
-    steps
-        How far circuits lead.
-    """
+    """Return which nodes circuits of steps join, shape (nodes, nodes)."""
     node = np.arange(ring.nodes)
     joined = np.zeros((ring.nodes, ring.nodes), dtype=np.bool_)
     for step in _both_ways(ring, steps):

@@ -25,13 +25,6 @@ def least_ring_ps(fabric: Ring, rounds: Sequence[TrafficRound]) -> int:
     In a round every node sends, and receives, at its own rate at most, and all spans
     together carry each byte over as many of them as the shorter open way has. One
     configuration is paid for.
-
-    Parameters
-    ----------
-    fabric
-        The ring.
-    rounds
-        Traffic in order, between nodes.
     """
     charged = fabric.initial_configuration_charged
     total_ps = fabric.reconfiguration_ps if rounds and charged else 0

@@ -18,10 +18,9 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fluid_schedule import fluid_schedule
 from lightloom.core.schedule import Algorithm
 from lightloom.synth.circuit_ratios import least_ratio
-from lightloom.synth.ring.arc_colouring import DEFAULT_EFFORT
-from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.column_generation import PriceSearch
-from lightloom.synth.ring.gap_closing import (
+from lightloom.synth.ring.arcs import DEFAULT_EFFORT, LitRing, ring_ways
+from lightloom.synth.ring.column_generation import (
+    PriceSearch,
     packed_laps,
     priced_bound,
     split_anew,
@@ -29,7 +28,6 @@ from lightloom.synth.ring.gap_closing import (
 )
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder, lit_at
-from lightloom.synth.ring.wavelength_occupancy import LitRing
 from lightloom.validate.certificates.circuits_per_byte import (
     OBJECTIVE,
     ring_witness,
@@ -54,22 +52,11 @@ ALGORITHM = "ring-ladder"
 class RingPlan:
     """Circuits of a ring, and how good they are.
 
-    Attributes
-    ----------
-    demand
-        What is served.
-    circuits
-        One row a way in use, sorted by (src, dst, direction).
-    pairs
-        Row of the demand that each circuit serves.
-    counts
-        Circuits of each pair, in the order of the demand.
-    ratio
-        Circuits a byte of the slowest pair; ``None`` where there is no pair.
-    bound
-        No circuits have a larger one; ``None`` where none is known.
-    witness
-        Proof of the bound, or ``None``.
+    `circuits`: one row a way in use, sorted by (src, dst, direction). `pairs`: row of
+    the demand that each circuit serves. `counts`: circuits of each pair, in the order
+    of the demand. `ratio`: circuits a byte of the slowest pair; ``None`` where there is
+    no pair. `bound`: no circuits have a larger one; ``None`` where none is known.
+    `witness`: proof of the bound, or ``None``.
     """
 
     demand: Demand
@@ -94,28 +81,12 @@ class RingPlan:
 def ring_wavelengths(fabric: Ring, demand: Demand, *, seed: int = 0) -> RingPlan:
     """Return circuits whose slowest pair has as many circuits a byte as is found.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        Bytes of each pair.
-    seed
-        Of all searches; same arguments, same circuits.
+    Returns plan with its bound. Wavelengths that are left over are given away, the pair
+    with the least circuits a byte first.
 
-    Returns
-    -------
-    Plan with its bound. Wavelengths that are left over are given away, the pair with
-    the least circuits a byte first.
-
-    Raises
-    ------
-    InputError
-        If the demand does not fit the ring.
-    InfeasibleError
-        If no circuits serve all pairs, naming what is crowded.
-    NoAnswerError
-        If none are found, though the bound does not rule them out.
+    Raises `InputError` if the demand does not fit the ring; `InfeasibleError` if no
+    circuits serve all pairs, naming what is crowded; `NoAnswerError` if none are found,
+    though the bound does not rule them out.
     """
     ways = ring_ways(fabric, demand)
     if not len(ways.src):
@@ -161,15 +132,7 @@ def _refuse_crowd(bound: RingBound) -> None:
 
 
 def ring_schedule(fabric: Ring, plan: RingPlan) -> Schedule:
-    """Return the demand of a plan served at once, without footer.
-
-    Parameters
-    ----------
-    fabric
-        The ring.
-    plan
-        Circuits, and the demand that they serve.
-    """
+    """Return the demand of a plan served at once, without footer."""
     algorithm = Algorithm(ALGORITHM)
     return fluid_schedule(fabric, plan.demand, algorithm, [plan.circuits], [plan.pairs])
 

@@ -25,24 +25,13 @@ def grid_circuits(
 ) -> Circuits:
     """Return the circuits of a 2D ring for a demand, sorted by (src, dst, direction).
 
-    Parameters
-    ----------
-    fabric
-        The 2D ring.
-    demand
-        Bytes of pairs that share a row or a column.
-    light
-        Returns the circuits of one ring for its part of the demand; asked once for
-        rings that are alike and have the same to carry.
+    `demand`: bytes of pairs that share a row or a column. `light`: returns the circuits
+    of one ring for its part of the demand; asked once for rings that are alike and have
+    the same to carry.
 
-    Raises
-    ------
-    InputError
-        If the demand does not fit the fabric.
-    InfeasibleError
-        If a pair shares neither a row nor a column, naming it.
-    InfeasibleError, NoAnswerError
-        By `light`, with the row or column.
+    Raises `InputError` if the demand does not fit the fabric; `InfeasibleError` if a
+    pair shares neither a row nor a column, naming it; `InfeasibleError, NoAnswerError`:
+    by `light`, with the row or column.
     """
     src, dst, size_bytes = demand_columns(demand, fabric.node_count)
     axis = np.where(fabric.line(src, 0) == fabric.line(dst, 0), 0, 1)

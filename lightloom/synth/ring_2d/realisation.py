@@ -13,9 +13,9 @@ from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps, transmission_ps_columns
 from lightloom.synth.realisation import Realisation, take_rows
+from lightloom.synth.ring.exchange_laps import lap_parts
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring_2d.circuits import grid_circuits
-from lightloom.synth.ring_2d.lap_parts import lap_parts
 from lightloom.synth.shared_configurations import best_configurations
 
 if TYPE_CHECKING:
@@ -36,21 +36,10 @@ def realise_ring_2d(
 ) -> Realisation:
     """Return what `realise_rings` does with the circuits of rows and columns.
 
-    Parameters
-    ----------
-    fabric
-        The 2D ring.
-    rounds
-        Traffic in order, between nodes of one row or column.
-    seed
-        Of the orders in which circuits are coloured.
+    `rounds`: traffic in order, between nodes of one row or column.
 
-    Raises
-    ------
-    InfeasibleError
-        If a pair shares no ring, or is out of reach.
-    NoAnswerError
-        If a pair by itself finds no wavelength.
+    Raises `InfeasibleError` if a pair shares no ring, or is out of reach;
+    `NoAnswerError` if a pair by itself finds no wavelength.
     """
 
     def light(ring: Ring, part: Demand) -> Circuits:
@@ -77,19 +66,7 @@ def realise_rings(
     would be very many to decide on, rounds that only fill or drain a pipeline are not
     told apart from those in which it is full.
 
-    Parameters
-    ----------
-    fabric
-        The ring, or the 2D ring.
-    rounds
-        Traffic in order, between nodes.
-    circuits_of
-        Returns circuits that serve all pairs of a demand at once.
-
-    Raises
-    ------
-    InfeasibleError, NoAnswerError
-        By `circuits_of`, of a pair by itself.
+    Raises `InfeasibleError, NoAnswerError`: by `circuits_of`, of a pair by itself.
     """
     pieces = _Pieces(fabric, rounds, circuits_of)
     if not pieces.runs:

@@ -21,20 +21,9 @@ def box_of(
     Nodes form a box if they have some ports of every level in all combinations. Ranks
     in that order differ along one dimension exactly if they share a switch.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    nodes
-        Distinct nodes, in any order.
-
-    Raises
-    ------
-    InfeasibleError
-        If some nodes cannot hear of others at all: only nodes of the collective
-        forward, and no chain of shared switches joins them.
-    InputError
-        If the nodes are no box.
+    Raises `InfeasibleError` if some nodes cannot hear of others at all: only nodes of
+    the collective forward, and no chain of shared switches joins them; `InputError` if
+    the nodes are no box.
     """
     node = np.sort(np.array(nodes, dtype=np.int64))
     spans = [

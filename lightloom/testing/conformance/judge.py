@@ -1,25 +1,38 @@
-"""Judging one answer: each property, as far as it can be asked."""
+"""Judging one answer: each property, as far as it can be asked.
+
+Lower bounds of small instances, by trying every small witness there is.
+
+This owes nothing to the search of `lightloom.synth.bounds`: `lightloom.validate` is
+asked of each witness what it proves.
+"""
 
 from __future__ import annotations
 
 import io
 from dataclasses import replace
+from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.schedule import Footer, Schedule
 from lightloom.core.task import Collective
 from lightloom.formats.schedule_reader import read_schedule_stream
 from lightloom.formats.schedule_writer import schedule_lines
 from lightloom.testing.conformance.synthesiser_process import Refusal, Trouble, one_line
-from lightloom.testing.exhaustive_bounds import every_bound
+from lightloom.validate.certificates import WitnessError
+from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.verdict import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
-    from lightloom.instances.instance import Instance
+    from lightloom.instances.instance import AnyFabric, Instance
     from lightloom.testing.conformance.synthesiser_process import Reply
+
 
 Findings = dict[str, str | None]
 """Property -> what is wrong, ``None`` where it holds; others could not be asked."""
@@ -32,15 +45,6 @@ def judge(instance: Instance, reply: Reply, again: Reply) -> Findings:
     """Return what is to be said of two replies to the same question.
 
     The question must have an answer.
-
-    Parameters
-    ----------
-    instance
-        The question.
-    reply
-        What the synthesiser returned or raised.
-    again
-        The same of a second call with the same instance and seed.
     """
     if isinstance(reply, Trouble):
         return {"answers": reply.line}
@@ -57,12 +61,7 @@ def judge(instance: Instance, reply: Reply, again: Reply) -> Findings:
 def judge_refusal(what: str, reply: Reply) -> Findings:
     """Return what is to be said of the reply to a question that makes no sense.
 
-    Parameters
-    ----------
-    what
-        What is wrong with the question, for example ``no nodes``.
-    reply
-        What the synthesiser returned or raised.
+    `what`: what is wrong with the question, for example ``no nodes``.
     """
     if isinstance(reply, Refusal):
         return {"refuses": None}
@@ -146,3 +145,63 @@ def _beaten(instance: Instance, made: Schedule, time_ps: int) -> str | None:
         if bound.bound > time_ps:
             return f"{time_ps} ps beats the bound {name!r}, {bound.bound} ps"
     return None
+
+
+_ALL_SETS = 255
+"""Node sets, smallest first: with their complements all sets of up to 9 nodes."""
+_FEW_SETS = 32
+_MOST_LEVELS = 4
+
+
+def every_bound(
+    fabric: AnyFabric, task: Task, *, most_sets: int = _ALL_SETS
+) -> dict[str, Certificate]:
+    """Return the best certificate of each kind of bound on the completion time.
+
+    Tried are the empty witness, every node in either direction and on every level,
+    every level, both axes, and small sets of nodes with their complements.
+
+    `fabric`: a small one: the time is that of some proofs for each node.
+
+    Returns by kind, without value; kinds that say nothing are left out. Of equal bounds
+    the first witness is kept.
+    """
+    best: dict[str, Certificate] = {}
+    for witness in _witnesses(fabric.node_count, most_sets):
+        for name, kind in BOUND_KINDS.items():
+            if not kind.concerns(task):
+                continue
+            try:
+                bound_ps = kind.prove(fabric, task, witness)
+            except WitnessError:
+                continue
+            if bound_ps and (name not in best or bound_ps > best[name].bound):
+                found = Certificate(COMPLETION_TIME, name, bound_ps, None, witness)
+                best[name] = found
+    return dict(sorted(best.items()))
+
+
+def best_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
+    """Return the certificate of the largest bound, ``None`` where none says anything.
+
+    Few sets of nodes are tried: schedules that carry one are drawn by the thousand.
+    """
+    found = every_bound(fabric, task, most_sets=_FEW_SETS).values()
+    return max(found, key=lambda certificate: certificate.bound, default=None)
+
+
+def _witnesses(count: int, most_sets: int) -> Iterator[Witness]:
+    """Yield witnesses of every form, right or wrong for a fabric of `count` nodes."""
+    yield {}
+    for node in range(count):
+        yield {"node": node}
+        for direction in (0, 1):
+            yield {"node": node, "direction": direction}
+            for level in range(_MOST_LEVELS):
+                yield {"level": level, "direction": direction, "node": node}
+    yield from ({"level": level} for level in range(_MOST_LEVELS))
+    yield from ({"axis": axis} for axis in (0, 1))
+    sizes = (combinations(range(count), size) for size in range(1, count))
+    for some in islice(chain.from_iterable(sizes), most_sets):
+        yield {"nodes": [*some]}
+        yield {"nodes": [node for node in range(count) if node not in some]}

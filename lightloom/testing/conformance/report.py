@@ -21,14 +21,8 @@ PROPERTIES = {
 class Example:
     """A failing example, made as small as could be.
 
-    Attributes
-    ----------
-    instance
-        Tables of the instance, as an instance file has them.
-    seed
-        The seed that went with it.
-    message
-        What happened, as one line.
+    `instance`: tables of the instance, as an instance file has them. `seed`: the seed
+    that went with it. `message`: what happened, as one line.
     """
 
     instance: dict[str, dict[str, object]]
@@ -40,15 +34,9 @@ class Example:
 class PropertyResult:
     """What became of one property.
 
-    Attributes
-    ----------
-    name, statement
-        Of `PROPERTIES`.
-    passed, failed
-        Examples on which it held, and on which it did not. Neither counts those on
-        which it could not be asked.
-    example
-        The smallest failing one, ``None`` where none failed.
+    `passed`, `failed`: examples on which it held, and on which it did not. Neither
+    counts those on which it could not be asked. `example`: the smallest failing one,
+    ``None`` where none failed.
     """
 
     name: str

@@ -35,12 +35,8 @@ _MOST_DETAIL = 300
 class Refusal:
     """It said why it gives no schedule.
 
-    Attributes
-    ----------
-    line
-        Type and message of what it raised.
-    infeasible
-        Whether it claims that there is none.
+    `line`: type and message of what it raised. `infeasible`: whether it claims that
+    there is none.
     """
 
     line: str
@@ -64,18 +60,11 @@ class SynthesiserProcess:
     Calls go to one process one after another, as they would in a program. What it
     prints goes to stderr.
 
-    Parameters
-    ----------
-    target
-        A callable ``fn(instance, seed)``, or its name as ``module:function``; modules
-        are looked for in the working directory too, and imported in the child alone.
-    limit_s
-        Seconds for one call.
+    `target`: a callable ``fn(instance, seed)``, or its name as ``module:function``;
+    modules are looked for in the working directory too, and imported in the child
+    alone.
 
-    Raises
-    ------
-    InputError
-        The platform cannot fork.
+    Raises `InputError`: the platform cannot fork.
     """
 
     def __init__(self, target: Synthesiser | str, limit_s: float) -> None:
@@ -95,13 +84,7 @@ class SynthesiserProcess:
         return f"{module}:{name}" if module else str(name)
 
     def ask(self, instance: Instance, seed: int) -> Reply:
-        """Return what the function makes of an instance and a seed.
-
-        Parameters
-        ----------
-        instance, seed
-            Its arguments.
-        """
+        """Return what the function makes of an instance and a seed."""
         if self._process is None:
             self.start()
         assert self._process is not None
@@ -121,10 +104,7 @@ class SynthesiserProcess:
     def start(self) -> None:
         """Start the child; `ask` does so by itself.
 
-        Raises
-        ------
-        InputError
-            The name is not of that form, or there is no such function.
+        Raises `InputError`: the name is not of that form, or there is no such function.
         """
         self._process = ForkedProcess(partial(_live, self.target))
         pipe = self._process.messages
@@ -150,13 +130,7 @@ class SynthesiserProcess:
 
 
 def one_line(problem: BaseException) -> str:
-    """Return an exception as one line, type first.
-
-    Parameters
-    ----------
-    problem
-        Of any kind; a long message is cut off.
-    """
+    """Return an exception as one line, type first."""
     text = " ".join(str(problem).split())[:_MOST_DETAIL]
     kind = type(problem).__name__
     return f"{kind}: {text}" if text else kind

@@ -42,12 +42,7 @@ class LightPath:
 def circuits_of(fabric: CircuitFabric, paths: Sequence[LightPath]) -> Circuits:
     """Return light paths as columns, those that the fabric has.
 
-    Parameters
-    ----------
-    fabric
-        Says which columns circuits have.
-    paths
-        Rows of a segment, in order; they may be impossible.
+    `paths`: rows of a segment, in order; they may be impossible.
     """
     columns: dict[str, Any] = {}
     for each in COLUMNS:
@@ -65,12 +60,7 @@ def circuits_of(fabric: CircuitFabric, paths: Sequence[LightPath]) -> Circuits:
 def faults_of(fabric: CircuitFabric, paths: Sequence[LightPath]) -> list[set[str]]:
     """Return the rules that each light path breaks by itself.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    paths
-        Rows of one segment, in order.
+    `paths`: rows of one segment, in order.
     """
     found: list[set[str]] = [set() for _ in paths]
     for fault in fabric.circuit_faults(circuits_of(fabric, paths)):
@@ -81,12 +71,7 @@ def faults_of(fabric: CircuitFabric, paths: Sequence[LightPath]) -> list[set[str
 def overused(fabric: CircuitFabric, circuits: Circuits) -> set[str]:
     """Return the rules of the resources that sound circuits take too much of.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    circuits
-        Circuits of one segment, each sound by itself.
+    `circuits`: circuits of one segment, each sound by itself.
     """
     usage = fabric.usage(circuits)
     resource, where = np.unique(usage.resource, return_inverse=True)
@@ -101,13 +86,6 @@ def light_paths(fabric: CircuitFabric, pair: Pair) -> tuple[LightPath, ...]:
 
     On a grid they run along the row first or along the column first; elsewhere they
     are all there are.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    pair
-        Source and destination, different nodes.
     """
     return _light_paths(cast("Hashable", fabric), pair)
 
@@ -125,15 +103,7 @@ def _light_paths(fabric: Hashable, pair: Pair) -> tuple[LightPath, ...]:
 
 
 def conceivable(fabric: CircuitFabric, pair: Pair) -> Iterable[LightPath]:
-    """Yield light paths of a pair, sound or not.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    pair
-        Source and destination, different nodes.
-    """
+    """Yield light paths of a pair, sound or not."""
     has = fabric.circuit_columns
     plain = LightPath(*pair)
     colours = [(each,) for each in range(wavelength_count(fabric))]
@@ -159,15 +129,7 @@ def wavelength_count(fabric: CircuitFabric) -> int:
 
 
 def grid_routes(fabric: Lightpath, pair: Pair) -> list[tuple[int, ...]]:
-    """Return the routes along the row first and along the column first.
-
-    Parameters
-    ----------
-    fabric
-        The grid.
-    pair
-        Source and destination tile.
-    """
+    """Return the routes along the row first and along the column first."""
     (row, col), (to_row, to_col) = (divmod(node, fabric.cols) for node in pair)
     across, down = _walk(col, to_col), _walk(row, to_row)
     by_row = [(row, c) for c in across] + [(r, to_col) for r in down[1:]]
@@ -204,14 +166,7 @@ def light(
     The first pair is always granted, if it is one of `joined_pairs`; later ones where
     there is room. A granted pair may get several wavelengths, or several circuits.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    preferred
-        Pairs (src, dst) in order of importance.
-    rng
-        Chooses among the light paths of a pair, and how many a pair gets.
+    `preferred`: pairs (src, dst) in order of importance.
     """
     lit: list[LightPath] = []
     for pair in preferred:
@@ -234,18 +189,6 @@ def with_listeners(
     """Return light paths of which some lead to more of `nodes`, where that can be.
 
     A pair that shares a circuit has no other one, so that data are not spread.
-
-    Parameters
-    ----------
-    fabric
-        The fabric; where circuits cannot have several destinations, nothing
-        changes.
-    lit
-        Light paths that fit one segment.
-    rng
-        Chooses which get listeners, and which.
-    nodes
-        Nodes that may listen.
     """
     if "multicast" not in fabric.circuit_columns:
         return lit

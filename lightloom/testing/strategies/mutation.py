@@ -21,17 +21,9 @@ if TYPE_CHECKING:
 class BrokenSchedule:
     """A valid schedule after one mutation.
 
-    Attributes
-    ----------
-    schedule
-        What it has become. Everything else in it is right; where the change alters
-        counts or time, so does the footer, which then has no certificate.
-    rule
-        The rule it breaks, and no other.
-    mutation
-        Name of the mutation.
-    valid
-        What it was before.
+    `schedule`: what it has become. Everything else in it is right; where the change
+    alters counts or time, so does the footer, which then has no certificate. `rule`:
+    the rule it breaks, and no other.
     """
 
     schedule: SealedSchedule
@@ -84,17 +76,7 @@ def reckoned(broken: SealedSchedule) -> SealedSchedule:
 
 
 def with_part(whole: SealedSchedule, number: int, **fields: object) -> SealedSchedule:
-    """Return a schedule with fields of one part changed, and its footer reckoned.
-
-    Parameters
-    ----------
-    whole
-        A schedule with its footer.
-    number
-        Which of its parts, by position.
-    **fields
-        Fields of `StepPart` and their new values.
-    """
+    """Return a schedule with fields of one part changed, and its footer reckoned."""
     parts = list(whole.parts)
     parts[number] = replace(parts[number], **fields)  # type: ignore[arg-type]
     return reckoned(replace(whole, parts=tuple(parts)))
@@ -103,17 +85,7 @@ def with_part(whole: SealedSchedule, number: int, **fields: object) -> SealedSch
 def with_circuits(
     whole: SealedSchedule, number: int, circuits: Circuits
 ) -> SealedSchedule:
-    """Return a schedule with other circuits in one segment, its footer reckoned.
-
-    Parameters
-    ----------
-    whole
-        A schedule with its footer.
-    number
-        Which of its segments, by position.
-    circuits
-        What the segment holds instead.
-    """
+    """Return a schedule with other circuits in one segment, its footer reckoned."""
     segments = list(whole.segments)
     segments[number] = replace(segments[number], circuits=circuits)
     return reckoned(replace(whole, segments=tuple(segments)))
@@ -124,14 +96,8 @@ def with_row(
 ) -> Transfers | FluidTransfers:
     """Return transfers and a copy of one of them, some of its fields changed.
 
-    Parameters
-    ----------
-    rows
-        Transfers of one part.
-    copied
-        Row that is copied to the end.
-    **fields
-        Columns, and the value of the copy in them.
+    `copied`: row that is copied to the end. `fields`: columns, and the value of the
+    copy in them.
     """
     columns: dict[str, Any] = {}
     for name, values in transfer_columns(rows).items():
@@ -145,14 +111,7 @@ def with_value(
 ) -> Transfers | FluidTransfers:
     """Return transfers with fields of one of them changed.
 
-    Parameters
-    ----------
-    rows
-        Transfers of one part; they are not changed themselves.
-    row
-        Row that is changed.
-    **fields
-        Columns, and the new value in them.
+    `fields`: columns, and the new value in them.
     """
     columns: dict[str, Any] = {}
     for name, value in fields.items():
@@ -164,15 +123,7 @@ def with_value(
 def without_row(
     rows: Transfers | FluidTransfers, row: int
 ) -> Transfers | FluidTransfers:
-    """Return transfers but one.
-
-    Parameters
-    ----------
-    rows
-        Transfers of one part.
-    row
-        Row that is left out.
-    """
+    """Return transfers but one."""
     columns: dict[str, Any] = {
         name: np.delete(column, row) for name, column in transfer_columns(rows).items()
     }
@@ -180,15 +131,7 @@ def without_row(
 
 
 def any_row(whole: SealedSchedule, rng: random.Random) -> tuple[int, int] | None:
-    """Return (part, row) of some transfer, ``None`` if there is none.
-
-    Parameters
-    ----------
-    whole
-        The schedule.
-    rng
-        Chooses the transfer, all alike.
-    """
+    """Return (part, row) of some transfer, ``None`` if there is none."""
     rows = [
         (number, row)
         for number, part in enumerate(whole.parts)

@@ -44,14 +44,9 @@ Row = tuple[int, ...]
 class RandomSteps:
     """Makes a schedule step by step: asks what may be connected, is told what moves.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    rng
-        Decides which pairs are connected, where, and for how many steps.
-    multicast
-        Whether circuits may have several destinations, on fabrics that have such.
+    `rng`: decides which pairs are connected, where, and for how many steps.
+    `multicast`: whether circuits may have several destinations, on fabrics that have
+    such.
     """
 
     def __init__(
@@ -114,12 +109,8 @@ class RandomSteps:
     def sending(self, place: Place, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
         """Return pairs in random order, those that share a circuit together.
 
-        Parameters
-        ----------
-        place
-            Plane and segment, ``None`` both on packet fabrics.
-        pairs
-            Pairs (src, dst) that the place connects.
+        `place`: plane and segment, ``None`` both on packet fabrics. `pairs`: pairs
+        (src, dst) that the place connects.
         """
         groups = self._shared.get(place, [])
         shared = {pair for group in groups for pair in group}
@@ -133,12 +124,8 @@ class RandomSteps:
     ) -> None:
         """Add a step of the given transfers; none at all is no step.
 
-        Parameters
-        ----------
-        rows
-            Plane and segment -> rows of the transfers that they carry.
-        columns
-            Makes transfers of rows: `chunk_columns` or `fluid_columns`.
+        `rows`: plane and segment -> rows of the transfers that they carry. `columns`:
+        makes transfers of rows: `chunk_columns` or `fluid_columns`.
         """
         filled = {place: moved for place, moved in rows.items() if moved}
         for (plane, segment), moved in filled.items():
@@ -147,17 +134,7 @@ class RandomSteps:
         self._steps += bool(filled)
 
     def schedule(self, task: Task, name: str, seed: int) -> Schedule:
-        """Return the schedule, without footer.
-
-        Parameters
-        ----------
-        task
-            The task that the steps serve.
-        name
-            Name of the algorithm in the header.
-        seed
-            Its seed there.
-        """
+        """Return the schedule, without footer."""
         return Schedule(
             self._fabric.table(),
             task,
@@ -169,12 +146,7 @@ class RandomSteps:
     def preferences(self, first: Pair, nodes: Sequence[int]) -> list[Pair]:
         """Return a pair, then all others between some nodes in random order.
 
-        Parameters
-        ----------
-        first
-            The pair (src, dst) that has to be connected.
-        nodes
-            Nodes that the others are between.
+        `first`: the pair (src, dst) that has to be connected.
         """
         inside = set(nodes)
         others = [

@@ -12,7 +12,7 @@ from lightloom.core.schedule import Op, SealedSchedule
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import op_of
-from lightloom.testing.exhaustive_bounds import best_bound
+from lightloom.testing.conformance.judge import best_bound
 from lightloom.testing.strategies.candidate_circuits import joined_pairs
 from lightloom.testing.strategies.random_steps import (
     RandomSteps,
@@ -75,20 +75,11 @@ def random_schedule(
     combined are first added up along a random tree. The work is about the cube of
     the ranks; deterministic.
 
-    Parameters
-    ----------
-    instance
-        With a task as `tasks` draws them: ranks that reach each other over ranks, or
-        pairs one hop apart. A number of chunks that is open is chosen as the least.
-    seed
-        Of everything random.
-    multicast
-        As in `schedules`.
+    `instance`: with a task as `tasks` draws them: ranks that reach each other over
+    ranks, or pairs one hop apart. A number of chunks that is open is chosen as the
+    least.
 
-    Raises
-    ------
-    ValueError
-        If the fabric cannot serve the task by those means.
+    Raises `ValueError` if the fabric cannot serve the task by those means.
     """
     rng = seeded_random(seed)
     steps = RandomSteps(instance.fabric, rng, multicast=multicast)

@@ -164,15 +164,7 @@ def _has_pairs(fabric: AnyFabric) -> bool:
 
 
 def connected(fabric: AnyFabric, nodes: Iterable[int]) -> bool:
-    """Return whether data get from each node to each other one over these alone.
-
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    nodes
-        Nodes, at least one.
-    """
+    """Return whether data get from each node to each other one over these alone."""
     inside = set(nodes)
     forth: dict[int, set[int]] = {node: set() for node in inside}
     back: dict[int, set[int]] = {node: set() for node in inside}

@@ -31,22 +31,10 @@ does not fit keeps those behind it waiting; or also those behind it that fit."""
 class JobResult:
     """What became of a job.
 
-    Attributes
-    ----------
-    job
-        As in the trace.
-    alone_ps
-        Of an iteration on the empty fabric.
-    nodes
-        Which it had; none where it left before it began.
-    start_ps
-        When it began; ``None`` where it left before.
-    finish_ps
-        When it went.
-    iterations
-        How many it did, perhaps a part of the last one.
-    strategy
-        Devices of a replica and replicas, on these nodes.
+    `alone_ps`: of an iteration on the empty fabric. `nodes`: which it had; none where
+    it left before it began. `start_ps`: when it began; ``None`` where it left before.
+    `iterations`: how many it did, perhaps a part of the last one. `strategy`: devices
+    of a replica and replicas, on these nodes.
     """
 
     job: TracedJob
@@ -80,14 +68,7 @@ class JobResult:
 class Moment:
     """The fabric from an event to the next one.
 
-    Attributes
-    ----------
-    time_ps
-        When.
-    running, waiting
-        Names of jobs.
-    free
-        How broken up the free nodes are.
+    `free`: how broken up the free nodes are.
     """
 
     time_ps: int
@@ -100,14 +81,7 @@ class Moment:
 class ClusterRun:
     """What became of all jobs, and of the fabric over time.
 
-    Attributes
-    ----------
-    jobs
-        By arrival.
-    moments
-        One for each change, in order; at the last one nothing runs.
-    node_count
-        Nodes of the fabric.
+    `moments`: one for each change, in order; at the last one nothing runs.
     """
 
     jobs: tuple[JobResult, ...]
@@ -158,19 +132,10 @@ def run_jobs(
     job that is in the middle of one when that changes does the rest of it at the new
     pace. To set circuits for a job that comes takes no time here.
 
-    Parameters
-    ----------
-    times
-        Of the fabric.
-    jobs
-        By arrival, each with what it trains.
-    policy
-        Who begins when nodes are free.
+    `jobs`: by arrival, each with what it trains.
 
-    Raises
-    ------
-    InputError, InfeasibleError, NoAnswerError
-        A job that could not even run on the empty fabric; it is named.
+    Raises `InputError, InfeasibleError, NoAnswerError`: a job that could not even run
+    on the empty fabric; it is named.
     """
     run = _Run(times, jobs, policy)
     run.to_the_end()

@@ -38,14 +38,8 @@ Resource: TypeAlias = tuple[int, int]
 class PlacedJob:
     """A training on some nodes of a fabric.
 
-    Attributes
-    ----------
-    training
-        What is trained.
-    nodes
-        In the order of its ranks; nobody else's.
-    model_parallel, replicas
-        Kept where they are given.
+    `nodes`: in the order of its ranks; nobody else's. `model_parallel`, `replicas`:
+    kept where they are given.
     """
 
     training: Training = field(hash=False)
@@ -64,21 +58,11 @@ class JobTimes:
     are set for the traffic of all of them. Where circuits are set for each call they
     cannot run at the same time.
 
-    Attributes
-    ----------
-    fabric
-        The fabric.
-    request
-        How circuits are set, and how many strategies are replayed.
-    seed
-        Of placements.
-    tell
-        Told in words what is being done.
+    `request`: how circuits are set, and how many strategies are replayed. `tell`: told
+    in words what is being done.
 
-    Raises
-    ------
-    InputError
-        Circuits are to be set for each call, where that darkens those of other jobs.
+    Raises `InputError`: circuits are to be set for each call, where that darkens those
+    of other jobs.
     """
 
     fabric: AnyFabric
@@ -110,10 +94,7 @@ class JobTimes:
     def plan(self, job: PlacedJob) -> TrainingPlan:
         """Return the fastest plan of a training that has the fabric to itself.
 
-        Raises
-        ------
-        InputError, InfeasibleError, NoAnswerError
-            As `Planner.plan`.
+        Raises `InputError, InfeasibleError, NoAnswerError`: as `Planner.plan`.
         """
         if job not in self._plans:
             key = repr(job.training)
@@ -132,12 +113,9 @@ class JobTimes:
     def iterations_ps(self, jobs: Sequence[PlacedJob]) -> list[Fraction]:
         """Return how long an iteration of each of some trainings takes together.
 
-        Raises
-        ------
-        InfeasibleError
-            No circuits for all of them were found.
-        NoAnswerError
-            Iterations of those that share something differ too much in length.
+        Raises `InfeasibleError`: no circuits for all of them were found;
+        `NoAnswerError`: iterations of those that share something differ too much in
+        length.
         """
         found: dict[PlacedJob, Fraction] = {}
         for group in self._sharing(jobs):

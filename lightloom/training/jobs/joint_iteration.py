@@ -30,16 +30,9 @@ def joint_iteration(
 
     A repeat begins when all of the one before it has ended.
 
-    Parameters
-    ----------
-    iterations
-        On the same devices; they may share some.
-    repeats
-        How often each is done, 1 or more.
+    `repeats`: how often each is done, 1 or more.
 
-    Returns
-    -------
-    The iteration, and for each of them the operations, of no time, that end its
+    Returns the iteration, and for each of them the operations, of no time, that end its
     repeats, in order.
     """
     parts = [
@@ -65,14 +58,7 @@ def _links(
 ) -> Iterator[IntArray]:
     """Yield src, dst and bytes of dependencies, in columns.
 
-    Parameters
-    ----------
-    parts
-        All repeats.
-    ends
-        Marks of the repeats of each training, which follow `count` operations.
-    count
-        Operations of all repeats.
+    `ends`: marks of the repeats of each training, which follow `count` operations.
     """
     at, behind = 0, count + len(parts)
     marks = [(mark, place) for group in ends for place, mark in enumerate(group)]
@@ -125,13 +111,6 @@ def mean_iterations_ps(
 
     The mean over the repeats that have ended when the first training has done all of
     its own, or the first repeat where none has.
-
-    Parameters
-    ----------
-    timeline
-        The replay of a joint iteration.
-    ends
-        What `joint_iteration` said ends its repeats.
     """
     times = [timeline.operations.end_ps[marks] for marks in ends]
     until = min(int(each[-1]) for each in times)

@@ -38,14 +38,9 @@ _WINDOWS = 6
 class CaseBound:
     """What bounds the makespan of a case.
 
-    Attributes
-    ----------
-    bound_ps
-        ``None``: nothing can be placed in this case.
-    crowds
-        Those that prove it, as of case 0.
-    critical
-        Operations that the bound is made of: dividing where these are may raise it.
+    `bound_ps`: ``None``: nothing can be placed in this case. `crowds`: those that prove
+    it, as of case 0. `critical`: operations that the bound is made of: dividing where
+    these are may raise it.
     """
 
     bound_ps: int | None
@@ -56,12 +51,7 @@ class CaseBound:
 def lags_of(graph: RingGraph, reach: int) -> tuple[Lags, Lags]:
     """Return the lags of each operation's ancestors, and of its descendants.
 
-    Parameters
-    ----------
-    graph
-        The operations.
-    reach
-        Edges on a path at most.
+    `reach`: edges on a path at most.
     """
     ops, turned = range(len(graph.parents)), graph.reversed()
     return (
@@ -78,17 +68,8 @@ def bound_case(
 ) -> CaseBound:
     """Return the best bound of a case that chains of crowds are found to prove.
 
-    Parameters
-    ----------
-    graph
-        Of the case.
-    lags
-        What `lags_of` returns for its edges.
-    reach
-        Of crowds that lead to an operation, or from it.
-    centres
-        Operations near which a crowd that bounds the makespan is looked for, and
-        within which reaches.
+    `centres`: operations near which a crowd that bounds the makespan is looked for, and
+    within which reaches.
     """
     ranges: dict[tuple[int, int], _Ranges] = {}
 
@@ -194,15 +175,7 @@ def _around(ranges: _Ranges, ops: Sequence[int]) -> Iterator[list[int]]:
 def crowd_windows(
     ranges: Mapping[int, tuple[int, int]], devices: int
 ) -> Iterator[tuple[list[int], int]]:
-    """Yield operations near a centre that have less than all devices, and how many.
-
-    Parameters
-    ----------
-    ranges
-        What `displacements` returns.
-    devices
-        Of the ring.
-    """
+    """Yield operations near a centre that have less than all devices, and how many."""
     lows = sorted({min(0, low) for low, _ in ranges.values()}, reverse=True)
     highs = sorted({max(0, high) for _, high in ranges.values()})
     for first in lows[:_WINDOWS]:
@@ -250,17 +223,9 @@ def _best_crowd(
 def best_part(jobs: Mapping[int, Job], devices: int) -> tuple[int, tuple[int, ...]]:
     """Return the best bound of some of a crowd, and of whom.
 
-    Parameters
-    ----------
-    jobs
-        Head, duration and tail of each operation.
-    devices
-        How many may run them.
+    `jobs`: head, duration and tail of each operation.
 
-    Returns
-    -------
-    bound_ps, operations
-        -1 and nothing where there is a device for each.
+    Returns bound_ps, operations -1 and nothing where there is a device for each.
     """
     if len(jobs) <= devices:
         return -1, ()

@@ -15,23 +15,11 @@ def part_edges(
 ) -> tuple[IntArray, IntArray, list[int]]:
     """Return which part of one operation sends how much to which part of another.
 
-    Parameters
-    ----------
-    size_bytes
-        What the second needs of the first, uncut.
-    src_parts, dst_parts
-        Parts of the two.
-    whole
-        Whether each part of the second needs all of it.
-    aligned
-        Whether both are cut along one dimension; part j of q then needs the slice
-        j/q to (j + 1)/q.
+    `whole`: whether each part of the second needs all of it. `aligned`: whether both
+    are cut along one dimension; part j of q then needs the slice j/q to (j + 1)/q.
 
-    Returns
-    -------
-    src, dst, bytes
-        Parts, distinct pairs, and what passes, rounded up; see
-        `lightloom.core.computation.Split`.
+    Returns src, dst, bytes Parts, distinct pairs, and what passes, rounded up; see
+    `lightloom.core.computation.Split`.
     """
     if whole or not aligned:
         src = np.repeat(np.arange(src_parts), dst_parts)

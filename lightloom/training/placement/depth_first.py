@@ -20,8 +20,6 @@ def depth_first_placement(graph: WorkloadGraph) -> Listed:
     `distance` + 1 devices hold all of them, which always fits. Memory is left out of
     account.
 
-    Notes
-    -----
     O(operations + edges).
     """
     workload = graph.workload

@@ -25,24 +25,12 @@ class Windows:
     placed, leave to an operation. Whatever position in its range an operation takes,
     the rest can still be placed, as inequalities between pairs do not interact.
 
-    Parameters
-    ----------
-    graph
-        What is placed.
-    widest
-        Ranges wider than this are taken for no limit: less work, but with a dead end
-        now and then. ``None``: every range counts.
-    visits
-        Most edges to follow before giving up.
-    band
-        Keep what is connected to `distance` + 1 devices in a row, where it always fits.
+    `widest`: ranges wider than this are taken for no limit: less work, but with a dead
+    end now and then. ``None``: every range counts. `visits`: most edges to follow
+    before giving up. `band`: keep what is connected to `distance` + 1 devices in a row,
+    where it always fits.
 
-    Attributes
-    ----------
-    low, high
-        First and last position of each operation.
-    visited
-        Edges followed so far.
+    `low`, `high`: first and last position of each operation.
     """
 
     def __init__(
@@ -68,12 +56,7 @@ class Windows:
 
         The whole range where no position does.
 
-        Parameters
-        ----------
-        op
-            Number of the operation, which is not placed yet.
-        room
-            Positions that each child should keep beyond one, 0 or more.
+        `room`: positions that each child should keep beyond one, 0 or more.
         """
         first, last = self.low[op], self.high[op]
         low, high = first, last
@@ -85,17 +68,10 @@ class Windows:
     def place(self, op: int, position: int) -> None:
         """Fix the position of an operation, and narrow what follows from it.
 
-        Parameters
-        ----------
-        op
-            Number of the operation, which is not placed yet.
-        position
-            A position of its range ``low[op]`` to ``high[op]``.
+        `position`: a position of its range ``low[op]`` to ``high[op]``.
 
-        Raises
-        ------
-        DeadEndError
-            If an operation has no position left, or the visits are used up.
+        Raises `DeadEndError` if an operation has no position left, or the visits are
+        used up.
         """
         if self._band and self.is_anywhere(op):
             self._fence(op, position)

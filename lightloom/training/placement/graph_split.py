@@ -26,12 +26,7 @@ _MOST_EDGES = 20_000_000
 class OperationCut:
     """How an operation is cut.
 
-    Attributes
-    ----------
-    dimension
-        A dimension of one of its splits.
-    parts
-        Number of equal parts.
+    `dimension`: a dimension of one of its splits.
     """
 
     dimension: str
@@ -42,19 +37,11 @@ class OperationCut:
 class SplitGraph:
     """A computation graph in parts, and what each part is.
 
-    Attributes
-    ----------
-    graph
-        What was cut.
-    cuts
-        How each of its operations is.
-    workload
-        Its parts, to be placed. Parts of an operation follow one another; backward
-        parts, where they are apart, follow all forward ones.
-    op, part
-        Shape (parts of all operations,): row in `graph`, and number of the part.
-    backward
-        Shape (parts of all operations,), boolean: whether it is the backward pass.
+    `cuts`: how each of its operations is. `workload`: its parts, to be placed. Parts of
+    an operation follow one another; backward parts, where they are apart, follow all
+    forward ones. `op`, `part`: shape (parts of all operations,): row in `graph`, and
+    number of the part. `backward`: shape (parts of all operations,), boolean: whether
+    it is the backward pass.
     """
 
     graph: ComputationGraph
@@ -85,30 +72,16 @@ def split_graph(
     the distance allows take turns on half as many devices; then fewest bytes that leave
     their device, gradients of copies included.
 
-    Parameters
-    ----------
-    graph
-        What is cut.
-    devices, distance, device_memory_bytes
-        Of the workload.
-    quantum_ps
-        The time of a part to aim at, at least 1.
-    backward
-        ``apart``: the backward pass of a part is an operation of its own, free to run
-        further down the ring, which it is sent activations and parameters for;
-        ``in-place``: it runs where the part does, its time added, and gradients go up
-        the ring. Memory is counted where a part runs forward.
+    `quantum_ps`: the time of a part to aim at, at least 1. `backward`: ``apart``: the
+    backward pass of a part is an operation of its own, free to run further down the
+    ring, which it is sent activations and parameters for; ``in-place``: it runs where
+    the part does, its time added, and gradients go up the ring. Memory is counted where
+    a part runs forward.
 
-    Raises
-    ------
-    InputError
-        A quantum or number of devices below 1, or too many edges.
-    InfeasibleError
-        If the parts fit the memory at no cut allowed; says how many devices, or parts,
-        would do.
+    Raises `InputError`: a quantum or number of devices below 1, or too many edges;
+    `InfeasibleError` if the parts fit the memory at no cut allowed; says how many
+    devices, or parts, would do.
 
-    Notes
-    -----
     O(operations * splits * divisors + edges). Deterministic. With the backward pass
     apart, the distance holds from a part's forward pass to its backward one, all
     layers in between included: graphs whose parts all talk to each other then end up

@@ -26,28 +26,19 @@ Urgency: TypeAlias = Literal["tail", "ready", "row", "sweep"]
 class ListRule:
     """How a list placement decides.
 
-    Attributes
-    ----------
-    urgency
-        Which of the operations that have all they need comes first: ``tail``, the one
-        with most time from its start to the end; ``ready``, the one that could start
-        first; ``row``, in topological order, as in SiP-ML; ``sweep``, in that order
-        too, but what is near in the graph one after the other.
-    room_percent
-        Share of the distance that an operation leaves free to its children.
-    choice
-        Among devices: ``soonest`` start, the busiest and then the nearest of them;
-        ``idle``: soonest start, the one that has been free longest and then the
-        nearest; ``first``: soonest start, then the nearest; ``fill``: the first that
-        has memory, however late. Nearest is the first of a window, and for an operation
-        that hears from nobody the one in its middle.
-    noise_percent
-        By how much an urgency is changed at random, at most.
-    band
-        Keep what is connected to `distance` + 1 devices in a row.
-    heeded
-        Windows wider than so many times the distance are left out of account; ``None``:
-        all are heeded.
+    `urgency`: which of the operations that have all they need comes first: ``tail``,
+    the one with most time from its start to the end; ``ready``, the one that could
+    start first; ``row``, in topological order, as in SiP-ML; ``sweep``, in that order
+    too, but what is near in the graph one after the other. `room_percent`: share of the
+    distance that an operation leaves free to its children. `choice`: among devices:
+    ``soonest`` start, the busiest and then the nearest of them; ``idle``: soonest
+    start, the one that has been free longest and then the nearest; ``first``: soonest
+    start, then the nearest; ``fill``: the first that has memory, however late. Nearest
+    is the first of a window, and for an operation that hears from nobody the one in its
+    middle. `noise_percent`: by how much an urgency is changed at random, at most.
+    `band`: keep what is connected to `distance` + 1 devices in a row. `heeded`: windows
+    wider than so many times the distance are left out of account; ``None``: all are
+    heeded.
     """
 
     urgency: Urgency = "ready"
@@ -62,12 +53,7 @@ class ListRule:
 class Listed:
     """What a list placement made.
 
-    Attributes
-    ----------
-    device
-        Of each operation.
-    order
-        Operations in the order in which they were placed, a topological one.
+    `order`: operations in the order in which they were placed, a topological one.
     """
 
     device: list[int]
@@ -77,10 +63,7 @@ class Listed:
 class WorkLimit:
     """How much work is left to do.
 
-    Attributes
-    ----------
-    left
-        Operations to place, times the devices to compare, and edges to follow.
+    `left`: operations to place, times the devices to compare, and edges to follow.
     """
 
     def __init__(self, left: int) -> None:
@@ -92,25 +75,9 @@ def list_placement(
 ) -> Listed:
     """Return a device for each operation, and the operations in order of placement.
 
-    Parameters
-    ----------
-    graph
-        What is placed.
-    rule
-        How to decide.
-    rng
-        For the noise.
-    limit
-        Reduced by the work that was done.
+    Raises `DeadEndError` if an operation fits the memory of no device in its window, a
+    window was left out of account that should not have been, or the work is done.
 
-    Raises
-    ------
-    DeadEndError
-        If an operation fits the memory of no device in its window, a window was left
-        out of account that should not have been, or the work is done.
-
-    Notes
-    -----
     O(operations (distance + log operations) + edges) and the windows' work.
     Deterministic for a state of `rng`.
     """

@@ -31,23 +31,8 @@ class LocalSearch:
       behind, and these pull others;
     - an operation is moved in the order, between what it needs and what needs it.
 
-    Parameters
-    ----------
-    graph
-        What is placed.
-    listed
-        Devices and order to begin with, feasible.
-    rng
-        Decides; the same state, the same answer.
-    bound_ps
-        No makespan is less: there a search ends.
-
-    Attributes
-    ----------
-    best_ps
-        Least makespan so far.
-    best
-        Its devices and order.
+    `listed`: devices and order to begin with, feasible. `rng`: decides; the same state,
+    the same answer. `bound_ps`: no makespan is less: there a search ends.
     """
 
     def __init__(

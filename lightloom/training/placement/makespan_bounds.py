@@ -71,21 +71,8 @@ def best_witness(
     first, as long as the limits on work allow. The bound is recomputed from the
     witness alone.
 
-    Parameters
-    ----------
-    graph
-        What is placed.
-    enough_ps
-        No bound above is of use; ``None``: any is.
-    cases_percent
-        Of the usual work on cases; 0 divides nothing.
+    `enough_ps`: no bound above is of use; ``None``: any is.
 
-    Returns
-    -------
-    bound_ps, witness
-
-    Notes
-    -----
     About 0.1 ms an operation or edge and case, in small graphs; 20 us in large ones.
     """
     search = _CaseSearch(graph, enough_ps)
@@ -234,12 +221,9 @@ def _ancestors(graph: RingGraph) -> list[int]:
 def refuse_unplaceable(graph: WorkloadGraph) -> None:
     """Raise if memory plainly suffices for no placement, naming what does not fit.
 
-    Raises
-    ------
-    InfeasibleError
-        An operation is larger than a device, or operations that the distance keeps
-        together are larger than their devices. What it names is a checked witness; not
-        to raise proves nothing.
+    Raises `InfeasibleError`: an operation is larger than a device, or operations that
+    the distance keeps together are larger than their devices. What it names is a
+    checked witness; not to raise proves nothing.
     """
     workload = graph.workload
     most = workload.device_memory_bytes

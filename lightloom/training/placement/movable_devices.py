@@ -16,12 +16,8 @@ class RingWindows:
     Bit d of a set is device d. Windows wrap round the ring, and where the distance is
     more than half of it two of them may meet in two places; sets know no difference.
 
-    Attributes
-    ----------
-    down, up
-        For each device, those within the distance further down, or up, the ring.
-    everywhere
-        All devices.
+    `down`, `up`: for each device, those within the distance further down, or up, the
+    ring.
     """
 
     def __init__(self, graph: WorkloadGraph) -> None:
@@ -44,13 +40,8 @@ class RingWindows:
     def of_parents(self, op: int, device: Sequence[int]) -> int:
         """Return the devices within the distance of all that `op` hears from.
 
-        Parameters
-        ----------
-        op
-            Number of the operation.
-        device
-            Device of every operation, shape (operations,); those of the parents are
-            read.
+        `device`: device of every operation, shape (operations,); those of the parents
+        are read.
         """
         allowed = self.everywhere
         for parent in self._graph.parents[op]:
@@ -60,13 +51,8 @@ class RingWindows:
     def of(self, op: int, device: Sequence[int]) -> int:
         """Return the devices that all neighbours of `op` allow.
 
-        Parameters
-        ----------
-        op
-            Number of the operation.
-        device
-            Device of every operation, shape (operations,); that of `op` does not
-            matter.
+        `device`: device of every operation, shape (operations,); that of `op` does not
+        matter.
         """
         allowed = self.of_parents(op, device)
         for child in self._graph.children[op]:
@@ -82,15 +68,6 @@ class RingWindows:
         """Return the device nearest to `device` that may talk to `other`.
 
         As a parent of what runs on `other`, or as a child of it.
-
-        Parameters
-        ----------
-        device
-            Where an operation would be, 0 to devices - 1.
-        other
-            Device of the neighbour that it sends to or hears from.
-        is_parent
-            Whether the operation sends to the neighbour; else it hears from it.
         """
         if is_parent:
             hops, ahead = (other - device) % self._devices, 1

@@ -22,18 +22,11 @@ _KEPT = 128
 class WorkloadGraph:
     """A workload with neighbours and longest paths at hand.
 
-    Attributes
-    ----------
-    workload
-        What is placed.
-    parents, children
-        Whom each operation hears from, and who hears from it, sorted, none twice.
-    order
-        Operations in a topological order: levels of the graph, rows within them.
-    level
-        Most edges on a path that leads to an operation.
-    head_ps, tail_ps
-        Longest path that leads to an operation, and from it, without the operation.
+    `parents`, `children`: whom each operation hears from, and who hears from it,
+    sorted, none twice. `order`: operations in a topological order: levels of the graph,
+    rows within them. `level`: most edges on a path that leads to an operation.
+    `head_ps`, `tail_ps`: longest path that leads to an operation, and from it, without
+    the operation.
     """
 
     workload: Workload
@@ -54,12 +47,9 @@ class WorkloadGraph:
 def op_graph(workload: Workload) -> WorkloadGraph:
     """Return the graph of a workload.
 
-    Raises
-    ------
-    InputError
-        Nothing to place, no device, a negative time, memory or distance, columns that
-        do not fit each other, durations that add up to 2**60 ps or more, or edges that
-        go round in a cycle, which is printed.
+    Raises `InputError`: nothing to place, no device, a negative time, memory or
+    distance, columns that do not fit each other, durations that add up to 2**60 ps or
+    more, or edges that go round in a cycle, which is printed.
     """
     check_workload(workload, "workload")
     if sum(workload.duration_ps) >= _MOST_PS:

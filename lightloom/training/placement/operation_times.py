@@ -18,20 +18,11 @@ def ends_ps(
 ) -> tuple[list[int], list[int]]:
     """Return when each operation ends, and what it waits for.
 
-    Parameters
-    ----------
-    graph
-        What is placed.
-    device
-        Of each operation.
-    order
-        A topological order; each device runs its operations in this order, each as
-        soon as the device is free and all that it needs has ended.
+    `order`: a topological order; each device runs its operations in this order, each as
+    soon as the device is free and all that it needs has ended.
 
-    Returns
-    -------
-    end, waits_for
-        The second is the operation whose end is its start; -1 if it starts at 0.
+    Returns end, waits_for The second is the operation whose end is its start; -1 if it
+    starts at 0.
     """
     lasts, parents = graph.workload.duration_ps, graph.parents
     end, waits_for = [0] * len(order), [-1] * len(order)
@@ -58,18 +49,9 @@ def timed(
 ) -> Placement:
     """Return the placement of given devices and order, each operation at its soonest.
 
-    Parameters
-    ----------
-    graph
-        The operations and their dependencies.
-    device
-        Device of each operation, shape (operations,).
-    order
-        All operations, each after those it depends on; a device runs its own in
-        this order.
+    `device`: device of each operation, shape (operations,). `order`: all operations,
+    each after those it depends on; a device runs its own in this order.
 
-    Notes
-    -----
     O(operations + edges).
     """
     workload = graph.workload

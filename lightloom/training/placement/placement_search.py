@@ -56,16 +56,8 @@ _STARTS = 18
 class PlacementPlan:
     """A placement with its proof.
 
-    Attributes
-    ----------
-    placement
-        It keeps to every rule of `lightloom.validate.placement`.
-    bound_ps
-        No placement has a makespan below.
-    witness
-        Why not.
-    method
-        What made it, in words.
+    `placement`: it keeps to every rule of `lightloom.validate.placement`. `bound_ps`:
+    no placement has a makespan below. `method`: what made it, in words.
     """
 
     placement: Placement
@@ -91,26 +83,10 @@ def place_operations(
     optimal. Limited by work, not by seconds: large workloads get fewer rules and no
     moves. With the usual effort the bound is raised by cases where the answer is above.
 
-    Parameters
-    ----------
-    workload
-        What is placed.
-    seed
-        Decides among equals; the same seed gives the same placement.
-    effort_percent
-        Of the usual limits on work; 0 tries a single rule.
+    Raises `InputError` if the workload, see `op_graph`, or the effort makes no sense;
+    `InfeasibleError` if its memory plainly fits no placement; `NoAnswerError` if no
+    placement was found that fits the memory.
 
-    Raises
-    ------
-    InputError
-        If the workload, see `op_graph`, or the effort makes no sense.
-    InfeasibleError
-        If its memory plainly fits no placement.
-    NoAnswerError
-        If no placement was found that fits the memory.
-
-    Notes
-    -----
     About 20 us an operation and run, for up to 400 runs.
     """
     if not 0 <= effort_percent <= 100:
@@ -244,10 +220,7 @@ def _careful(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
 def _packed(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
     """Return a placement that fits the memory, whatever its makespan.
 
-    Raises
-    ------
-    NoAnswerError
-        If none was found.
+    Raises `NoAnswerError` if none was found.
     """
     limit = WorkLimit(_PACK_WORK)
     urgencies: tuple[Urgency, ...] = ("row", "sweep", "tail")

@@ -27,15 +27,9 @@ _CHAIN_WORK = 100_000_000
 class AlgorithmOneAnswer:
     """What Algorithm 1 made, and how.
 
-    Attributes
-    ----------
-    placement
-        It keeps to windows and memory.
-    repairs
-        How often a window was empty and operations had to be moved.
-    chained
-        Whether the repair did not end, and connected operations were put on
-        `distance` + 1 devices in a row instead.
+    `placement`: it keeps to windows and memory. `repairs`: how often a window was empty
+    and operations had to be moved. `chained`: whether the repair did not end, and
+    connected operations were put on `distance` + 1 devices in a row instead.
     """
 
     placement: Placement
@@ -57,13 +51,8 @@ def algorithm_one(graph: WorkloadGraph) -> AlgorithmOneAnswer:
     this ends; here it has a limit, and past it connected operations are put on
     `distance` + 1 devices in a row, never back, which always keeps to windows.
 
-    Raises
-    ------
-    NoAnswerError
-        If that does not fit the memory either.
+    Raises `NoAnswerError` if that does not fit the memory either.
 
-    Notes
-    -----
     O(operations * distance + edges), and as much again for each repair.
     """
     run = _AlgorithmOne(graph)

@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 class CertificateReport:
     """What a certificate is worth.
 
-    Attributes
-    ----------
-    objective
-        What it bounds.
-    status
-        How good the schedule is known to be.
-    kind, bound, value
-        As the file claims them; ``None`` where there is no certificate.
+    `status`: how good the schedule is known to be. `kind`, `bound`, `value`: as the
+    file claims them; ``None`` where there is no certificate.
     """
 
     objective: str
@@ -58,15 +52,7 @@ OBJECTIVES: Catalogue[Objective] = Catalogue(
 
 
 def report(certificate: Certificate, *, refused: bool) -> CertificateReport:
-    """Return what a certificate is worth.
-
-    Parameters
-    ----------
-    certificate
-        What a footer carries.
-    refused
-        Whether anything is wrong with it or with the schedule.
-    """
+    """Return what a certificate is worth."""
     status = CertificateStatus.GAP
     if refused:
         status = CertificateStatus.REFUSED
@@ -89,21 +75,9 @@ def measure(
 ) -> tuple[Question, Number | None]:
     """Return the question that a schedule answers, and the value of its answer.
 
-    Parameters
-    ----------
-    objective
-        One of `OBJECTIVES`.
-    fabric
-        Of the schedule.
-    schedule
-        Sound; for the completion time a sound task is enough.
-    completion_time_ps
-        What replay has said already; ``None`` where it cannot say.
+    `completion_time_ps`: what replay has said already; ``None`` where it cannot say.
 
-    Raises
-    ------
-    InapplicableError
-        If the objective does not measure the schedule.
+    Raises `InapplicableError` if the objective does not measure the schedule.
     """
     if objective == COMPLETION_TIME:
         return CompletionTimeQuestion(fabric, schedule.task), completion_time_ps
@@ -126,24 +100,11 @@ def check(
     others. Values are recomputed from the schedule; a bound that is weaker than what
     the witness proves is true, and so allowed.
 
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Whatever it is like.
-    certificates
-        Those of its footer.
-    task_sound
-        Whether the task makes sense on the fabric; only names are checked if not.
-    sound
-        Whether all segments and steps are well-formed as well; if not, only the
-        bound on the completion time is checked, which depends on the task alone.
-    valid
-        Whether no other rule is broken: a valid schedule that beats a bound shows
-        that the proof, or replay, is wrong.
-    completion_time_ps
-        Replay's, or ``None`` where the schedule cannot be replayed.
+    `sound`: whether all segments and steps are well-formed as well; if not, only the
+    bound on the completion time is checked, which depends on the task alone. `valid`:
+    whether no other rule is broken: a valid schedule that beats a bound shows that the
+    proof, or replay, is wrong. `completion_time_ps`: replay's, or ``None`` where the
+    schedule cannot be replayed.
     """
     seen: set[str] = set()
     for rule, where, certificate in _placed(certificates):
@@ -193,16 +154,7 @@ def check_bound(
 ) -> Iterator[Violation]:
     """Yield why a certificate's witness does not prove its bound, if it does not.
 
-    Parameters
-    ----------
-    question
-        What the bound is about.
-    certificate
-        Of its objective; the value does not matter.
-    where
-        Place of the certificate, for messages.
-    rule
-        Prefix of the rules: ``certificate`` or ``objective``.
+    `rule`: prefix of the rules: ``certificate`` or ``objective``.
     """
     kind = certificate.kind
     if kind not in question.kinds:

@@ -126,11 +126,8 @@ def measure(
 ) -> tuple[PortsQuestion | WavelengthsQuestion, Fraction]:
     """Return the question, and the circuits per byte of the slowest pair.
 
-    Raises
-    ------
-    InapplicableError
-        If it is of no demand on switches or a ring, nothing is asked for, it allows
-        relays, or a plane holds more than one segment.
+    Raises `InapplicableError` if it is of no demand on switches or a ring, nothing is
+    asked for, it allows relays, or a plane holds more than one segment.
     """
     demand = schedule.task
     if not isinstance(fabric, Ocs | Ring) or not isinstance(demand, Demand):

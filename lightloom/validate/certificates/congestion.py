@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 class CongestionQuestion:
     """Least congestion of routes between given ends.
 
-    Attributes
-    ----------
-    fabric
-        The grid; all its open edges count alike.
-    src, dst
-        Ends of the routes, shape (requests,); repeated rows count each.
+    `fabric`: the grid; all its open edges count alike. `src`, `dst`: ends of the
+    routes, shape (requests,); repeated rows count each.
     """
 
     fabric: Lightpath
@@ -90,12 +86,7 @@ class CongestionQuestion:
 def lengths_witness(fabric: Lightpath, lengths: EdgeLengths) -> Witness:
     """Return edge lengths as a file holds them: (tail, head, numerator) rows.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    lengths
-        One for each edge, in the order of ``fabric.edges()``.
+    `lengths`: one for each edge, in the order of ``fabric.edges()``.
     """
     tail, head = fabric.edges()
     used = np.flatnonzero(lengths.length)
@@ -124,10 +115,7 @@ def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[CongestionQuestion, 
 
     Each wavelength of a row is a route of its own.
 
-    Raises
-    ------
-    InapplicableError
-        If it is no schedule of one segment on a grid.
+    Raises `InapplicableError` if it is no schedule of one segment on a grid.
     """
     if not isinstance(fabric, Lightpath) or len(schedule.segments) != 1:
         message = "congestion is that of light paths that are all held at once"

@@ -46,11 +46,8 @@ class RoundsQuestion:
 def measure(fabric: AnyFabric, schedule: Schedule) -> tuple[RoundsQuestion, int]:
     """Return the question, and the steps of a schedule that is in rounds.
 
-    Raises
-    ------
-    InapplicableError
-        If it is of no collective on a grid, a step uses several segments, or a
-        circuit carries more than one chunk in a step.
+    Raises `InapplicableError` if it is of no collective on a grid, a step uses several
+    segments, or a circuit carries more than one chunk in a step.
     """
     task = schedule.task
     if not isinstance(fabric, Lightpath) or not isinstance(task, Collective):

@@ -24,12 +24,7 @@ class WitnessError(InputError):
 class NotProvenError(InputError):
     """A witness of the right form that does not prove the bound it is given for.
 
-    Parameters
-    ----------
-    what, where, found, allowed
-        As of every `InputError`.
-    excess
-        By how much the bound is larger than what is proven, ``None`` if unknown.
+    `excess`: by how much the bound is larger than what is proven, ``None`` if unknown.
     """
 
     def __init__(
@@ -48,17 +43,7 @@ class NotProvenError(InputError):
 def require(bound: Number, proven: int) -> None:
     """Raise unless a whole lower bound is no more than what is proven.
 
-    Parameters
-    ----------
-    bound
-        What a certificate claims.
-    proven
-        What its witness proves.
-
-    Raises
-    ------
-    NotProvenError
-        If it is more, or no whole number.
+    Raises `NotProvenError` if it is more, or no whole number.
     """
     if not isinstance(bound, int):
         what, allowed = "the bound is not a whole number", "an integer"
@@ -69,15 +54,7 @@ def require(bound: Number, proven: int) -> None:
 
 
 def keys(witness: Witness, *names: str) -> None:
-    """Raise `WitnessError` unless these are the keys of a witness.
-
-    Parameters
-    ----------
-    witness
-        As a certificate holds it.
-    names
-        In any order; none: the witness must be empty.
-    """
+    """Raise `WitnessError` unless these are the keys of a witness."""
     if sorted(witness) != sorted(names):
         allowed = ", ".join(sorted(names)) or "none"
         message = f"the witness has keys {sorted(witness)}, allowed: {allowed}"
@@ -85,17 +62,7 @@ def keys(witness: Witness, *names: str) -> None:
 
 
 def number(witness: Witness, key: str, count: int) -> int:
-    """Return an integer of a witness, 0 to ``count - 1``, or raise `WitnessError`.
-
-    Parameters
-    ----------
-    witness
-        With that key.
-    key
-        Where the number stands.
-    count
-        How many numbers are allowed.
-    """
+    """Return an integer of a witness, 0 to ``count - 1``, or raise `WitnessError`."""
     value = witness[key]
     if not isinstance(value, int) or not 0 <= value < count:
         message = f"{key} {value} is not among 0 to {count - 1}"
@@ -104,17 +71,7 @@ def number(witness: Witness, key: str, count: int) -> int:
 
 
 def word(witness: Witness, key: str, *allowed: str) -> str:
-    """Return a word of a witness, one of those allowed, or raise `WitnessError`.
-
-    Parameters
-    ----------
-    witness
-        With that key.
-    key
-        Where the word stands.
-    allowed
-        The words that may stand there.
-    """
+    """Return a word of a witness, one of those allowed, or raise `WitnessError`."""
     value = witness[key]
     if not isinstance(value, str) or value not in allowed:
         message = f"{key} {value} is none of {', '.join(allowed)}"
@@ -125,18 +82,9 @@ def word(witness: Witness, key: str, *allowed: str) -> str:
 def rows(witness: Witness, key: str, width: int) -> IntArray:
     """Return rows of integers, or raise `WitnessError`.
 
-    Parameters
-    ----------
-    witness
-        With that key.
-    key
-        Where the rows stand.
-    width
-        Integers of a row; 0 stands for a plain list.
+    `width`: integers of a row; 0 stands for a plain list.
 
-    Returns
-    -------
-    Shape (rows, width), or (rows,) of a plain list.
+    Returns shape (rows, width), or (rows,) of a plain list.
     """
     value = witness[key]
     shape = f"rows of {width} integers" if width else "a list of integers"
@@ -163,18 +111,9 @@ def _integers(value: Sequence[int | Sequence[int]], message: str) -> IntArray:
 def node_mask(witness: Witness, key: str, node_count: int) -> npt.NDArray[np.bool_]:
     """Return a set of nodes, or raise `WitnessError`.
 
-    Parameters
-    ----------
-    witness
-        With that key.
-    key
-        Where the nodes are listed, each once.
-    node_count
-        Nodes of the fabric.
+    `key`: where the nodes are listed, each once.
 
-    Returns
-    -------
-    Whether each node is in the set, shape (nodes,).
+    Returns whether each node is in the set, shape (nodes,).
     """
     nodes = rows(witness, key, 0)
     inside = np.zeros(node_count, dtype=np.bool_)

@@ -29,13 +29,9 @@ _ONE_CIRCUIT = (
 class Inspection:
     """What became of one segment.
 
-    Attributes
-    ----------
-    violations
-        What is wrong, in the order of the rows.
-    sound
-        Which circuits are well-formed; ``None`` where the columns themselves are
-        not, so that no row can be read.
+    `violations`: what is wrong, in the order of the rows. `sound`: which circuits are
+    well-formed; ``None`` where the columns themselves are not, so that no row can be
+    read.
     """
 
     violations: tuple[Violation, ...]
@@ -47,13 +43,6 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
 
     Rules ``circuit-columns``, ``node-range``, ``self-circuit``, ``multicast-circuit``
     and those of `CircuitFabric.circuit_faults`.
-
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Any.
     """
     for segment in schedule.segments:
         yield from inspect(fabric, segment).violations
@@ -66,13 +55,6 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
     ``multicast-circuit`` and the fabric's own rules that it breaks in that order;
     faults of the fabric's own rules that follow from another one (a route that leaves
     the grid is no path either) are reported once a row and rule.
-
-    Parameters
-    ----------
-    fabric
-        Of the segment.
-    segment
-        Any.
     """
     name = f"segment {segment.index} of plane {segment.plane}"
     circuits = segment.circuits

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.violation import Violation
 
@@ -30,14 +30,7 @@ def check(node_count: int, schedule: Schedule, demand: Demand) -> Iterator[Viola
     that take a third circuit, or are relayed although the demand does not allow it.
     Transfers must be sound, each by itself.
 
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric.
-    schedule
-        With sound transfers of bytes, its steps in order.
-    demand
-        Its task.
+    `schedule`: with sound transfers of bytes, its steps in order.
     """
     moved = _moved(schedule)
     yield from _bytes(node_count, moved, demand)

@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(schedule: Schedule, footer: Footer) -> Iterator[Violation]:
-    """Yield counts that are not those of the schedule: rule ``footer-counts``.
-
-    Parameters
-    ----------
-    schedule
-        Any.
-    footer
-        What it claims.
-    """
+    """Yield counts that are not those of the schedule: rule ``footer-counts``."""
     counts = (
         ("segments", footer.segments, len(schedule.segments)),
         ("steps", footer.steps, schedule.step_count),
@@ -37,15 +29,7 @@ def check(schedule: Schedule, footer: Footer) -> Iterator[Violation]:
 
 
 def check_time(footer: Footer, completion_time_ps: int) -> Iterator[Violation]:
-    """Yield a completion time that is not replay's: rule ``footer-time``.
-
-    Parameters
-    ----------
-    footer
-        What a schedule claims.
-    completion_time_ps
-        What replay says of it.
-    """
+    """Yield a completion time that is not replay's: rule ``footer-time``."""
     claimed = footer.completion_time_ps
     if claimed != completion_time_ps:
         message = f"the footer says {claimed} ps, replay {completion_time_ps} ps"

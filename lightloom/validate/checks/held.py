@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.violation import Violation
 from lightloom.validate.checks.transfers import unreadable
 
@@ -25,13 +25,6 @@ def check(node_count: int, schedule: Schedule) -> Iterator[Violation]:
     Rule ``circuit-held``. Steps that name no segment there is, and transfers that
     leave the fabric, are other rules' business. A circuit that is malformed still
     counts as there, under its declared source and destination.
-
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric.
-    schedule
-        On a fabric with circuits.
     """
     held: dict[tuple[int | None, int | None], IntArray] = {}
     for segment in schedule.segments:

@@ -32,13 +32,6 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
     own business. Bytes of a demand are nobody else's, so only one pair may use the
     circuit. Destinations that use nothing listen in vain. Transfers must be sound,
     each by itself; circuits that are malformed carry nothing here.
-
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        With sound transfers.
     """
     shared: dict[tuple[int | None, int | None], Circuits] = {}
     for segment in schedule.segments:
@@ -57,17 +50,7 @@ def check(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
 def check_part(
     node_count: int, part: StepPart, circuits: Circuits
 ) -> Iterator[Violation]:
-    """Yield the pairs of one part of a step at odds with another of their circuit.
-
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric.
-    part
-        Sound transfers.
-    circuits
-        The sound circuits of its segment.
-    """
+    """Yield the pairs of one part of a step at odds with another of their circuit."""
     moved = part.transfers
     keys, pair_of_row = np.unique(
         moved.src * node_count + moved.dst, return_inverse=True

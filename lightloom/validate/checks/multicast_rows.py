@@ -20,10 +20,7 @@ def misplaced(circuits: Circuits) -> npt.NDArray[np.bool_]:
     A row is misplaced if its id is below `ALONE`, if it differs from the first row of
     its circuit in what a source gives, or leads where an earlier row of it leads.
 
-    Parameters
-    ----------
-    circuits
-        Of one segment, all columns of one length.
+    `circuits`: of one segment, all columns of one length.
     """
     wrong = np.zeros(len(circuits), dtype=np.bool_)
     ids = circuits.multicast

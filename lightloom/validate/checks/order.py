@@ -21,13 +21,6 @@ def check(
 
     Rules ``packet-has-circuits``, ``plane-range``, ``segment-order``,
     ``segment-exists``, ``step-order``. Linear in segments and step parts.
-
-    Parameters
-    ----------
-    fabric
-        Of the schedule.
-    schedule
-        Any.
     """
     yield from _steps(schedule)
     if not isinstance(fabric, CircuitFabric):

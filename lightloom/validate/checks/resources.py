@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.violation import Violation
 
 if TYPE_CHECKING:
@@ -26,15 +26,8 @@ def check(
     One checker for every fabric: the fabric says what its circuits take, how much
     there is, and which rule limits it. The violation carries the excess.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    segment
-        A segment whose columns are those of the fabric.
-    sound
-        Which of its circuits are well-formed, shape (circuits,); others take
-        nothing.
+    `segment`: a segment whose columns are those of the fabric. `sound`: which of its
+    circuits are well-formed, shape (circuits,); others take nothing.
     """
     rows = np.flatnonzero(sound)
     usage = fabric.usage(segment.circuits.take(rows))

@@ -22,15 +22,7 @@ MOST_CHUNKS = 2**62
 
 
 def check(task: Task, node_count: int) -> Iterator[Violation]:
-    """Yield what is wrong with the task: rule ``task``.
-
-    Parameters
-    ----------
-    task
-        Any.
-    node_count
-        Nodes of the fabric.
-    """
+    """Yield what is wrong with the task: rule ``task``."""
     if isinstance(task, Collective):
         try:
             check_collective(task, node_count)

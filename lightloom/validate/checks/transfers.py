@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.schedule import FluidTransfers, Op, Transfers, transfer_columns
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
@@ -33,15 +33,6 @@ def check(
     Rules ``transfer-kind``, ``transfer-columns``, ``node-range``,
     ``self-transfer``, ``rank-membership``, ``chunk-range``, ``bytes-range``. Where
     the task makes no sense, only what does not depend on it is checked.
-
-    Parameters
-    ----------
-    node_count
-        Nodes of the fabric.
-    schedule
-        Any.
-    task_is_sound
-        Whether the task makes sense on the fabric.
     """
     task = schedule.task if task_is_sound else None
     member = chunk_total = None
@@ -72,13 +63,7 @@ def check(
 
 
 def check_total(schedule: Schedule) -> Iterator[Violation]:
-    """Yield more bytes than all transfers together may move: rule ``bytes-range``.
-
-    Parameters
-    ----------
-    schedule
-        With a sound task and sound transfers.
-    """
+    """Yield more bytes than all transfers together may move: rule ``bytes-range``."""
     total = 0
     for part in schedule.parts:
         moved, each = part.transfers, 1

@@ -34,13 +34,6 @@ def accepts(schedule: Schedule, collective: Collective) -> bool:
 
     Transfers must be sound, each by itself. That nothing is wrong is proven; if not,
     or if there are many more items than transfers, or than `MOST_ITEMS`, nothing is.
-
-    Parameters
-    ----------
-    schedule
-        Of that all-to-all.
-    collective
-        A sound all-to-all, its chunk count chosen.
     """
     count = collective.chunk_count * collective.rank_count
     if count > min(MOST_ITEMS, _ITEMS_A_TRANSFER * schedule.transfer_count):
@@ -69,12 +62,8 @@ class Items:
     held it when the step was released, never into one node twice in a step, and came
     to whom it was for. It may refuse a right one, where an item goes several ways.
 
-    Parameters
-    ----------
-    collective
-        A sound all-to-all, its chunk count chosen.
-    chunks
-        Distinct chunk ids, sorted; all where ``None``.
+    `collective`: a sound all-to-all, its chunk count chosen. `chunks`: distinct chunk
+    ids, sorted; all where ``None``.
     """
 
     def __init__(self, collective: Collective, chunks: IntArray | None) -> None:
@@ -95,12 +84,8 @@ class Items:
 
         Rules ``source-holds-data``, ``write-conflict`` and ``reduce-into-nothing``.
 
-        Parameters
-        ----------
-        step
-            Index of the step, not below that of the call before.
-        transfers
-            Of the step, each sound by itself.
+        `step`: index of the step, not below that of the call before. `transfers`: of
+        the step, each sound by itself.
         """
         if step != self._step:
             self._arrive()

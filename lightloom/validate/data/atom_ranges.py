@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 class Excerpt:
     """The moves of some atoms, in the order of the file.
 
-    Attributes
-    ----------
-    moves
-        All moves.
-    lo, hi
-        The atoms ``lo:hi``.
-    rows
-        Rows of the moves that concern them, ascending; all where ``None``.
+    `rows`: rows of the moves that concern them, ascending; all where ``None``.
     """
 
     moves: Moves
@@ -32,13 +25,7 @@ class Excerpt:
     rows: IntArray | None = None
 
     def within(self, lo: int, hi: int) -> Excerpt:
-        """Return the excerpt of fewer atoms; its cost is that of this one.
-
-        Parameters
-        ----------
-        lo, hi
-            Atoms, half-open, within those of this excerpt.
-        """
+        """Return the excerpt of fewer atoms; its cost is that of this one."""
         if (lo, hi) == (self.lo, self.hi):
             return self
         starts, ends = self._of_rows(self.moves.lo), self._of_rows(self.moves.hi)
@@ -61,13 +48,7 @@ class Excerpt:
         return np.flatnonzero(fresh)
 
     def numbers(self, begin: int, end: int) -> IntArray:
-        """Return which moves some rows are.
-
-        Parameters
-        ----------
-        begin, end
-            Rows of the excerpt, half-open.
-        """
+        """Return which moves some rows are."""
         if self.rows is None:
             return np.arange(begin, end, dtype=np.int64)
         return self.rows[begin:end]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
@@ -63,14 +63,7 @@ def check(
     Large all-to-alls are first followed item by item, in far less of both, which
     proves them right if it does not stumble.
 
-    Parameters
-    ----------
-    schedule
-        With sound transfers of chunks.
-    collective
-        Its task, sound.
-    chunks
-        Chunks to follow, distinct and sorted; ``None`` for all.
+    `chunks`: chunks to follow, distinct and sorted; ``None`` for all.
     """
     if (
         chunks is None

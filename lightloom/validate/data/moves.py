@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from lightloom.core.distinct import distinct, number_among
+from lightloom.core.columns import distinct, number_among
 from lightloom.instances.collectives import op_of
 
 if TYPE_CHECKING:
@@ -32,20 +32,8 @@ class Moves:
     An atom is a maximal range of chunks that no transfer, pre- or post-condition
     ever divides, so all its chunks share one fate.
 
-    Attributes
-    ----------
-    step
-        Non-decreasing.
-    src, dst
-        Ranks.
-    lo, hi
-        Atoms.
-    op
-        `Op` codes.
-    chunk_of_atom
-        First chunk of each atom, and one past the last, shape (atoms + 1,).
-    initial, final
-        Pre- and post-condition.
+    `chunk_of_atom`: first chunk of each atom, and one past the last, shape (atoms +
+    1,).
     """
 
     step: IntArray
@@ -72,13 +60,6 @@ def moves_of(schedule: Schedule, collective: Collective) -> Moves:
     """Return the moves of a schedule whose transfers are sound, each by itself.
 
     Time O(m log m) and memory O(m) in transfers and condition rows.
-
-    Parameters
-    ----------
-    schedule
-        With transfers of chunks.
-    collective
-        Its task, sound.
     """
     parts = [cast("Transfers", part.transfers) for part in schedule.parts]
     steps = np.array([part.index for part in schedule.parts], dtype=np.int64)
@@ -111,12 +92,7 @@ def conditions(
 
     The atoms are returned as their first chunks, and one past the last.
 
-    Parameters
-    ----------
-    collective
-        Sound, its chunk count chosen.
-    cuts
-        Further chunk numbers at which atoms end, shape (any,).
+    `cuts`: further chunk numbers at which atoms end, shape (any,).
     """
     op = op_of(collective)
     holdings = (op.initial(collective), op.final(collective))
@@ -134,13 +110,7 @@ def conditions(
 
 
 def expand(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
-    """Return (row, element) of every element of the ranges ``lo[i]:hi[i]``.
-
-    Parameters
-    ----------
-    lo, hi
-        Half-open ranges, shape (ranges,).
-    """
+    """Return (row, element) of every element of the ranges ``lo[i]:hi[i]``."""
     lengths = hi - lo
     row = np.repeat(np.arange(len(lo), dtype=np.int64), lengths)
     start = np.cumsum(lengths) - lengths - lo

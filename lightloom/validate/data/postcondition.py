@@ -39,18 +39,7 @@ def check(
     ``post-condition-wrong``; one violation a node, rule and run of chunks that
     share their fault.
 
-    Parameters
-    ----------
-    state
-        Value ids by rank and atom, the latter from 0 to ``atom_hi - atom_lo``.
-    values
-        What the ids mean.
-    collective, moves
-        The task, and its conditions in atoms.
-    reduces
-        Whether all ranks must have contributed, or the only holder.
-    atom_lo, atom_hi
-        The block.
+    `state`: value ids by rank and atom, the latter from 0 to ``atom_hi - atom_lo``.
     """
     final = moves.final
     rows = np.flatnonzero((final.lo < atom_hi) & (final.hi > atom_lo))

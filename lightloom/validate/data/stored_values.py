@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.validate.data.values import NOTHING
 
 if TYPE_CHECKING:
@@ -22,19 +22,11 @@ if TYPE_CHECKING:
 class DenseCells:
     """A cell for every rank and every atom of a block.
 
-    Parameters
-    ----------
-    ranks, width
-        Ranks, and atoms of the block.
-    memory
-        Scratch of shape (2, at least ranks * width), used again for every block.
+    `ranks`, `width`: ranks, and atoms of the block. `memory`: scratch of shape (2, at
+    least ranks * width), used again for every block.
 
-    Attributes
-    ----------
-    ids
-        Value ids by cell, `NOTHING` at first.
-    writer
-        Scratch by cell, of any content.
+    `ids`: value ids by cell, `NOTHING` at first. `writer`: scratch by cell, of any
+    content.
     """
 
     def __init__(self, ranks: int, width: int, memory: npt.NDArray[np.int32]) -> None:
@@ -48,27 +40,11 @@ class DenseCells:
         return self.ids[self.cell(*place)]
 
     def cell(self, rank: IntArray, atom: IntArray) -> IntArray:
-        """Return the cells of ranks and atoms.
-
-        Parameters
-        ----------
-        rank, atom
-            Of one length; atoms count from the first of the block.
-        """
+        """Return the cells of ranks and atoms."""
         return rank * self._width + atom
 
     def fill(self, rank: int, lo: int, hi: int, value: int) -> None:
-        """Let a rank hold a value of the atoms ``lo:hi``.
-
-        Parameters
-        ----------
-        rank
-            The rank.
-        lo, hi
-            Atoms, half-open, counted from the first of the block.
-        value
-            Id of the value.
-        """
+        """Let a rank hold a value of the atoms ``lo:hi``."""
         start = rank * self._width
         self.ids[start + lo : start + hi] = value
 
@@ -76,18 +52,8 @@ class DenseCells:
 class SparseCells:
     """Only those cells that hold something at some time, or must in the end.
 
-    Parameters
-    ----------
-    width
-        Atoms of the block.
-    places
-        (ranks, atoms) that have a cell, in any order, repeated or not. All others
-        hold nothing, for good.
-
-    Attributes
-    ----------
-    ids, writer
-        As of `DenseCells`.
+    `places`: (ranks, atoms) that have a cell, in any order, repeated or not. All others
+    hold nothing, for good.
     """
 
     def __init__(self, width: int, places: list[Places]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import alike_groups, distinct, distinct_and_places
+from lightloom.core.columns import alike_groups, distinct, distinct_and_places
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -30,10 +30,7 @@ class Values:
     once, is not stored: its id says where it starts and how long it is. Rings make
     one for almost every transfer, and columns of runs add without a loop.
 
-    Parameters
-    ----------
-    ranks
-        Number of ranks; both masks have this many bits.
+    `ranks`: number of ranks; both masks have this many bits.
     """
 
     def __init__(self, ranks: int) -> None:
@@ -51,11 +48,8 @@ class Values:
     def intern(self, once: int, twice: int = 0) -> int:
         """Return the id of the value with these masks (`twice` within `once`).
 
-        Parameters
-        ----------
-        once, twice
-            Bit masks of the ranks that contribute, and of those that do so
-            twice or more.
+        `once`, `twice`: bit masks of the ranks that contribute, and of those that do so
+        twice or more.
         """
         if not once:
             return NOTHING
@@ -82,13 +76,7 @@ class Values:
         return mask & self._low, mask >> self._ranks
 
     def add(self, left: int, right: int) -> int:
-        """Return the id of the sum of two values.
-
-        Parameters
-        ----------
-        left, right
-            Ids of values.
-        """
+        """Return the id of the sum of two values."""
         once, twice = self.masks(left)
         more_once, more_twice = self.masks(right)
         both = once & more_once
@@ -97,10 +85,7 @@ class Values:
     def add_columns(self, left: IntArray, right: IntArray) -> IntArray:
         """Return the sum of every row, working once for each distinct pair.
 
-        Parameters
-        ----------
-        left, right
-            Ids of values, of one shape (rows,).
+        `left`, `right`: ids of values, of one shape (rows,).
         """
         if not self._run_ids:
             return self._add_pairs(left, right)
@@ -123,12 +108,7 @@ class Values:
     def sums(self, values: IntArray, starts: IntArray) -> IntArray:
         """Return the sum of every group of rows, working once for groups alike.
 
-        Parameters
-        ----------
-        values
-            Ids of values, shape (rows,).
-        starts
-            First row of each group, ascending, the first of them 0.
+        `starts`: first row of each group, ascending, the first of them 0.
         """
         like = alike_groups(values, starts)
         ends = np.append(starts[1:], len(values))

@@ -15,8 +15,7 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import METHODS, FewRounds, few_rounds
-from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded
-from lightloom.problems.fewest_rounds.last_round import last_round
+from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, last_round
 from lightloom.problems.fewest_rounds.planned_rounds import planned
 from lightloom.routing.congestion import capacity_by_id
 from lightloom.validate import verify

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.tile_ring import LightRing
+from lightloom.problems.fewest_rounds.ring_all_gather import LightRing
 
 GRIDS = [
     (rows, cols) for rows in range(1, 8) for cols in range(1, 8) if rows * cols > 1

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.all_to_all_slots import Slots, all_to_all_slots
-from lightloom.problems.fewest_rounds.latin_squares import balanced_square
-from lightloom.problems.fewest_rounds.symmetric_slots import symmetric_slots
+from lightloom.problems.fewest_rounds.all_to_all_slots import (
+    Slots,
+    all_to_all_slots,
+    balanced_square,
+    symmetric_slots,
+)
 from lightloom.routing.congestion import capacity_by_id
 
 

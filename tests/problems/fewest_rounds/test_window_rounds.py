@@ -12,8 +12,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import few_rounds
 from lightloom.problems.fewest_rounds.chunk_moves import to_schedule
-from lightloom.problems.fewest_rounds.compact_ring import compact_ring
-from lightloom.problems.fewest_rounds.window_rounds import windowed
+from lightloom.problems.fewest_rounds.window_rounds import compact_ring, windowed
 from lightloom.validate import verify
 
 

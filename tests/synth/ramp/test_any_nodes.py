@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.instance import Instance
-from lightloom.synth.ramp.schedules import OPS
-from lightloom.synth.ramp.transceiver_slots import (
+from lightloom.synth.ramp.realisation import (
     line_sums,
     lines_of,
     shift_order,
     slots_for,
 )
+from lightloom.synth.ramp.schedules import OPS
 from lightloom.synth.synthesise import Synthesis, synthesise
 from lightloom.validate import verify
 from tests.examples.ramp_networks import network

@@ -11,10 +11,8 @@ import pytest
 from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
-from lightloom.synth.ramp.participants import team_in, team_of
-from lightloom.synth.ramp.segment_stream import TeamCollective, circuits, stream
-from lightloom.synth.ramp.step_phases import phases
-from lightloom.synth.ramp.subgroups import Shape
+from lightloom.synth.ramp.participants import Shape, team_in, team_of
+from lightloom.synth.ramp.segment_stream import TeamCollective, circuits, phases, stream
 from lightloom.validate.schedule_stream import check_stream
 from tests.examples.ramp_networks import contentions, network
 from tests.synth.ramp.printed import (
@@ -25,7 +23,7 @@ from tests.synth.ramp.printed import (
 
 if TYPE_CHECKING:
     from lightloom.synth.ramp.participants import Team
-    from lightloom.synth.ramp.step_phases import Phase
+    from lightloom.synth.ramp.segment_stream import Phase
 
 
 def test_table_5_step_3_is_undefined_in_rack_0() -> None:

@@ -34,12 +34,7 @@ BOUND_KINDS: Catalogue[BoundKind] = Catalogue(
 class CompletionTimeQuestion:
     """Least completion time of a task, its chunk count open, in picoseconds.
 
-    Attributes
-    ----------
-    fabric
-        Any fabric.
-    task
-        Sound for it; its chunks need not be chosen and do not matter.
+    `task`: sound for it; its chunks need not be chosen and do not matter.
     """
 
     fabric: AnyFabric

@@ -141,14 +141,8 @@ def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
 
     ``None`` if so few cannot do it at all.
 
-    Parameters
-    ----------
-    ports
-        Most circuits that leave, or enter, a node of a segment; 1 or more.
-    ranks
-        Of the all-reduce, 2 or more.
-    portions
-        1 to 4.
+    `ports`: most circuits that leave, or enter, a node of a segment; 1 or more.
+    `ranks`: of the all-reduce, 2 or more.
     """
     if portions == _FOUR:
         return max(Fraction(2 * (ranks - 1), ranks), _in_four(ports, ranks))

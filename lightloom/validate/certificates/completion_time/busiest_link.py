@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps
@@ -29,15 +29,7 @@ if TYPE_CHECKING:
 
 
 def crossing_bytes(fabric: PacketFabric, demand: Demand) -> tuple[IntArray, list[int]]:
-    """Return the links that a demand uses, ascending, and the bytes that cross each.
-
-    Parameters
-    ----------
-    fabric
-        Any packet fabric.
-    demand
-        Sound for it.
-    """
+    """Return the links that a demand uses, ascending, and the bytes that cross each."""
     src, dst = (np.array(ends, dtype=np.int64) for ends in (demand.src, demand.dst))
     usage = fabric.link_usage(src, dst)
     links, place = np.unique(usage.resource, return_inverse=True)

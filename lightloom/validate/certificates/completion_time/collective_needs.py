@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.core.fabric import NearCircuits
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.step_costs import reach_ps
@@ -30,24 +30,9 @@ class CollectiveNeeds:
 
     All columns are per atom of the coarsest chunks there can be.
 
-    Attributes
-    ----------
-    collective
-        With the fewest chunks its operation allows.
-    node_count
-        Nodes of the fabric.
-    reduces
-        Whether values are combined.
-    chunks
-        Chunks in each atom.
-    origin
-        Rank that holds it before; meaningless where values are combined.
-    final
-        Post-condition in atoms.
-    wanted
-        How many ranks must hold it after.
-    owner
-        The rank that must, where `wanted` is one.
+    `collective`: with the fewest chunks its operation allows. `origin`: rank that holds
+    it before; meaningless where values are combined. `wanted`: how many ranks must hold
+    it after. `owner`: the rank that must, where `wanted` is one.
     """
 
     collective: Collective
@@ -224,15 +209,7 @@ class CollectiveNeeds:
 
 @functools.lru_cache(maxsize=4)
 def collective_needs(collective: Collective, node_count: int) -> CollectiveNeeds:
-    """Return what a collective asks; the last few are kept.
-
-    Parameters
-    ----------
-    collective
-        Sound, with the fewest chunks that its operation allows.
-    node_count
-        Nodes of the fabric.
-    """
+    """Return what a collective asks; the last few are kept."""
     edges, initial, final = conditions(collective)
     atoms = len(edges) - 1
     origin = np.zeros(atoms, dtype=np.int64)

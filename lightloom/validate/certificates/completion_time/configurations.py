@@ -138,19 +138,9 @@ def divided_lines(
 ) -> DividedLines:
     """Return a demand with what nodes send and receive, and what leaves cuts.
 
-    Parameters
-    ----------
-    fabric
-        The rack.
-    demand
-        With a pair or more.
-    cuts
-        Nodes of each, which some pair leaves.
+    `cuts`: nodes of each, which some pair leaves.
 
-    Raises
-    ------
-    WitnessError
-        No pair leaves a cut, or no waveguide does.
+    Raises `WitnessError`: no pair leaves a cut, or no waveguide does.
     """
     src, dst = np.array(demand.src), np.array(demand.dst)
     lines: dict[LineKey, SharedLine] = {}

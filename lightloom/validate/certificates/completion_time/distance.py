@@ -52,16 +52,8 @@ if TYPE_CHECKING:
 def circuits_apart(fabric: AnyFabric, task: Task) -> IntArray | None:
     """Return how many circuits at least are between the root and every node.
 
-    Parameters
-    ----------
-    fabric
-        Any fabric.
-    task
-        Sound for it.
-
-    Returns
-    -------
-    Shape (nodes,); ``None`` where the kind has nothing to say about fabric or task.
+    Returns shape (nodes,); ``None`` where the kind has nothing to say about fabric or
+    task.
     """
     if not isinstance(task, Collective) or not isinstance(fabric, CircuitFabric):
         return None

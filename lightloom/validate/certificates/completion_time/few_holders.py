@@ -100,14 +100,7 @@ _MOST = 2**40
 class Prices:
     """Weights and multipliers for one number of portions.
 
-    Attributes
-    ----------
-    weights
-        Row u has those of portions u to the last, ``weights[u][s - u]``.
-    root_weights
-        One for each portion.
-    multipliers
-        One for each class.
+    `weights`: row u has those of portions u to the last, ``weights[u][s - u]``.
     """
 
     weights: list[list[int]]
@@ -115,15 +108,7 @@ class Prices:
     multipliers: list[int]
 
     def data_time(self, others: int, ports: int) -> Fraction:
-        """Return the least data time in units of the buffer at the rate of a node.
-
-        Parameters
-        ----------
-        others
-            Ranks that are not the root.
-        ports
-            Most circuits out of, and into, a node.
-        """
+        """Return the least data time in units of the buffer at the rate of a node."""
         load, price = list(self.root_weights), [0] * len(self.weights)
         costs = []
         for first, row in enumerate(self.weights):
@@ -147,13 +132,7 @@ class Prices:
 
 
 def asked(fabric: AnyFabric, task: Task) -> tuple[CircuitFabric, Collective] | None:
-    """Return fabric and task if this kind of bound is about them.
-
-    Parameters
-    ----------
-    fabric, task
-        Of the question.
-    """
+    """Return fabric and task if this kind of bound is about them."""
     if not isinstance(fabric, CircuitFabric) or not isinstance(task, Collective):
         return None
     if task.op not in _OPS or task.rank_count < 2:
@@ -170,17 +149,7 @@ def asked(fabric: AnyFabric, task: Task) -> tuple[CircuitFabric, Collective] | N
 
 
 def portions_ps(fabric: CircuitFabric, ranks: int, portions: int) -> int | None:
-    """Return what portions cost without data, ``None`` where they do not reach all.
-
-    Parameters
-    ----------
-    fabric
-        With one plane, or with switches that hold what they hold.
-    ranks
-        That must be reached.
-    portions
-        1 or more.
-    """
+    """Return what portions cost without data, ``None`` where they do not reach all."""
     most = portions if fabric.plane_count == 1 else 1
     for segments in range(1, most + 1):
         if least_portions(fabric.ports_per_node, segments, ranks) <= portions:
@@ -189,15 +158,7 @@ def portions_ps(fabric: CircuitFabric, ranks: int, portions: int) -> int | None:
 
 
 def far_ps(fabric: CircuitFabric, task: Collective, portions: int) -> int:
-    """Return what so many portions or more take at least.
-
-    Parameters
-    ----------
-    fabric, task
-        Of the question, as `asked` returns them.
-    portions
-        1 or more.
-    """
+    """Return what so many portions or more take at least."""
     if task.op == "all-reduce":
         size_ps = _size_ps(fabric, task) * _volume(task)
         return fixed_ps(fabric, portions, 1) + -(

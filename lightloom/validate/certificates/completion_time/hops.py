@@ -76,14 +76,8 @@ def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
 def total_hops(ports: int, portions: int, segments: int, ranks: int) -> int:
     """Return the least sum of the circuits from all other ranks, H(P, m).
 
-    Parameters
-    ----------
-    ports
-        Most circuits that enter a node of a segment; 1 or more.
-    portions, segments
-        1 or more, and segments at most as many as portions.
-    ranks
-        Of the all-to-all; no more than portions reach.
+    `ports`: most circuits that enter a node of a segment; 1 or more. `portions`,
+    `segments`: 1 or more, and segments at most as many as portions.
     """
     hops, within, total = 0, 1, 0
     while within < ranks:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.collective_needs import (
@@ -82,25 +82,7 @@ def lengths_ps(
 ) -> int:
     """Return what schedules of so many steps or more take at least.
 
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    needs
-        Of it.
-    routes
-        Between its ranks.
-    witness
-        With links and lengths.
-    keys
-        Where these stand.
-    steps
-        Any number.
-
-    Raises
-    ------
-    WitnessError
-        The links and lengths are not right.
+    Raises `WitnessError`: the links and lengths are not right.
     """
     lengths = LinkLengths.read(witness, keys, fabric, routes)
     cost = least_cost(needs, lengths.costs(routes)) * needs.collective.chunk_bytes
@@ -113,12 +95,7 @@ def least_cost(needs: CollectiveNeeds, cost: IntArray) -> int:
     Chunks that several ranks need, but not all, are left out, which keeps the answer
     a lower bound.
 
-    Parameters
-    ----------
-    needs
-        Of the collective.
-    cost
-        Of a message between two ranks, shape (n, n), 0 on the diagonal.
+    `cost`: of a message between two ranks, shape (n, n), 0 on the diagonal.
     """
     ranks = len(cost)
     if ranks == 1:

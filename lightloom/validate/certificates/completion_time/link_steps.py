@@ -105,15 +105,10 @@ _STREAM = ("out", "into")
 class StepTable:
     """Lengths and potentials for one number of steps, in between where none are given.
 
-    Attributes
-    ----------
-    times
-        After how many steps potentials are given, ascending from 0, shape (spans + 1,).
-    lengths
-        Of each group in the first and the last step of each span, in spans of one step
-        once, shape (rows, groups).
-    potentials
-        Of each place at these times, shape (spans + 1, places).
+    `times`: after how many steps potentials are given, ascending from 0, shape (spans +
+    1,). `lengths`: of each group in the first and the last step of each span, in spans
+    of one step once, shape (rows, groups). `potentials`: of each place at these times,
+    shape (spans + 1, places).
     """
 
     times: IntArray
@@ -123,14 +118,8 @@ class StepTable:
     def data_ps(self, lifts: Lifts, rate: IntArray, size_bytes: int) -> int:
         """Return the least data time of so many steps, or raise `WitnessError`.
 
-        Parameters
-        ----------
-        lifts
-            Of the collective.
-        rate
-            Of all links of each group together, as Python integers, shape (groups,).
-        size_bytes
-            Of what is the data of one source, or for one destination.
+        `rate`: of all links of each group together, as Python integers, shape
+        (groups,).
         """
         if (self.potentials[1:] > self.potentials[:-1]).any():
             message = "a potential rises where data wait"
@@ -190,28 +179,14 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 
 
 def far_keys(fabric: AnyFabric, task: Collective) -> tuple[str, ...]:
-    """Return the keys of what a witness says of any number of steps.
-
-    Parameters
-    ----------
-    fabric, task
-        Of the question.
-    """
+    """Return the keys of what a witness says of any number of steps."""
     if isinstance(fabric, Sipac):
         return ()
     return (*_FAR, *_STREAM) if streams(task) else _FAR
 
 
 def steps_ps(fabric: PacketFabric | Sipac, steps: int) -> int:
-    """Return what so many steps cost without data.
-
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    steps
-        1 or more.
-    """
+    """Return what so many steps cost without data."""
     if isinstance(fabric, Sipac):
         return fixed_ps(fabric, steps, 1)
     return steps * step_ps(fabric)
@@ -224,13 +199,6 @@ def first_steps(
 
     On SiPAC fewer than data have circuits to take one after another are too few; then
     no time is returned.
-
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    needs
-        Of it.
     """
     if isinstance(fabric, Sipac):
         return max(0, needs.way(fabric) - 1), []
@@ -248,18 +216,7 @@ def far_ps(
 
     On SiPAC the data are what all must hear, or one must hear or send.
 
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    needs
-        Of it.
-    routes
-        Between its ranks.
-    witness
-        With `far_keys`.
-    steps
-        Two or more; on SiPAC one or more.
+    `steps`: two or more; on SiPAC one or more.
     """
     if isinstance(fabric, Sipac):
         rate = fabric.node_bits_per_s

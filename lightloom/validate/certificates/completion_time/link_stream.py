@@ -89,23 +89,9 @@ def stream_ps(
 ) -> int:
     """Return what schedules of so many steps or more take at least.
 
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    needs
-        Of it; all of its data go from, or to, the root.
-    routes
-        Between its ranks.
-    witness
-        With the links ``out`` and ``into``.
-    steps
-        Two or more.
+    `witness`: with the links ``out`` and ``into``.
 
-    Raises
-    ------
-    WitnessError
-        The links are not right.
+    Raises `WitnessError`: the links are not right.
     """
     out, into = (
         LinkLengths.read(witness, (key, None), fabric, routes)
@@ -123,12 +109,7 @@ def stream_ps(
 def _checked_groups(collective: Collective, away: IntArray, toward: IntArray) -> int:
     """Return the number of groups beside the root's, or raise `WitnessError`.
 
-    Parameters
-    ----------
-    collective
-        With a root.
-    away, toward
-        How many links of each kind a message crosses, shape (n, n).
+    `away`, `toward`: how many links of each kind a message crosses, shape (n, n).
     """
     group = free_groups(toward)
     inside = group == group[collective.root_rank]

@@ -42,17 +42,7 @@ def line_sizes(
 ) -> tuple[Ocs, list[int]]:
     """Return the switches, and the bytes of each partner of a line.
 
-    Parameters
-    ----------
-    kind
-        Of the certificate, for messages.
-    fabric, task, witness
-        As of `BoundKind`.
-
-    Raises
-    ------
-    WitnessError
-        Another fabric or task, or no such line.
+    Raises `WitnessError`: another fabric or task, or no such line.
     """
     if not isinstance(fabric, Ocs) or not isinstance(task, Demand):
         message = f"the kind {kind} is about demands on optical switches"
@@ -68,13 +58,6 @@ def least_line_ps(fabric: Ocs, sizes: list[int]) -> int:
     """Return the least time that leaves room for a line, exact.
 
     Times are counted in picoseconds times the rate of a circuit, so data are integers.
-
-    Parameters
-    ----------
-    fabric
-        The switches.
-    sizes
-        Bytes of each partner.
     """
     if not sizes:
         return 0
@@ -105,9 +88,7 @@ def least_line_ps(fabric: Ocs, sizes: list[int]) -> int:
 def use_costs_ps(fabric: Ocs) -> tuple[int, int, int]:
     """Return what a use costs, what it cannot use of the time, and what is free.
 
-    Returns
-    -------
-    All in picoseconds: delta + alpha; what a use of a schedule of length T is
+    Returns all in picoseconds: delta + alpha; what a use of a schedule of length T is
     shorter than T; what all switches together are not charged.
     """
     delay_ps, alpha_ps = fabric.reconfiguration_ps, fabric.alpha_ps

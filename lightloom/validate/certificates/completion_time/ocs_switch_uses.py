@@ -61,13 +61,6 @@ def least_uses_ps(fabric: Ocs, sizes: list[int]) -> int:
     """Return the least time in which switches may serve a line, exact.
 
     Times are counted in picoseconds times the rate of a circuit, so data are integers.
-
-    Parameters
-    ----------
-    fabric
-        The switches.
-    sizes
-        Bytes of each partner.
     """
     low = max(least_line_ps(fabric, sizes), _least_whole_ps(fabric, sizes))
     if not sizes or _may_serve(fabric, sizes, low):

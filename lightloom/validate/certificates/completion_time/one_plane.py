@@ -36,19 +36,8 @@ def narrow_bound(
 ) -> BoundKind:
     """Return a kind of bound on narrow questions.
 
-    Parameters
-    ----------
-    name
-        Of the kind.
-    about
-        The collectives that it is about, in words.
-    serves
-        Whether it is about a collective.
-    least_ps
-        The bound, of two ranks or more.
-    heard
-        Whether, of a collective, it counts only what nodes hear, and so holds where
-        circuits have several destinations.
+    `least_ps`: the bound, of two ranks or more. `heard`: whether, of a collective, it
+    counts only what nodes hear, and so holds where circuits have several destinations.
     """
 
     def asked(fabric: AnyFabric, task: Task) -> tuple[CircuitFabric, Collective] | None:

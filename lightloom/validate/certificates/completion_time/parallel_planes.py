@@ -119,22 +119,13 @@ _SINGLY = 128
 class Planes(SwitchTimes):
     """A collective on switches, as the bound needs it.
 
-    Attributes
-    ----------
-    collective
-        Of two ranks or more.
+    `collective`: of two ranks or more.
     """
 
     collective: Collective
 
     def least_steps(self, circuits: int) -> int:
-        """Return the least P with which M circuits reach all that must be reached.
-
-        Parameters
-        ----------
-        circuits
-            M.
-        """
+        """Return the least P with which M circuits reach all that must be reached."""
         steps = 1
         while self.known(circuits, steps) < self.reach:
             steps += 1
@@ -174,15 +165,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 
 
 def changing_ps(fabric: Ocs, task: Collective) -> int:
-    """Return the least time with more segments in use than there are switches.
-
-    Parameters
-    ----------
-    fabric
-        Whose whole switches are dark while they change.
-    task
-        Of two ranks or more.
-    """
+    """Return the least time with more segments in use than there are switches."""
     needs = requirements_of(task, fabric.nodes)
     assert isinstance(needs, CollectiveNeeds)
     reach = max(max(side, default=0) for side in needs.spread())

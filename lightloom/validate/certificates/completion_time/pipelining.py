@@ -85,16 +85,7 @@ class Stream:
     def of(cls, ranks: int, ports: int, size_ps: Fraction, heard: int = 1) -> Stream:
         """Return the data time of a buffer that a root sends to all other ranks.
 
-        Parameters
-        ----------
-        ranks
-            Number of ranks, at least 2.
-        ports
-            Most circuits out of, and into, a node.
-        size_ps
-            Time of the buffer at the rate of a node.
-        heard
-            Most destinations of a circuit.
+        `ranks`: number of ranks, at least 2.
         """
         others, fold = ranks - 1, ports * heard + 1
         parts: list[Fraction] = []
@@ -139,15 +130,7 @@ def _serves(collective: Collective) -> bool:
 
 
 def stream_of(fabric: CircuitFabric, collective: Collective) -> Stream:
-    """Return the data time of a broadcast, or a reduce.
-
-    Parameters
-    ----------
-    fabric
-        With one plane.
-    collective
-        Of two ranks or more.
-    """
+    """Return the data time of a broadcast, or a reduce."""
     bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
     size_ps = Fraction(bits, fabric.node_bits_per_s)
     heard = 1 if op_of(collective).reduces else listeners(fabric)
@@ -155,17 +138,7 @@ def stream_of(fabric: CircuitFabric, collective: Collective) -> Stream:
 
 
 def least_from(fabric: CircuitFabric, stream: Stream, portions: int) -> int:
-    """Return the least time of so many portions or more.
-
-    Parameters
-    ----------
-    fabric
-        With one plane.
-    stream
-        Of the collective.
-    portions
-        1 or more.
-    """
+    """Return the least time of so many portions or more."""
     return _least_in(fabric, stream, 1, portions, None)
 
 

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import CircuitFabric, NearCircuits
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps
@@ -108,18 +108,9 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 def relayed_bytes(end: IntArray, size_bytes: IntArray, nodes: int) -> list[int]:
     """Return the bytes of all but the largest k pairs of each node, for k from 0.
 
-    Parameters
-    ----------
-    end
-        Node that each pair begins at, or ends at, shape (pairs,).
-    size_bytes
-        Of each pair.
-    nodes
-        Number of nodes.
+    `end`: node that each pair begins at, or ends at, shape (pairs,).
 
-    Returns
-    -------
-    As many as the most partners of any node; with more circuits there are none.
+    Returns as many as the most partners of any node; with more circuits there are none.
     """
     order = np.lexsort((-size_bytes, end))
     starts = np.searchsorted(end[order], np.arange(nodes + 1))

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
@@ -86,17 +86,8 @@ class Requirements(Protocol):
 def requirements_of(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
     """Return what a sound task asks, on a fabric of `node_count` nodes.
 
-    Parameters
-    ----------
-    task
-        Sound; of a collective the chunks need not be chosen.
-    node_count
-        Nodes of the fabric.
-
-    Raises
-    ------
-    WitnessError
-        An all-to-all of so many ranks that their pairs take gigabytes.
+    Raises `WitnessError`: an all-to-all of so many ranks that their pairs take
+    gigabytes.
     """
     if isinstance(task, Collective):
         ranks = task.rank_count
@@ -110,15 +101,7 @@ def requirements_of(task: Task, node_count: int) -> CollectiveNeeds | DemandNeed
 
 
 def base_ps(fabric: AnyFabric, needs: Requirements) -> int:
-    """Return what portions and configurations cost at least, with no data at all.
-
-    Parameters
-    ----------
-    fabric
-        That carries something.
-    needs
-        Of a task on it.
-    """
+    """Return what portions and configurations cost at least, with no data at all."""
     most = max(max(side, default=0) for side in spread_on(fabric, needs))
     return max(needs.spread_ps(fabric, most), way_ps(fabric, needs.way(fabric)))
 
@@ -130,13 +113,6 @@ def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[i
     more nodes: see `heard_reach`. Of other demands, how many must be reached says only
     whether any must, for pairs that share a circuit may take turns in one segment.
     What a node must hear of still comes in through its own ports.
-
-    Parameters
-    ----------
-    fabric
-        Any fabric.
-    needs
-        Of a task on it.
     """
     reach, hear = needs.spread()
     if isinstance(fabric, CircuitFabric) and "multicast" in fabric.circuit_columns:

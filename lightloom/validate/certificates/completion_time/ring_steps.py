@@ -60,13 +60,7 @@ _FAR = 1 << 16
 
 
 def serves(fabric: AnyFabric, task: Task) -> bool:
-    """Tell whether the kind is about a question.
-
-    Parameters
-    ----------
-    fabric, task
-        Of the question.
-    """
+    """Tell whether the kind is about a question."""
     if not isinstance(fabric, Ring) or not isinstance(task, Collective):
         return False
     op = op_of(task)
@@ -85,12 +79,7 @@ def fewest_steps(fabric: Ring) -> int:
 def data_ps(fabric: Ring, task: Collective, cost: int, whole: int) -> int:
     """Return the time of the buffer times `cost` at the rate of fibres times `whole`.
 
-    Parameters
-    ----------
-    fabric, task
-        Of the question.
-    cost, whole
-        What a tree costs at least, and what prices of a step are together.
+    `cost`, `whole`: what a tree costs at least, and what prices of a step are together.
     """
     fibres = fabric.directions * fabric.wavelengths
     rate = fibres * fabric.bits_per_second_per_wavelength
@@ -106,14 +95,7 @@ def table_ps(
     The better of what it says and what prices that rise evenly do. ``None`` if there
     are no trees of so few steps.
 
-    Parameters
-    ----------
-    fabric, task
-        Of the question.
-    over, most
-        The steps are more than the first, and up to the second.
-    cost
-        What a tree costs at least with the prices of the table.
+    `cost`: what a tree costs at least with the prices of the table.
     """
     if cost >= NEVER:
         return None
@@ -126,16 +108,9 @@ def far_ps(
 ) -> int:
     """Return what more than so many steps take at least, `best_ps` if that is less.
 
-    Parameters
-    ----------
-    fabric, task
-        Of the question.
-    over
-        Number of steps, 0 or more.
-    best_ps
-        What fewer steps take at least, ``None`` if that is not known.
-    most
-        Steps at most; the default stands for any number.
+    `over`: number of steps, 0 or more. `best_ps`: what fewer steps take at least,
+    ``None`` if that is not known. `most`: steps at most; the default stands for any
+    number.
     """
     whole_ps = data_ps(fabric, task, 1, 1)
     while over < most:

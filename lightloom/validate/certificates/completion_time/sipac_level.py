@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
@@ -63,17 +63,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 
 
 def crossing_bytes(fabric: Sipac, needs: CollectiveNeeds, level: int) -> int:
-    """Return the bytes with one holder before and one after that a level parts.
-
-    Parameters
-    ----------
-    fabric
-        SiPAC.
-    needs
-        Of a collective on it.
-    level
-        0 to ``fabric.levels - 1``.
-    """
+    """Return the bytes with one holder before and one after that a level parts."""
     if needs.reduces:
         return 0
     alone = needs.wanted == 1
@@ -86,19 +76,7 @@ def crossing_bytes(fabric: Sipac, needs: CollectiveNeeds, level: int) -> int:
 def fibre_bytes(
     fabric: Sipac, needs: DemandNeeds, level: int, direction: int
 ) -> list[int]:
-    """Return the bytes that each node sends, or hears, on a level.
-
-    Parameters
-    ----------
-    fabric
-        SiPAC.
-    needs
-        Of a demand on it.
-    level
-        0 to ``fabric.levels - 1``.
-    direction
-        0 for what nodes send, 1 for what they hear.
-    """
+    """Return the bytes that each node sends, or hears, on a level."""
     end = needs.dst if direction else needs.src
     mine = fabric.level_of(needs.src, needs.dst) == level
     return exact_sums(end[mine], needs.bytes[mine], fabric.node_count)

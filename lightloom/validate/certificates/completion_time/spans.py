@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.exact_sums import exact_sums
+from lightloom.core.columns import exact_sums
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring import Ring
@@ -71,14 +71,7 @@ def axes_of(fabric: AnyFabric) -> tuple[Ring, ...]:
 def crossed_bytes(fabric: Ring | Ring2d, task: Task, axis: int) -> int:
     """Return the sum of bytes times the spans of an axis that they must cross.
 
-    Parameters
-    ----------
-    fabric
-        A ring, or rings.
-    task
-        Sound for it.
-    axis
-        0, or 1 for the columns of `Ring2d`.
+    `axis`: 0, or 1 for the columns of `Ring2d`.
     """
     needs = requirements_of(task, fabric.node_count)
     size_bytes = 1

@@ -56,12 +56,7 @@ def heard_reach(fabric: CircuitFabric, reach: int) -> int:
     nodes in P portions. In P portions of one segment they could get to 1 + k + ... +
     k^(P - 1) and one more without several destinations, so that reach costs no more.
 
-    Parameters
-    ----------
-    fabric
-        With circuits of several destinations.
-    reach
-        Nodes that must know something that one knows, itself included; 1 or more.
+    `reach`: nodes that must know something that one knows, itself included; 1 or more.
     """
     portions, grown = 0, 1
     while grown < reach:
@@ -73,17 +68,7 @@ def heard_reach(fabric: CircuitFabric, reach: int) -> int:
 
 
 def fixed_ps(fabric: CircuitFabric, portions: int, segments: int) -> int:
-    """Return what portions in so many segments of one plane cost without data.
-
-    Parameters
-    ----------
-    fabric
-        With one plane.
-    portions
-        In all segments together.
-    segments
-        1 or more.
-    """
+    """Return what portions in so many segments of one plane cost without data."""
     moving_ps = portions * fabric.alpha_ps
     between_ps = (segments - 1) * _between_segments_ps(fabric)
     return _first_configuration_ps(fabric) + moving_ps + between_ps
@@ -103,10 +88,7 @@ def summed_in_two(ports: int) -> int:
 
         n <= (1 + A) + A + (k - A) (1 + A)  for some A from 0 to k.
 
-    Parameters
-    ----------
-    ports
-        Most circuits that leave, or enter, a node of a segment; 1 or more.
+    `ports`: most circuits that leave, or enter, a node of a segment; 1 or more.
     """
     return max(1 + 2 * a + (ports - a) * (1 + a) for a in {ports // 2, -(-ports // 2)})
 
@@ -130,10 +112,7 @@ def summed_in_three(ports: int) -> int:
 
         n <= (q - x) (q + k x) + q x = q^2 + k x (q - x)  for some x from 0 to k.
 
-    Parameters
-    ----------
-    ports
-        Most circuits that leave, or enter, a node of a segment; 1 or more.
+    `ports`: most circuits that leave, or enter, a node of a segment; 1 or more.
     """
     fold = ports + 1
     return fold**2 + ports * (fold // 2) * (fold - fold // 2)
@@ -154,15 +133,6 @@ def reach_ps(
 
     With `summed`, that many nodes all need the sum of what they have: then two
     portions of one segment are not enough where `summed_in_two` is less.
-
-    Parameters
-    ----------
-    fabric
-        That carries something.
-    reach
-        Nodes that must know something that one knows, itself included.
-    summed
-        Whether they all need the sum of what they have.
     """
     if reach <= 1:
         return 0
@@ -193,12 +163,7 @@ def way_ps(fabric: CircuitFabric | PacketFabric, circuits: int) -> int:
     that a byte takes one after another are in different steps, whoever else may hear
     them: on one plane in as many portions.
 
-    Parameters
-    ----------
-    fabric
-        That carries something.
-    circuits
-        That some data take; 0 or more.
+    `circuits`: that some data take; 0 or more.
     """
     if not circuits or not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
         return 0
@@ -210,13 +175,6 @@ def fan_ps(fabric: CircuitFabric | PacketFabric, peers: int) -> int:
 
     For fluid demands, which nobody forwards: each segment has circuits to at most
     k of them, so ceil(peers / k) segments are used, with a portion in each.
-
-    Parameters
-    ----------
-    fabric
-        That carries something.
-    peers
-        Others that the node sends to, or hears from.
     """
     if peers <= 0:
         return 0
@@ -244,14 +202,7 @@ def _between_segments_ps(fabric: CircuitFabric) -> int:
 def least_portions(ports: int, segments: int, reach: int) -> int:
     """Return the least portions in `segments` segments, one each or more, to reach.
 
-    Parameters
-    ----------
-    ports
-        Most circuits that leave, or enter, a node of a segment; 1 or more.
-    segments
-        1 or more.
-    reach
-        Nodes that must know something that one knows, itself included.
+    `ports`: most circuits that leave, or enter, a node of a segment; 1 or more.
     """
     low, high = segments, segments
     while _growth(ports, segments, high) < reach:

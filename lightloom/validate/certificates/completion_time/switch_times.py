@@ -16,16 +16,9 @@ if TYPE_CHECKING:
 class SwitchTimes:
     """What switches that change alone lose, and how far data get on them.
 
-    Attributes
-    ----------
-    fabric
-        The switches.
-    reach
-        Nodes, itself included, that something one node knows must reach, or that one
-        must hear of.
-    least_bytes
-        What every node sends at least, or receives; ``None`` where whole switches are
-        dark while they change.
+    `reach`: nodes, itself included, that something one node knows must reach, or that
+    one must hear of. `least_bytes`: what every node sends at least, or receives;
+    ``None`` where whole switches are dark while they change.
     """
 
     fabric: Ocs
@@ -41,12 +34,7 @@ class SwitchTimes:
     def lost_ps(self, circuits: int, steps: int) -> int:
         """Return the least time that all switches together lose.
 
-        Parameters
-        ----------
-        circuits
-            M, at least as many as there are switches.
-        steps
-            P, 1 or more.
+        `circuits`: M, at least as many as there are switches.
         """
         fabric = self.fabric
         each, more = divmod(circuits, fabric.switches)
@@ -61,15 +49,7 @@ class SwitchTimes:
         return more * lost(each + 1) + (fabric.switches - more) * lost(each)
 
     def known(self, circuits: int, steps: int) -> int:
-        """Return the most nodes that one node's data can be at, N(P), up to `reach`.
-
-        Parameters
-        ----------
-        circuits
-            M.
-        steps
-            P, 0 or more.
-        """
+        """Return the most nodes that one node's data can be at, N(P), up to `reach`."""
         used = min(self.fabric.switches, circuits)
         ways, total = 1, 1
         for step in range(1, steps + 1):
@@ -84,15 +64,7 @@ class SwitchTimes:
         return total
 
     def time_ps(self, circuits: int, steps: int, data: Fraction) -> int:
-        """Return the least time with so much data of a node on average.
-
-        Parameters
-        ----------
-        circuits, steps
-            M and P.
-        data
-            In picoseconds of one circuit.
-        """
+        """Return the least time with so much data of a node on average."""
         lost_ps = self.lost_ps(circuits, steps)
         total = lost_ps + data
         if self.least_bytes is not None:

@@ -16,22 +16,11 @@ if TYPE_CHECKING:
 def congestion_of(fabric: Lightpath, route: Ragged) -> tuple[int, tuple[int, int]]:
     """Return the most routes on a directed edge, and the first such edge.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    route
-        Node ids from source to destination of each request.
+    `route`: node ids from source to destination of each request.
 
-    Returns
-    -------
-    congestion, edge
-        0 and (-1, -1) where no route crosses an edge.
+    Returns congestion, edge 0 and (-1, -1) where no route crosses an edge.
 
-    Raises
-    ------
-    InputError
-        If a route is not a path of the grid.
+    Raises `InputError` if a route is not a path of the grid.
     """
     values, rows = route.values, route.row_of_value
     if len(values) and not (values.min() >= 0 and values.max() < fabric.node_count):
@@ -62,23 +51,11 @@ def check_cut(
     ceil(requests / capacity) times ``capacity[e]``, with the capacities summed over
     those edges. Exact, and recomputed from scratch.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    src, dst
-        Requests, shape (requests,).
-    nodes
-        The witness: distinct tiles.
-    capacity
-        Shape (edges,), in the order of `Lightpath.edges`; all ones where ``None``.
-        Congestion counts multiples of it.
+    `capacity`: shape (edges,), in the order of `Lightpath.edges`; all ones where
+    ``None``. Congestion counts multiples of it.
 
-    Raises
-    ------
-    InputError
-        A node outside the grid or named twice; requests that must cross, but no
-        capacity to cross by.
+    Raises `InputError`: a node outside the grid or named twice; requests that must
+    cross, but no capacity to cross by.
     """
     if len(np.unique(nodes)) != len(nodes):
         raise InputError("a node is named twice", where="cut")

@@ -25,17 +25,10 @@ class NowhereError(Exception):
 class RingGraph:
     """A workload with neighbours at hand, and with what a case assumes.
 
-    Attributes
-    ----------
-    workload
-        Sound, without cycles.
-    parents, children
-        Whom each operation hears from, and who hears from it.
-    order
-        Operations, each after its parents.
-    near
-        For each operation: another, and how many devices further down the ring that
-        one runs, at least and at most (negative: up the ring).
+    `parents`, `children`: whom each operation hears from, and who hears from it.
+    `order`: operations, each after its parents. `near`: for each operation: another,
+    and how many devices further down the ring that one runs, at least and at most
+    (negative: up the ring).
     """
 
     workload: Workload
@@ -55,15 +48,7 @@ class RingGraph:
         return replace(self, parents=self.children, children=self.parents, order=order)
 
     def within(self, one: int, other: int, low: int, high: int) -> RingGraph:
-        """Return the graph where `other` is `low` to `high` devices after `one`.
-
-        Parameters
-        ----------
-        one, other
-            Rows of two operations.
-        low, high
-            What takes the place of all that is known of the two directly.
-        """
+        """Return the graph where `other` is `low` to `high` devices after `one`."""
         near = list(self.near)
         near[one] = (*_without(near[one], other), (other, low, high))
         near[other] = (*_without(near[other], one), (one, -high, -low))
@@ -72,15 +57,7 @@ class RingGraph:
     def ordered(self, one: int, other: int) -> RingGraph:
         """Return the graph where `one` ends before `other` starts.
 
-        Parameters
-        ----------
-        one, other
-            Rows of two operations.
-
-        Raises
-        ------
-        graphlib.CycleError
-            If `other` leads to `one`.
+        Raises `graphlib.CycleError` if `other` leads to `one`.
         """
         parents, children = list(self.parents), list(self.children)
         parents[other] = tuple(sorted({*parents[other], one}))
@@ -94,13 +71,7 @@ class RingGraph:
 
 
 def ring_graph(workload: Workload) -> RingGraph:
-    """Return the graph of a workload.
-
-    Parameters
-    ----------
-    workload
-        Sound, without cycles.
-    """
+    """Return the graph of a workload."""
     parents: list[list[int]] = [[] for _ in workload.op]
     children: list[list[int]] = [[] for _ in workload.op]
     near: list[list[tuple[int, int, int]]] = [[] for _ in workload.op]
@@ -144,23 +115,10 @@ def displacements(
     multiple of the devices but 0, it is so without the modulo, and narrows both
     ranges. All else that is known is left out.
 
-    Parameters
-    ----------
-    graph
-        The operations.
-    centre
-        Row of an operation.
-    reach
-        Steps from one operation to another near it, from the centre.
+    Returns of operations within reach: first and last place; fewer places than devices.
 
-    Returns
-    -------
-    Of operations within reach: first and last place; fewer places than devices.
-
-    Raises
-    ------
-    NowhereError
-        If an operation has no place left: what the graph assumes is impossible.
+    Raises `NowhereError` if an operation has no place left: what the graph assumes is
+    impossible.
     """
     devices = graph.workload.devices
     ranges = {centre: (0, 0)}
@@ -207,17 +165,7 @@ def _narrow(
 
 
 def room(ranges: Ranges, ops: Iterable[int], devices: int) -> int:
-    """Return on how many devices operations can be at most, one or more.
-
-    Parameters
-    ----------
-    ranges
-        What `displacements` returns.
-    ops
-        Some of its operations.
-    devices
-        Of the ring.
-    """
+    """Return on how many devices operations can be at most, one or more."""
     lows, highs = zip(*(ranges[op] for op in ops), strict=True)
     return int(max(1, min(devices, max(highs) - min(lows) + 1)))
 
@@ -225,18 +173,9 @@ def room(ranges: Ranges, ops: Iterable[int], devices: int) -> int:
 def lags_ps(graph: RingGraph, op: int, reach: int) -> dict[int, int]:
     """Return how long before the start of an operation its ancestors end at least.
 
-    Parameters
-    ----------
-    graph
-        The operations.
-    op
-        Row of the operation.
-    reach
-        Edges on a path to it at most.
+    `reach`: edges on a path to it at most.
 
-    Returns
-    -------
-    Of each ancestor within reach: the longest such path, without its two ends.
+    Returns of each ancestor within reach: the longest such path, without its two ends.
     """
     lasts = graph.workload.duration_ps
     found: dict[int, int] = {}
@@ -271,12 +210,7 @@ def crowd_ps(jobs: Sequence[Job], devices: int) -> int:
       or e or more have two: then the e pairs take no less than the 2 e shortest would,
       the longest of these paired with the shortest, and so on inwards.
 
-    Parameters
-    ----------
-    jobs
-        At least one.
-    devices
-        How many may run them, at least one.
+    `devices`: how many may run them, at least one.
     """
     heads, lasts, tails = (sorted(column) for column in zip(*jobs, strict=True))
     count = min(devices, len(lasts))

@@ -12,15 +12,8 @@ if TYPE_CHECKING:
 def dearest_lap(arcs: Sequence[tuple[int, int, int]], nodes: int) -> int:
     """Return the most that arcs of a ring can cost together without overlap.
 
-    Parameters
-    ----------
-    arcs
-        (first span, spans, price) of each; 1 to `nodes` spans, prices not negative.
-    nodes
-        Spans of the ring.
+    `arcs`: (first span, spans, price) of each; 1 to `nodes` spans, prices not negative.
 
-    Notes
-    -----
     The ring is cut at the span that fewest arcs cross: a lap has one of these or none,
     and the rest of it lies on a line. Exact; O(crossing arcs * (arcs + nodes)).
     """

@@ -23,15 +23,10 @@ if TYPE_CHECKING:
 class DirectSends(NamedTuple):
     """What a node set must send, or receive, and what that takes in one round.
 
-    Attributes
-    ----------
-    size_bytes
-        What each of its nodes must receive from outside, or must send, added up.
-    crossings
-        Circuits over the border of the set that each chunk of it takes at least if it
-        is not forwarded.
-    circuits
-        Circuits of the nodes of the set that it takes then.
+    `size_bytes`: what each of its nodes must receive from outside, or must send, added
+    up. `crossings`: circuits over the border of the set that each chunk of it takes at
+    least if it is not forwarded. `circuits`: circuits of the nodes of the set that it
+    takes then.
     """
 
     size_bytes: int
@@ -48,12 +43,7 @@ def direct_sends(needs: CollectiveNeeds, inside: Mask) -> DirectSends:
     nodes inside; each leaves its node, for all who must hold the chunk if it is only
     sent in the last round.
 
-    Parameters
-    ----------
-    needs
-        Of a collective, its chunk count chosen.
-    inside
-        Whether each node is in the set, shape (nodes,).
+    `inside`: whether each node is in the set, shape (nodes,).
     """
     rank_inside = inside[list(needs.collective.nodes)]
     held_inside = _holders(needs, rank_inside)

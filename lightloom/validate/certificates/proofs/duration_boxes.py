@@ -14,25 +14,15 @@ Ranges: TypeAlias = "tuple[tuple[int, int], ...]"
 class DurationBox:
     """Some durations, and what pairs may have.
 
-    Attributes
-    ----------
-    sides
-        The least and the largest of t_2, t_3, ...
-    units
-        Of a few pairs the least and the most units of each configuration.
+    `sides`: the least and the largest of t_2, t_3, . `units`: of a few pairs the least
+    and the most units of each configuration.
     """
 
     sides: Ranges
     units: tuple[tuple[int, Ranges], ...] = ()
 
     def tightened(self, total_ps: int) -> DurationBox | None:
-        """Return the box without what the order rules out; ``None`` if all of it.
-
-        Parameters
-        ----------
-        total_ps
-            What all durations add up to.
-        """
+        """Return the box without what the order rules out; ``None`` if all of it."""
         low, high = [a for a, _ in self.sides], [b for _, b in self.sides]
         for k in range(len(low) - 2, -1, -1):
             low[k] = max(low[k], low[k + 1])
@@ -45,34 +35,16 @@ class DurationBox:
         return DurationBox(tuple(zip(low, high, strict=True)), self.units)
 
     def above(self, total_ps: int) -> tuple[int, ...]:
-        """Return durations that none of the box exceed.
-
-        Parameters
-        ----------
-        total_ps
-            What all durations add up to.
-        """
+        """Return durations that none of the box exceed."""
         return total_ps - sum(a for a, _ in self.sides), *(b for _, b in self.sides)
 
     def corners(self, total_ps: int) -> list[tuple[int, ...]]:
-        """Return the corners of the box, each with what is left for the longest.
-
-        Parameters
-        ----------
-        total_ps
-            What all durations add up to.
-        """
+        """Return the corners of the box, each with what is left for the longest."""
         every = itertools.product(*(sorted({*side}) for side in self.sides))
         return [(max(0, total_ps - sum(others)), *others) for others in every]
 
     def halves(self, axis: int) -> tuple[DurationBox, DurationBox]:
-        """Return the lower and the upper half, of whole durations.
-
-        Parameters
-        ----------
-        axis
-            Along which the box is cut; it has two durations there.
-        """
+        """Return the lower and the upper half, of whole durations."""
         low, high = self.sides[axis]
         middle = (low + high) // 2
         first, second = (
@@ -84,12 +56,7 @@ class DurationBox:
     def units_of(self, pair: int, most: int) -> Ranges:
         """Return the least and the most units of each configuration of a pair.
 
-        Parameters
-        ----------
-        pair
-            Its number.
-        most
-            Units that a pair has at most.
+        `most`: units that a pair has at most.
         """
         return dict(self.units).get(pair, ((0, most),) * (len(self.sides) + 1))
 
@@ -98,14 +65,7 @@ class DurationBox:
     ) -> tuple[DurationBox, DurationBox]:
         """Return where a pair has at most so many units, and where it has more.
 
-        Parameters
-        ----------
-        pair, place
-            Of which configuration.
-        most
-            Units: less than it may have, and not less than it must.
-        now
-            What the pair may have.
+        `most`: units: less than it may have, and not less than it must.
         """
         low, high = now[place]
         held = dict(self.units)
@@ -119,11 +79,6 @@ class DurationBox:
 def first_box(total_ps: int, count: int) -> DurationBox:
     """Return the box of all durations.
 
-    Parameters
-    ----------
-    total_ps
-        What they add up to.
-    count
-        How many there are, 1 or more.
+    `count`: how many there are, 1 or more.
     """
     return DurationBox(tuple((0, -(-total_ps // k)) for k in range(2, count + 1)))

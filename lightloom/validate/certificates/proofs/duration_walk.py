@@ -73,12 +73,8 @@ Prices: TypeAlias = "tuple[tuple[LineKey, tuple[int, ...]], ...]"
 class SharedLine:
     """Pairs that share units.
 
-    Attributes
-    ----------
-    pairs
-        Their numbers, shape (pairs of the line,).
-    room
-        Units that they may have in a configuration.
+    `pairs`: their numbers, shape (pairs of the line,). `room`: units that they may have
+    in a configuration.
     """
 
     pairs: IntArray
@@ -89,16 +85,8 @@ class SharedLine:
 class DividedLines:
     """A demand and its lines, with which boxes of durations are refuted.
 
-    Attributes
-    ----------
-    size_bytes
-        Of each pair, above 0, shape (pairs,).
-    bits_per_s
-        Rate of a unit.
-    units
-        Most that a pair may have in a configuration.
-    lines
-        The lines.
+    `size_bytes`: of each pair, above 0, shape (pairs,). `units`: most that a pair may
+    have in a configuration.
     """
 
     size_bytes: IntArray
@@ -123,22 +111,10 @@ class DividedLines:
     ) -> bool:
         """Return whether pairs would pay more than all units of lines cost.
 
-        Parameters
-        ----------
-        box
-            Any.
-        total_ps
-            What all durations add up to.
-        prices
-            Of units of some lines.
-        corners
-            Whether to look at the corners of the box where durations larger than all
-            in it are not enough.
+        `corners`: whether to look at the corners of the box where durations larger than
+        all in it are not enough.
 
-        Raises
-        ------
-        OverflowError
-            Numbers are too large to add up.
+        Raises `OverflowError`: numbers are too large to add up.
         """
         count = len(box.sides) + 1
         paid, most = self.paid(prices, count)
@@ -163,14 +139,7 @@ class DividedLines:
     ) -> bool:
         """Return whether all units that pairs may have are not enough for them.
 
-        Parameters
-        ----------
-        box
-            Any.
-        total_ps
-            What all durations add up to.
-        weights
-            Pairs, and how much each weighs.
+        `weights`: pairs, and how much each weighs.
         """
         moved = [0] * (len(box.sides) + 1)
         due = 0
@@ -185,15 +154,7 @@ class DividedLines:
         return due > most
 
     def paid(self, prices: Prices, count: int) -> tuple[IntArray, int]:
-        """Return what pairs pay for units, shape (pairs, count), and what all cost.
-
-        Parameters
-        ----------
-        prices
-            Of units of some lines.
-        count
-            Number of configurations.
-        """
+        """Return what pairs pay for units, shape (pairs, count), and what all cost."""
         paid = np.zeros((len(self.size_bytes), count), dtype=np.int64)
         most = 0
         for key, each in prices:
@@ -258,14 +219,7 @@ class DividedLines:
     def fault(self, total_ps: int, count: int, walk: Sequence[int]) -> str | None:
         """Return why a walk does not prove that data move longer, ``None`` if it does.
 
-        Parameters
-        ----------
-        total_ps
-            The time that data move in all configurations, at least.
-        count
-            How many configurations.
-        walk
-            As above.
+        `total_ps`: the time that data move in all configurations, at least.
         """
         if not 0 <= total_ps < MOST_NUMBER or not 1 <= count <= _MOST_CONFIGURATIONS:
             return f"{total_ps} ps in {count} configurations is nothing to cover"

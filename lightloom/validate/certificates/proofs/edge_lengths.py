@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.columns import exact_sums
 from lightloom.core.errors import InputError
-from lightloom.core.exact_sums import exact_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,13 +27,9 @@ _BLOCK = 2**22
 class EdgeLengths:
     """A witness: lengths of the edges of a graph, as fractions.
 
-    Attributes
-    ----------
-    length
-        Numerator of each directed edge, shape (edges,): non-negative integers, 0
-        where the capacity is 0.
-    denominator
-        Of all of them: the sum of capacity times numerator.
+    `length`: numerator of each directed edge, shape (edges,): non-negative integers, 0
+    where the capacity is 0. `denominator`: of all of them: the sum of capacity times
+    numerator.
     """
 
     length: IntArray
@@ -54,30 +50,17 @@ def check_edge_lengths(
     C; and each has at least the distance between its ends. So C is at least the sum
     of the distances, and as an integer at least that rounded up.
 
-    Parameters
-    ----------
-    node_count
-        Nodes are 0 to ``node_count - 1``.
-    edges
-        Tail, head and capacity of each directed edge, shape (edges,); edges of
-        capacity 0 are closed.
-    src, dst
-        Requests, shape (requests,); repeated rows count each.
-    witness
-        The lengths, in the order of the edges.
+    `node_count`: nodes are 0 to ``node_count - 1``. `edges`: tail, head and capacity of
+    each directed edge, shape (edges,); edges of capacity 0 are closed. `src`, `dst`:
+    requests, shape (requests,); repeated rows count each.
 
-    Returns
-    -------
-    ``ceil(sum of distances)``, 0 where there is no request. Integers throughout.
+    Returns ``ceil(sum of distances)``, 0 where there is no request. Integers
+    throughout.
 
-    Raises
-    ------
-    InputError
-        A graph, requests or lengths that are none; lengths that do not add up to the
-        denominator; a denominator above `MOST_UNITS`; a request without a route.
+    Raises `InputError`: a graph, requests or lengths that are none; lengths that do not
+    add up to the denominator; a denominator above `MOST_UNITS`; a request without a
+    route.
 
-    Notes
-    -----
     One search by Dijkstra's algorithm for each distinct source.
     """
     _check_graph(node_count, *edges)

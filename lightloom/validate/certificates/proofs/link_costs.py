@@ -34,12 +34,8 @@ MOST_LENGTH = 2**24
 class PairRoutes:
     """The links between every two ranks of a collective.
 
-    Attributes
-    ----------
-    ranks
-        Their number n; pair u n + v leads from rank u to rank v.
-    pair, link
-        A row for each link of each pair's route, shape (rows,).
+    `ranks`: their number n; pair u n + v leads from rank u to rank v. `pair`, `link`: a
+    row for each link of each pair's route, shape (rows,).
     """
 
     ranks: int
@@ -50,17 +46,7 @@ class PairRoutes:
     def of(cls, fabric: PacketFabric, nodes: tuple[int, ...]) -> PairRoutes:
         """Return the routes between all nodes of a collective.
 
-        Parameters
-        ----------
-        fabric
-            Of the collective.
-        nodes
-            The node of each rank.
-
-        Raises
-        ------
-        WitnessError
-            With more than `MOST_RANKS` of them.
+        Raises `WitnessError`: with more than `MOST_RANKS` of them.
         """
         count = len(nodes)
         if count > MOST_RANKS:
@@ -74,10 +60,7 @@ class PairRoutes:
     def costs(self, length: IntArray) -> IntArray:
         """Return what a byte from u to v costs, shape (n, n), 0 on the diagonal.
 
-        Parameters
-        ----------
-        length
-            Of the link of each row, shape (rows,), from 0 to `MOST_LENGTH`.
+        `length`: of the link of each row, shape (rows,), from 0 to `MOST_LENGTH`.
         """
         cost = np.zeros(self.ranks**2, dtype=np.int64)
         np.add.at(cost, self.pair, length)
@@ -88,12 +71,8 @@ class PairRoutes:
 class LinkLengths:
     """Lengths of some links, read from a witness.
 
-    Attributes
-    ----------
-    link, length
-        Distinct links, ascending, and their lengths, shape (links,).
-    rate
-        Sum of length times rate of the link, in bits per second.
+    `link`, `length`: distinct links, ascending, and their lengths, shape (links,).
+    `rate`: sum of length times rate of the link, in bits per second.
     """
 
     link: IntArray
@@ -110,14 +89,7 @@ class LinkLengths:
     ) -> LinkLengths:
         """Return the lengths of a witness, or raise `WitnessError`.
 
-        Parameters
-        ----------
-        witness
-            With those keys.
-        keys
-            Where the links stand, and where their lengths; ``None`` if all are 1.
-        fabric, routes
-            The links that there are, and those that are on some route.
+        `keys`: where the links stand, and where their lengths; ``None`` if all are 1.
         """
         links, lengths = keys
         link = rows(witness, links, 0)
@@ -152,10 +124,7 @@ class LinkLengths:
         bits of the step, each counted with the length of its way, are at most
         `rate` times t.
 
-        Parameters
-        ----------
-        cost
-            Sum of bytes times the lengths on their way.
+        `cost`: sum of bytes times the lengths on their way.
         """
         return -(-cost * BITS_PER_BYTE * PS_PER_S // self.rate)
 
@@ -163,10 +132,7 @@ class LinkLengths:
 def distances(cost: IntArray) -> IntArray:
     """Return the least cost of messages one after another from u to v, shape (n, n).
 
-    Parameters
-    ----------
-    cost
-        Of one message, shape (n, n), 0 on the diagonal.
+    `cost`: of one message, shape (n, n), 0 on the diagonal.
     """
     least = cost.copy()
     for middle in range(len(cost)):
@@ -180,12 +146,7 @@ def distances_to(cost: IntArray, rank: int) -> IntArray:
     By the ways of one message, of up to two, of up to three, until longer ones are no
     cheaper (Bellman and Ford).
 
-    Parameters
-    ----------
-    cost
-        Of one message, shape (n, n), 0 on the diagonal.
-    rank
-        Where all ways end.
+    `cost`: of one message, shape (n, n), 0 on the diagonal.
     """
     least = cost[:, rank].copy()
     while True:
@@ -205,17 +166,10 @@ def tree_costs(cost: IntArray, root: int | None = None) -> IntArray:
     taken off, and sets that reach one another for nothing become one (the algorithm of
     Chu, Liu and Edmonds, with the same prices for all sources).
 
-    Parameters
-    ----------
-    cost
-        Of a message, shape (n, n), from 0; 0 on the diagonal.
-    root
-        The only source that matters, for which the bound then is exact; ``None`` for
-        all.
+    `cost`: of a message, shape (n, n), from 0; 0 on the diagonal. `root`: the only
+    source that matters, for which the bound then is exact; ``None`` for all.
 
-    Returns
-    -------
-    By source, shape (n,).
+    Returns by source, shape (n,).
     """
     ranks = len(cost)
     left = cost.copy()
@@ -240,10 +194,7 @@ def gossip_cost(cost: IntArray) -> int:
     up to then lead from every other to v, a tree with time reversed, and each other
     one gets a message later still.
 
-    Parameters
-    ----------
-    cost
-        Of a message, shape (n, n), from 0; 0 on the diagonal.
+    `cost`: of a message, shape (n, n), from 0; 0 on the diagonal.
     """
     cost = _joined(cost, free_groups(cost))
     if len(cost) == 1:
@@ -263,10 +214,7 @@ def _prices(cost: IntArray) -> IntArray:
 def free_groups(cost: IntArray) -> IntArray:
     """Return the group of each rank: those that reach one another for nothing.
 
-    Parameters
-    ----------
-    cost
-        Of a message, shape (n, n).
+    `cost`: of a message, shape (n, n).
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -292,13 +240,6 @@ def one_step_ps(fabric: PacketFabric, needs: CollectiveNeeds) -> int:
 
     Nothing is forwarded in a single step: whoever needs a chunk gets it from its only
     holder, or from all contributors one by one. What else is sent takes no less.
-
-    Parameters
-    ----------
-    fabric
-        Of the collective.
-    needs
-        Of it.
     """
     collective = needs.collective
     pair_bytes = _pair_bytes(needs, collective)

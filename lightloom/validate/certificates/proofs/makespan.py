@@ -57,22 +57,10 @@ def check_placement_witness(workload: Workload, witness: PlacementWitness) -> in
       of the cases that are not divided; those in which an operation has no place are
       impossible.
 
-    Parameters
-    ----------
-    workload
-        Sound, without cycles.
-    witness
-        The path, or the crowds.
+    Raises `InputError`: an operation there is not or named twice, an edge there is not,
+    one too far from its centre or not before it, cases that leave something out,
+    nothing at all.
 
-    Raises
-    ------
-    InputError
-        An operation there is not or named twice, an edge there is not, one too far
-        from its centre or not before it, cases that leave something out, nothing at
-        all.
-
-    Notes
-    -----
     Integers alone; O(operations + edges) a crowd at most, and a case.
     """
     if isinstance(witness, CriticalPath):
@@ -106,17 +94,7 @@ def check_placement_witness(workload: Workload, witness: PlacementWitness) -> in
 def case_graph(graph: RingGraph, case: Case) -> RingGraph:
     """Return what a case makes of the graph of the case that it is a part of.
 
-    Parameters
-    ----------
-    graph
-        Of the case that is divided.
-    case
-        One of its parts.
-
-    Raises
-    ------
-    InputError
-        If it puts an operation before one that leads to it.
+    Raises `InputError` if it puts an operation before one that leads to it.
     """
     if case.reach:
         return graph.within(case.one, case.other, case.low, case.high)
@@ -132,17 +110,7 @@ def _heads_ps(
 ) -> list[int]:
     """Return the head of each operation, by paths and by the crowds that lead to it.
 
-    Parameters
-    ----------
-    graph
-        Of one case; reversed, heads are tails.
-    crowds
-        By their centre.
-
-    Raises
-    ------
-    InputError
-        As `check_placement_witness`.
+    Raises `InputError`: as `check_placement_witness`.
     """
     lasts, head = graph.workload.duration_ps, [0] * len(graph.parents)
     for op in graph.order:
@@ -159,17 +127,8 @@ def _heads_ps(
 def check_memory_witness(workload: Workload, witness: CrowdedOps) -> tuple[int, int]:
     """Return the bytes a set needs and those it may have, which proves it unplaceable.
 
-    Parameters
-    ----------
-    workload
-        Sound, without cycles.
-    witness
-        The set.
-
-    Raises
-    ------
-    InputError
-        As `check_placement_witness`, and where the memory suffices or has no limit.
+    Raises `InputError`: as `check_placement_witness`, and where the memory suffices or
+    has no limit.
     """
     _refuse_rows(workload, witness.ops)
     needed = sum(workload.memory_bytes[op] for op in witness.ops)

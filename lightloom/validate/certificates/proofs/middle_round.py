@@ -12,15 +12,8 @@ from __future__ import annotations
 def crowded_middle(ranks: int, lasers: int, chunks: int) -> int:
     """Return rounds that every all-reduce needs, or 0 where the middle one has room.
 
-    Parameters
-    ----------
-    ranks, lasers
-        Tiles that take part, and lasers of each.
-    chunks
-        Chunks of the whole buffer.
+    `ranks`, `lasers`: tiles that take part, and lasers of each.
 
-    Notes
-    -----
     *Three rounds*, L < n - 1, so that no tile knows all after one round, and none that
     first sends in the last round can reach all. So each of the b receives in the middle
     round, and each of the a sends: m2 >= max(a, b). If L <= n - 3, m1 + m2 + m3 is at
@@ -70,10 +63,7 @@ def _tight(ranks: int, lasers: int, chunks: int) -> int:
 def fewest_around_middle(ranks: int, lasers: int) -> int:
     """Return what 2 m1 + m2 + 2 m3 of a chunk is at least, over all a and b.
 
-    Parameters
-    ----------
-    ranks, lasers
-        Tiles that take part, and lasers of each.
+    `ranks`, `lasers`: tiles that take part, and lasers of each.
     """
     values = []
     # For a >= 3, 4n - 3a + b (a - 2) is least for a = b = 3.

@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 class SaturatedPort:
     """A witness: a node whose circuits are all taken, one way.
 
-    Attributes
-    ----------
-    side
-        ``row``: what the node sends; ``column``: what it receives.
-    node
-        The node.
-    ratio
-        Circuits a byte that the slowest pair cannot exceed; 0: not all pairs of the
-        line can be served.
+    `side`: ``row``: what the node sends; ``column``: what it receives. `ratio`:
+    circuits a byte that the slowest pair cannot exceed; 0: not all pairs of the line
+    can be served.
     """
 
     side: Literal["row", "column"]
@@ -44,24 +38,9 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
     switches hold: a node has one circuit a switch each way. The argument is about one
     configuration of each switch; it holds for bidirectional circuits too.
 
-    Parameters
-    ----------
-    fabric
-        The switches.
-    demand
-        What every pair asks for.
-    witness
-        The line, and the ratio it is to prove.
+    Raises `InputError`: no such side or node, or a negative or floating ratio;
+    `NotProvenError`: a line with room.
 
-    Raises
-    ------
-    InputError
-        No such side or node, or a negative or floating ratio.
-    NotProvenError
-        A line with room.
-
-    Notes
-    -----
     Integers alone; O(pairs).
     """
     where = "saturated port"
@@ -88,17 +67,7 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
 def exact_ratio(ratio: Fraction, where: str) -> tuple[int, int]:
     """Return numerator and denominator of a ratio, refused unless it is exact.
 
-    Parameters
-    ----------
-    ratio
-        Circuits a byte; whatever a witness holds.
-    where
-        Place of the ratio, for messages.
-
-    Raises
-    ------
-    InputError
-        If it is no fraction of integers, or negative.
+    Raises `InputError` if it is no fraction of integers, or negative.
     """
     top = getattr(ratio, "numerator", None)
     bottom = getattr(ratio, "denominator", None)

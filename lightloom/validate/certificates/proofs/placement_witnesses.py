@@ -23,13 +23,7 @@ BEFORE, AFTER, ALL, NOWHERE = range(4)
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """A witness: operations that each need the one before.
-
-    Attributes
-    ----------
-    ops
-        Rows of the workload.
-    """
+    """A witness: operations that each need the one before."""
 
     ops: tuple[int, ...]
 
@@ -42,19 +36,12 @@ class CriticalPath:
 class CrowdedOps:
     """Operations that few devices have to run, or hold.
 
-    Attributes
-    ----------
-    ops
-        Rows of the workload, all different.
-    centre
-        An operation near all of them; ``None`` where any device may run them.
-    reach
-        Edges, whichever their direction, from the centre to each of them at most.
-    case, part
-        In which case, and what for: ``BEFORE``: all of them lead to the centre, which
-        starts after they have ended; ``AFTER``: the centre leads to all of them;
-        ``ALL``: they bound the makespan; ``NOWHERE``: no operation, but one within
-        reach of the centre has no place.
+    `ops`: rows of the workload, all different. `centre`: an operation near all of them;
+    ``None`` where any device may run them. `reach`: edges, whichever their direction,
+    from the centre to each of them at most. `case`, `part`: in which case, and what
+    for: ``BEFORE``: all of them lead to the centre, which starts after they have ended;
+    ``AFTER``: the centre leads to all of them; ``ALL``: they bound the makespan;
+    ``NOWHERE``: no operation, but one within reach of the centre has no place.
     """
 
     ops: tuple[int, ...]
@@ -68,17 +55,10 @@ class CrowdedOps:
 class Case:
     """One of two cases that another is divided into.
 
-    Attributes
-    ----------
-    parent
-        Number of the case that is divided; 0 is all placements.
-    one, other
-        Rows of two operations.
-    low, high
-        Devices from the one down the ring to the other, at least and at most.
-    reach
-        Edges from the one within which it is known where the other can be; 0 if the
-        two share a device, and in this case the one comes first.
+    `parent`: number of the case that is divided; 0 is all placements. `low`, `high`:
+    devices from the one down the ring to the other, at least and at most. `reach`:
+    edges from the one within which it is known where the other can be; 0 if the two
+    share a device, and in this case the one comes first.
     """
 
     parent: int
@@ -93,12 +73,8 @@ class Case:
 class CrowdsInCases:
     """A witness: crowds that are one after another, in cases that leave none out.
 
-    Attributes
-    ----------
-    crowds
-        Of the cases that are not divided, in any order.
-    cases
-        Case i + 1 is entry i, after the one that it is a part of.
+    `crowds`: of the cases that are not divided, in any order. `cases`: case i + 1 is
+    entry i, after the one that it is a part of.
     """
 
     crowds: tuple[CrowdedOps, ...]

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 class CrowdedSpans:
     """A witness: spans that take what the pairs must send across them.
 
-    Attributes
-    ----------
-    ratio
-        Circuits a byte that the slowest pair cannot exceed.
-    spans
-        (direction, span) of each; one that is named twice counts twice.
+    `ratio`: circuits a byte that the slowest pair cannot exceed. `spans`: (direction,
+    span) of each; one that is named twice counts twice.
     """
 
     ratio: Fraction
@@ -43,14 +39,8 @@ class CrowdedSpans:
 class LongCircuits:
     """A witness: circuits so long that a wavelength holds but a few of them.
 
-    Attributes
-    ----------
-    ratio
-        Circuits a byte that the slowest pair cannot exceed.
-    hops
-        Fewest spans of a long circuit.
-    directions
-        The fibres it is about.
+    `ratio`: circuits a byte that the slowest pair cannot exceed. `hops`: fewest spans
+    of a long circuit. `directions`: the fibres it is about.
     """
 
     ratio: Fraction
@@ -67,14 +57,8 @@ class LongCircuits:
 class CrowdedNode:
     """A witness: a node whose lasers, or photodiodes, are all taken.
 
-    Attributes
-    ----------
-    ratio
-        Circuits a byte that the slowest pair cannot exceed.
-    side
-        ``row``: what the node sends; ``column``: what it receives.
-    node
-        The node.
+    `ratio`: circuits a byte that the slowest pair cannot exceed. `side`: ``row``: what
+    the node sends; ``column``: what it receives.
     """
 
     ratio: Fraction
@@ -92,12 +76,8 @@ class CrowdedNode:
 class PricedPairs:
     """A witness: prices of circuits, of which a wavelength can hold only so much.
 
-    Attributes
-    ----------
-    ratio
-        Circuits a byte that the slowest pair cannot exceed.
-    prices
-        Of a circuit of each pair, in the order of the demand, not negative.
+    `ratio`: circuits a byte that the slowest pair cannot exceed. `prices`: of a circuit
+    of each pair, in the order of the demand, not negative.
     """
 
     ratio: Fraction
@@ -129,25 +109,9 @@ def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> No
     - of W times what the circuits of one wavelength can cost in each direction, which
       do not overlap, where a circuit costs the price of its pair.
 
-    Parameters
-    ----------
-    fabric
-        The ring.
-    demand
-        What every pair asks for.
-    witness
-        What is crowded, and the ratio it is to prove.
+    Raises `InputError`: a span, length, direction or node there is not, a negative or
+    floating ratio, or a pair out of reach; `NotProvenError`: a witness with room.
 
-    Raises
-    ------
-    InputError
-        A span, length, direction or node there is not, a negative or floating ratio,
-        or a pair out of reach.
-    NotProvenError
-        A witness with room.
-
-    Notes
-    -----
     Integers alone; O(pairs + nodes + named spans), and with prices as often as pairs
     cross the span that fewest cross. About one configuration of the ring.
     """

@@ -42,20 +42,12 @@ NEVER = 1 << 52
 class RingTrees:
     """The least costs of telling nodes between two others, by length and by steps.
 
-    Attributes
-    ----------
-    span, egress
-        Price of a span in each step, never less than before, and of the root's span
-        on top, shape (steps,).
-    reach
-        Most spans of a circuit.
-    between
-        Least cost between two nodes so many spans apart that are told after so many
-        steps, shape (n, steps + 1, steps + 1).
-    beside
-        Least cost between the root and a node, shape (n, steps + 1).
-    one_way
-        Whether light runs from the root on in one direction only.
+    `span`, `egress`: price of a span in each step, never less than before, and of the
+    root's span on top, shape (steps,). `reach`: most spans of a circuit. `between`:
+    least cost between two nodes so many spans apart that are told after so many steps,
+    shape (n, steps + 1, steps + 1). `beside`: least cost between the root and a node,
+    shape (n, steps + 1). `one_way`: whether light runs from the root on in one
+    direction only.
     """
 
     span: IntArray
@@ -77,16 +69,8 @@ class RingTrees:
     ) -> RingTrees:
         """Return the costs on a ring.
 
-        Parameters
-        ----------
-        nodes
-            Of the ring, three or more.
-        reach
-            Most spans of a circuit.
-        span, egress
-            As of the class, whole numbers from 0.
-        one_way
-            As of the class.
+        `nodes`: of the ring, three or more. `span`, `egress`: as of the class, whole
+        numbers from 0.
         """
         steps = len(span)
         between = np.zeros((nodes, steps + 1, steps + 1), dtype=np.int64)
@@ -101,13 +85,7 @@ class RingTrees:
         return made
 
     def away(self, apart: int) -> IntArray:
-        """Return how far the first node between may be, 1, 2 and so on.
-
-        Parameters
-        ----------
-        apart
-            Spans between the two nodes.
-        """
+        """Return how far the first node between may be, 1, 2 and so on."""
         return np.arange(1, min(self.reach, apart - 1) + 1)
 
     @property
@@ -121,11 +99,6 @@ class RingTrees:
         """Return costs where the first between two hears from the left one.
 
         Of shape (away, steps + 1, steps + 1): by how far that is.
-
-        Parameters
-        ----------
-        apart
-            Spans between the two.
         """
         away, (price, after) = self.away(apart), self._then
         now = np.arange(len(price))
@@ -182,14 +155,7 @@ def rising_cost(nodes: int, steps: int, *, one_way: bool = False) -> tuple[int, 
     As p(1) is n - 2, and so no less than any m - 1, most circuits cost least. Where
     light runs one way only, K is n - 1.
 
-    Parameters
-    ----------
-    nodes
-        Of the ring, n, three or more.
-    steps
-        1 or more.
-    one_way
-        Whether light runs in one direction only.
+    `nodes`: of the ring, n, three or more.
     """
     others = nodes - 1
     left = np.arange(steps, dtype=np.int64)  # after the first circuit's

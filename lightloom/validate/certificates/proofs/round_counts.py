@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightloom.core.distinct import distinct
+from lightloom.core.columns import distinct
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
@@ -39,12 +39,7 @@ if TYPE_CHECKING:
 class RoundProof:
     """What a witness proves.
 
-    Attributes
-    ----------
-    rounds
-        No schedule has fewer.
-    reason
-        The argument in words, with its numbers.
+    `reason`: the argument in words, with its numbers.
     """
 
     rounds: int
@@ -56,27 +51,12 @@ def prove_rounds(
 ) -> RoundProof:
     """Return how many rounds a witness proves, whatever the routes.
 
-    Parameters
-    ----------
-    fabric
-        The grid.
-    collective
-        Sound for it, its chunk count chosen.
-    kind
-        One of `KINDS`.
-    witness
-        ``receive``, ``send``: a ``node``. ``growth``: a ``node`` and a ``direction``,
-        0 for what it must reach, 1 for what it must hear of. ``volume``, ``middle``:
-        nothing.
-        ``cut``, ``direct``: a set ``nodes``.
+    `witness`: ``receive``, ``send``: a ``node``. ``growth``: a ``node`` and a
+    ``direction``, 0 for what it must reach, 1 for what it must hear of. ``volume``,
+    ``middle``: nothing. ``cut``, ``direct``: a set ``nodes``.
 
-    Raises
-    ------
-    WitnessError
-        If it is no witness of its kind, or nothing can ever be sent.
+    Raises `WitnessError` if it is no witness of its kind, or nothing can ever be sent.
 
-    Notes
-    -----
     Integers alone; O(chunk ranges + edges).
     """
     needs = requirements_of(collective, fabric.node_count)

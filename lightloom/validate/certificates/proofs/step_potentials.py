@@ -35,17 +35,11 @@ _MOST_UNLIKE = 32
 class Flow:
     """Which data a collective brings from where to where.
 
-    Attributes
-    ----------
-    rooted
-        Only the root has data at first; else every rank has some of its own.
-    same
-        All other ranks need the data of a source, so a message may serve several of
-        them at once; else each needs some that no other does.
-    summed
-        A message may serve the data of several sources at once.
-    turned
-        All this holds with time, and the messages, turned around.
+    `rooted`: only the root has data at first; else every rank has some of its own.
+    `same`: all other ranks need the data of a source, so a message may serve several of
+    them at once; else each needs some that no other does. `summed`: a message may serve
+    the data of several sources at once. `turned`: all this holds with time, and the
+    messages, turned around.
     """
 
     rooted: bool
@@ -70,13 +64,9 @@ FLOWS = {
 class Ways:
     """The messages that there can be between the ranks of a collective.
 
-    Attributes
-    ----------
-    routes
-        The links of each message; of SiPAC, the bus by which a rank hears it, and where
-        a message serves one rank alone the lasers that send it.
-    joined
-        Whether there can be a message from rank to rank, shape (n, n).
+    `routes`: the links of each message; of SiPAC, the bus by which a rank hears it, and
+    where a message serves one rank alone the lasers that send it. `joined`: whether
+    there can be a message from rank to rank, shape (n, n).
     """
 
     routes: PairRoutes
@@ -89,15 +79,6 @@ class Ways:
         """Return the ways between the nodes of a collective, or raise `WitnessError`.
 
         On SiPAC messages join nodes that are one circuit apart.
-
-        Parameters
-        ----------
-        fabric
-            Of the collective.
-        nodes
-            The node of each rank.
-        flow
-            Of the collective.
         """
         if isinstance(fabric, Sipac):
             return cls._lit(fabric, nodes, told=flow.turned or not flow.same)
@@ -124,15 +105,7 @@ class Ways:
 
     @staticmethod
     def rates(fabric: PacketFabric | Sipac, links: IntArray) -> IntArray:
-        """Return the rates of links, as Python integers, shape (links,).
-
-        Parameters
-        ----------
-        fabric
-            Of the collective.
-        links
-            That are on some route.
-        """
+        """Return the rates of links, as Python integers, shape (links,)."""
         if isinstance(fabric, Sipac):
             rate = fabric.wavelengths * fabric.bits_per_second_per_wavelength
             return np.full(len(links), rate, dtype=object)
@@ -143,22 +116,12 @@ class Ways:
 class Lifts:
     """The data of a collective, and what messages lift them.
 
-    Attributes
-    ----------
-    flow
-        Of the collective.
-    sources
-        Ranks that stand for all sources of data.
-    sums
-        Row s is the permutation that takes rank 0 to rank s, and links to links of
-        the same group; empty where every source stands for itself alone.
-    places
-        The place of the datum from each source to v at a, from 0, shape
-        (sources, v, a).
-    usage
-        Links of each group between two ranks, shape (n, n, groups).
-    joined
-        Whether there can be a message from rank to rank, shape (n, n).
+    `sources`: ranks that stand for all sources of data. `sums`: row s is the
+    permutation that takes rank 0 to rank s, and links to links of the same group; empty
+    where every source stands for itself alone. `places`: the place of the datum from
+    each source to v at a, from 0, shape (sources, v, a). `usage`: links of each group
+    between two ranks, shape (n, n, groups). `joined`: whether there can be a message
+    from rank to rank, shape (n, n).
     """
 
     flow: Flow
@@ -179,19 +142,10 @@ class Lifts:
     ) -> Lifts:
         """Return the lifts of a collective, or raise `WitnessError`.
 
-        Parameters
-        ----------
-        task
-            One of `FLOWS`.
-        ways
-            Between its ranks.
-        group
-            Of the link of each row of the routes, from 0; -1 for none.
-        shape
-            The box that ranks stand in, whose translations must leave groups as they
-            are; empty for none.
-        places
-            Of all data in all places, a row after another, shape (sources * n * n,).
+        `group`: of the link of each row of the routes, from 0; -1 for none. `shape`:
+        the box that ranks stand in, whose translations must leave groups as they are;
+        empty for none. `places`: of all data in all places, a row after another, shape
+        (sources * n * n,).
         """
         flow, routes, ranks = FLOWS[task.op], ways.routes, ways.routes.ranks
         joined = ways.joined
@@ -228,10 +182,8 @@ class Lifts:
 
         What may be in one message is added up, else the most counts.
 
-        Parameters
-        ----------
-        before, after
-            Potentials of the places before and after a step, shape (places,).
+        `before`, `after`: potentials of the places before and after a step, shape
+        (places,).
         """
         total: IntArray = np.zeros(self.joined.shape, dtype=np.int64)
         for start, end, row in self._rises:
@@ -263,13 +215,7 @@ class Lifts:
         return found
 
     def costs(self, lengths: IntArray) -> IntArray:
-        """Return the lengths of all links of each message, shape (n, n).
-
-        Parameters
-        ----------
-        lengths
-            Of each group, shape (groups,).
-        """
+        """Return the lengths of all links of each message, shape (n, n)."""
         usages, row = self._usages
         return (usages @ lengths)[row].reshape(self.joined.shape)
 
@@ -292,10 +238,8 @@ class Lifts:
     def height(self, first: IntArray, last: IntArray) -> int:
         """Return by how much all data together must be lifted.
 
-        Parameters
-        ----------
-        first, last
-            Potentials before the first step and after the last, shape (places,).
+        `first`, `last`: potentials before the first step and after the last, shape
+        (places,).
         """
         total = 0
         for source, place in zip(self.sources, self.places, strict=True):

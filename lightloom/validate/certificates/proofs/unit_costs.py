@@ -17,13 +17,7 @@ NEVER = 2**62
 
 
 def total(costs: Sequence[IntArray]) -> int:
-    """Return what all pay, `NEVER` where one has nothing that is enough.
-
-    Parameters
-    ----------
-    costs
-        Of each pair, in parts.
-    """
+    """Return what all pay, `NEVER` where one has nothing that is enough."""
     if any(int(each.max()) == NEVER for each in costs):
         return NEVER
     return sum(int(each.sum()) for each in costs)
@@ -37,16 +31,9 @@ def least_cost(
 ) -> IntArray:
     """Return the least cost of units that serve each pair, `NEVER` where none do.
 
-    Parameters
-    ----------
-    need
-        Of each pair, shape (pairs,); positive.
-    worth
-        Of each configuration what the numbers of units in its range are worth.
-    ranges
-        The fewest and the most units of each configuration.
-    prices
-        Of a unit of each, 0 or more.
+    `need`: of each pair, shape (pairs,); positive. `worth`: of each configuration what
+    the numbers of units in its range are worth. `ranges`: the fewest and the most units
+    of each configuration. `prices`: of a unit of each, 0 or more.
     """
     most = int(need.max())
     value, cost = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)

@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DivisionInput:
-    """What a model of this module is about, for its decoder.
-
-    Attributes
-    ----------
-    fabric
-        The rack.
-    demand
-        What is served.
-    """
+    """What a model of this module is about, for its decoder."""
 
     fabric: Lightpath
     demand: Demand
@@ -43,14 +35,8 @@ class DivisionInput:
 class DivisionAnswer:
     """How long configurations last, and who has how much.
 
-    Attributes
-    ----------
-    fabric
-        The rack.
-    durations_ps
-        How long data move in each configuration that is used.
-    wavelengths
-        Of each pair in each of them.
+    `durations_ps`: how long data move in each configuration that is used.
+    `wavelengths`: of each pair in each of them.
     """
 
     fabric: Lightpath
@@ -74,20 +60,8 @@ def build(instance: Instance, *, count: int = 2) -> Model:
     - ``used[k]``: whether it lasts at all (``pay``); each that is used costs an alpha
       and, but for the first, a reconfiguration.
 
-    Parameters
-    ----------
-    instance
-        A demand on a LIGHTPATH rack that is dark while it is reconfigured.
-    count
-        Most configurations, 1 or more.
+    Raises `InputError` if the instance is of another problem.
 
-    Raises
-    ------
-    InputError
-        If the instance is of another problem.
-
-    Notes
-    -----
     2 * pairs * count * lasers columns; the relaxation is weak: for a handful of pairs.
     """
     fabric, demand = _question(instance)
@@ -227,17 +201,7 @@ def objective(answer: DivisionAnswer) -> int:
 def size(instance: Instance, *, count: int = 2) -> ModelSize:
     """Return an upper estimate of the size that `build` would give a model.
 
-    Parameters
-    ----------
-    instance
-        A demand on a LIGHTPATH rack.
-    count
-        Most configurations.
-
-    Raises
-    ------
-    InputError
-        If it is of another one.
+    Raises `InputError` if it is of another one.
     """
     fabric, demand = _question(instance)
     cells = len(demand.src) * count

@@ -9,10 +9,14 @@ import pytest
 
 from lightloom.core.outcome import Reason
 from lightloom.core.seed import seeded_random
-from lightloom.models.plane_overlap import OverlapQuestion, build_overlap, used_planes
 from lightloom.solvers import SOLVERS, run
-from lightloom.synth.ocs.plane_search import best_timing, every_step
-from lightloom.synth.ocs.plane_timing import LaneJobs, exact_timing
+from lightloom.synth.ocs.plane_walks import (
+    LaneJobs,
+    best_timing,
+    every_step,
+    exact_timing,
+)
+from tests.oracle.plane_overlap_model import OverlapQuestion, build_overlap, used_planes
 
 
 def _question(seed: int) -> OverlapQuestion:

@@ -34,15 +34,9 @@ if TYPE_CHECKING:
 class OverlapQuestion:
     """Jobs in order of their steps, and planes.
 
-    Attributes
-    ----------
-    step, lane, data
-        Of each job; steps count from 0 without gaps, data in units of time.
-    planes
-        Number of planes.
-    delay, alpha, first
-        Reconfiguration, fixed cost of a transfer, and when planes have their first
-        circuits, in units of time.
+    `step`, `lane`, `data`: of each job; steps count from 0 without gaps, data in units
+    of time. `delay`, `alpha`, `first`: reconfiguration, fixed cost of a transfer, and
+    when planes have their first circuits, in units of time.
     """
 
     step: tuple[int, ...]
@@ -62,15 +56,6 @@ class OverlapQuestion:
 def build_overlap(question: OverlapQuestion, *, whole: bool = True) -> Model:
     """Return the model of a question.
 
-    Parameters
-    ----------
-    question
-        Jobs and planes.
-    whole
-        Whether times are integers.
-
-    Notes
-    -----
     O(planes jobs^2) rows.
     """
     kind = pyo.NonNegativeIntegers if whole else pyo.NonNegativeReals
@@ -118,13 +103,7 @@ def build_overlap(question: OverlapQuestion, *, whole: bool = True) -> Model:
 
 
 def used_planes(model: Model) -> list[list[bool]]:
-    """Return which plane serves which job in the model's values.
-
-    Parameters
-    ----------
-    model
-        Of `build_overlap`, solved.
-    """
+    """Return which plane serves which job in the model's values."""
     question: OverlapQuestion = model.question
     return [
         [round(model.serve[p, j].value or 0) > 0 for j in range(len(question.step))]

@@ -1,0 +1,544 @@
+"""Bounds on congestion by edge lengths: the dual of fractional routing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightloom.problems.least_congestion.path_search import (
+    PathSearch,
+    RequestedPairs,
+    Walks,
+)
+from lightloom.routing.graph import Graph
+from lightloom.solvers import SOLVERS, SolveOptions
+from lightloom.solvers.child import solve_in_child
+from lightloom.solvers.standard_form import StandardForm
+from lightloom.validate.certificates.proofs.edge_lengths import (
+    MOST_UNITS,
+    EdgeLengths,
+    check_edge_lengths,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.solvers.options import ExtraValue
+
+
+_PASSES = (8, 24)
+"""Fewest and most smoothing passes ..."""
+_PASS_WORK = 6_000_000
+"""... and edges times sources of all of them."""
+_LEVELS = (0.95, 0.9, 0.8, 0.65, 0.0)
+"""Edges may have a length if their use is at least this part of the largest."""
+_MOST_ENTRIES = 120_000
+"""Largest linear program, in (walk, edge) entries."""
+_FEW_ENTRIES = 4_000
+"""Largest one that is solved at once, in milliseconds."""
+_MOST_ROUNDS = 30
+_MIXES = (1.0, 0.3)
+"""Weights of the program's lengths, against the best ones, in the lengths searched."""
+_EXACT = 1e-6
+"""What is trusted of a floating-point bound."""
+
+
+class EdgeLengthSearch:
+    """A search for edge lengths that prove a large congestion.
+
+    First smoothing (`SmoothedRouting`), which finds out which edges matter; then the
+    linear program of edge lengths by row generation, for the most used edges alone
+    and then for more and more of them. Every bound is that of rational lengths,
+    proved by `check_edge_lengths`; floating point only proposes.
+
+    `src`, `dst`: requests, each with a route; at least one.
+
+    `bound`: no routing has a smaller congestion. `witness`: lengths that prove it, in
+    the order of the graph's edges. `finished`: whether, up to the solver's tolerances,
+    no lengths prove more.
+    """
+
+    def __init__(self, graph: Graph, src: IntArray, dst: IntArray, seed: int) -> None:
+        self._whole, self._src, self._dst, self._seed = graph, src, dst, seed
+        self._graph, self._rows = graph.opened()
+        ones = np.ones(len(src), dtype=np.int64)
+        self._pairs = RequestedPairs.of(graph.node_count, src, dst, ones)
+        search = PathSearch(self._graph)
+        self._smooth = SmoothedRouting(self._graph, self._pairs, search)
+        self._passes = 0
+        self._level = 0
+        self._size = -1
+        self._best = self._smooth.length
+        self.bound = 0
+        self.finished = False
+        self._take(self._best, 0.0)
+        self.witness: EdgeLengths
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether `advance` would do nothing."""
+        return self.finished or self._level >= len(_LEVELS)
+
+    def advance(self, goal: int) -> None:
+        """Search on: smooth and solve small programs, or the one of the next level."""
+        if not self._passes:
+            self._smoothen(goal)
+            while self._next_level(goal, _FEW_ENTRIES):
+                pass
+        elif not self._next_level(goal, _MOST_ENTRIES):
+            self._level = len(_LEVELS)
+
+    def _next_level(self, goal: int, most: int) -> bool:
+        """Solve the next level; return whether there was one, small enough."""
+        if self.bound >= goal or self.exhausted:
+            return False
+        if not self._solve_level(_LEVELS[self._level], goal, most):
+            return False
+        self._level += 1
+        return True
+
+    def _smoothen(self, goal: int) -> None:
+        """Pass over all sources until the bound meets the goal, or often enough."""
+        work = len(np.unique(self._src)) * len(self._rows)
+        fewest, most = _PASSES
+        for _ in range(min(most, max(fewest, _PASS_WORK // max(work, 1)))):
+            self._smooth.step()
+            self._passes += 1
+            if self._smooth.bound > goal - 1 + _EXACT:
+                break
+        self._best = self._smooth.length
+        self._take(self._best, self._smooth.bound)
+
+    def _solve_level(self, part: float, goal: int, most: int) -> bool:
+        """Find the best lengths of the edges that are used most, unless too many."""
+        use = self._smooth.use
+        small = Contraction.of(
+            self._graph, self._pairs, np.flatnonzero(use >= part * use.max())
+        )
+        size = int(small.priced.sum())
+        if not len(small.pairs) or (part and size == self._size):
+            return True
+        level = _Level(small, self._best)
+        level.add(Walks.join(self._smooth.walks[len(self._smooth.walks) // 4 :]))
+        for _ in range(_MOST_ROUNDS):
+            if level.entries > most:
+                return False
+            ceiling = level.improve(self._seed)
+            if ceiling is None:
+                break
+            if math.ceil(level.value - _EXACT) > self.bound:
+                self._best = small.expand(level.length)
+                self._take(self._best, level.value)
+            if self.bound >= goal:
+                break
+            if math.ceil(ceiling - _EXACT) <= self.bound or not level.grew:
+                self.finished = not part
+                break
+        self._size = size
+        return True
+
+    def _take(self, length: FloatArray, value: float) -> None:
+        """Round lengths, prove what they prove, and keep them if that is more."""
+        for rounded in rational_lengths(length, self._graph.capacity):
+            units = np.zeros(len(self._whole.tail), dtype=np.int64)
+            units[self._rows] = rounded.length
+            witness = EdgeLengths(units, rounded.denominator)
+            proven = check_edge_lengths(
+                self._whole.node_count,
+                self._whole.edges,
+                self._src,
+                self._dst,
+                witness,
+            )
+            if proven > self.bound:
+                self.bound, self.witness = proven, witness
+            if proven >= math.ceil(value - _EXACT):
+                return
+
+
+class _Level:
+    """The linear program of some edges, and the best lengths found for them.
+
+    `length`: the best lengths, of the contracted graph. `grew`: whether the last
+    `improve` found new walks.
+    """
+
+    def __init__(self, small: Contraction, whole_length: FloatArray) -> None:
+        self._small = small
+        self._search = PathSearch(small.graph)
+        self._numbers = np.cumsum(small.priced) - 1
+        capacity = small.graph.capacity[small.priced]
+        self._program = LengthProgram(capacity, small.pairs)
+        self.length = small.shrink(whole_length)
+        self.grew = True
+        self.value = self._price(self.length)
+
+    @property
+    def entries(self) -> int:
+        """Size of the program."""
+        return self._program.entries
+
+    def add(self, walks: Walks) -> None:
+        """Add walks of the whole graph."""
+        self._add(self._small.walks(walks))
+
+    def improve(self, seed: int) -> float | None:
+        """Solve the program, and price its lengths; return its optimum, if any."""
+        solved = self._program.solve(seed)
+        if solved is None:
+            return None
+        found, optimum = solved
+        point = np.zeros(len(self.length))
+        point[self._small.priced] = found
+        self.grew, centre = False, self.length
+        for mix in _MIXES:
+            length = mix * point + (1 - mix) * centre
+            value = self._price(length)
+            if value > self.value:
+                self.value, self.length = value, length
+        return optimum
+
+    def _price(self, length: FloatArray) -> float:
+        """Return the sum of distances, and add the shortest paths to the program."""
+        # Of equally short paths those of few hops are the stronger rows.
+        nudge = 1e-12 * float(length.max(initial=0.0)) + 1e-15
+        distance, walks = self._search.shortest(length + nudge, self._small.pairs)
+        stays = self._small.priced[walks.edge]
+        self._add(Walks(walks.pair, walks.walk[stays], walks.edge[stays]))
+        return float(distance @ self._small.pairs.count)
+
+    def _add(self, walks: Walks) -> None:
+        walks = Walks(walks.pair, walks.walk, self._numbers[walks.edge])
+        self.grew = bool(self._program.add(walks)) or self.grew
+
+
+_SOLVER = "highs"
+_OPTIONS: dict[str, ExtraValue] = {
+    "solver": "ipm",
+    "run_crossover": "off",
+    "ipm_iteration_limit": 200,
+}
+"""Interior points: these programs are so degenerate that simplex may take minutes,
+and no vertex is needed."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class LengthProgram:
+    """Largest sum of distances by edge lengths, as far as known walks tell.
+
+    With d_k the distance of pair k, n_k its requests, l_e >= 0 lengths, c_e
+    capacities: maximise sum n_k d_k subject to d_k <= sum of l_e over each known walk
+    of k, and sum c_e l_e = 1. It is the dual of routing fractionally over the known
+    walks at least congestion; more walks lower its optimum to that of all routes.
+
+    `capacity`: of each edge, shape (edges,), positive.
+    """
+
+    def __init__(self, capacity: IntArray, pairs: RequestedPairs) -> None:
+        self._capacity = capacity
+        self._count = pairs.count
+        self._walks = Walks.join([])
+        self._known = np.zeros(0, dtype=np.int64)
+        # A walk is known by a sum of codes that wraps round; collisions hardly occur.
+        number = np.arange(1, len(capacity) + 2, dtype=np.uint64)
+        mixed = number * _MIX
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        self._code: IntArray = (mixed ^ (mixed >> np.uint64(32))).view(np.int64)
+
+    @property
+    def entries(self) -> int:
+        """Number of (walk, edge) entries."""
+        return len(self._walks.edge)
+
+    def add(self, walks: Walks) -> int:
+        """Add the walks that are new, and return how many were."""
+        key = (walks.pair + 1) * self._code[0]
+        np.add.at(key, walks.walk, self._code[1:][walks.edge])
+        distinct, first = np.unique(key, return_index=True)
+        fresh = np.zeros(len(key), dtype=np.bool_)
+        fresh[first[~np.isin(distinct, self._known)]] = True
+        self._known = np.append(self._known, key[fresh])
+        place = np.cumsum(fresh) - 1
+        stays = fresh[walks.walk]
+        new = Walks(walks.pair[fresh], place[walks.walk[stays]], walks.edge[stays])
+        self._walks = Walks.join([self._walks, new])
+        return int(fresh.sum())
+
+    def solve(self, seed: int) -> tuple[FloatArray, float] | None:
+        """Return lengths and optimum by HiGHS, or ``None`` if it has no answer.
+
+        Floating point: nothing is proved by it. Every pair must have a walk.
+        """
+        form = self._form()
+        options = SolveOptions(seed=seed, extra=_OPTIONS)
+        adapter = SOLVERS[_SOLVER]
+        answer = solve_in_child(adapter, form, options)
+        if answer.values is None:
+            return None
+        length = np.maximum(answer.values[: len(self._capacity)], 0)
+        scale = float(length @ self._capacity)
+        return (length / scale, form.objective(answer.values)) if scale > 0 else None
+
+    def _form(self) -> StandardForm:
+        """Return the program: columns lengths, then distances; rows walks, then one."""
+        from scipy.sparse import csr_array
+
+        walks, edges = self._walks, len(self._capacity)
+        rows = len(walks.pair)
+        columns = edges + len(self._count)
+        value = np.concatenate(
+            [np.full(self.entries, -1.0), np.ones(rows), self._capacity]
+        )
+        row = np.concatenate([walks.walk, np.arange(rows), np.full(edges, rows)])
+        column = np.concatenate([walks.edge, edges + walks.pair, np.arange(edges)])
+        # A walk may use an edge twice: equal entries are added up.
+        matrix = csr_array((value, (row, column)), shape=(rows + 1, columns))
+        matrix.sort_indices()
+        infinite = np.inf
+        return StandardForm(
+            cost=np.concatenate([np.zeros(edges), self._count.astype(np.float64)]),
+            column_lower=np.zeros(columns),
+            column_upper=np.full(columns, infinite),
+            integral=np.zeros(columns, dtype=np.bool_),
+            row_start=matrix.indptr.astype(np.int32),
+            row_column=matrix.indices.astype(np.int32),
+            row_value=matrix.data.astype(np.float64),
+            row_lower=np.append(np.full(rows, -infinite), 1.0),
+            row_upper=np.append(np.zeros(rows), 1.0),
+            offset=0.0,
+            maximise=True,
+        )
+
+
+_FREE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """What is left of a graph and its pairs when only some edges have a length.
+
+    Nodes that reach each other over edges of length 0 are one node, pairs are pairs
+    of those, and parallel edges are one: best lengths give them the same.
+
+    `graph`: the contracted graph, sorted by (tail, head); the capacity of an edge is
+    that of all edges it stands for. `pairs`: the pairs whose ends are still two nodes;
+    may be none. `edge`: edge of `graph` that each edge stands behind, -1 inside a node.
+    `priced`: whether each edge of `graph` may have a length, shape (edges of `graph`,).
+    """
+
+    graph: Graph
+    pairs: RequestedPairs
+    edge: IntArray
+    priced: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    _pair: IntArray
+    _capacity: IntArray
+
+    @classmethod
+    def of(cls, graph: Graph, pairs: RequestedPairs, priced: IntArray) -> Contraction:
+        """Contract all edges of a graph but some.
+
+        `graph`: all edges open and sorted by (tail, head). `priced`: edges that may
+        have a length, ascending.
+        """
+        node, count = _joined(graph, priced)
+        tail, head = node[graph.tail], node[graph.head]
+        outer = np.flatnonzero(tail != head)
+        key, row = np.unique(tail[outer] * count + head[outer], return_inverse=True)
+        edge = np.full(len(tail), _FREE, dtype=np.int64)
+        edge[outer] = row
+        capacity = np.zeros(len(key), dtype=np.int64)
+        np.add.at(capacity, row, graph.capacity[outer])
+        free = np.ones(len(tail), dtype=np.bool_)
+        free[priced] = False
+        has_length = np.ones(len(key), dtype=np.bool_)
+        has_length[edge[outer][free[outer]]] = False
+        small = Graph(count, key // count, key % count, capacity)
+        src, dst = node[pairs.src], node[pairs.dst]
+        apart = np.flatnonzero(src != dst)
+        few = RequestedPairs.of(count, src[apart], dst[apart], pairs.count[apart])
+        pair = np.full(len(pairs), _FREE, dtype=np.int64)
+        pair[apart] = np.searchsorted(
+            few.src * count + few.dst, src[apart] * count + dst[apart]
+        )
+        return cls(small, few, edge, has_length, pair, graph.capacity)
+
+    def walks(self, walks: Walks) -> Walks:
+        """Return walks of the whole graph over edges that may have a length."""
+        pair = self._pair[walks.pair]
+        kept = np.flatnonzero(pair != _FREE)
+        place = np.full(len(pair), _FREE, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        edge = self.edge[walks.edge]
+        stays = (place[walks.walk] != _FREE) & (edge != _FREE)
+        stays[stays] = self.priced[edge[stays]]
+        return Walks(pair[kept], place[walks.walk[stays]], edge[stays])
+
+    def shrink(self, length: FloatArray) -> FloatArray:
+        """Return lengths of the contracted graph like those of the whole one."""
+        outer = np.flatnonzero(self.edge != _FREE)
+        weight = self._capacity[outer] * length[outer]
+        size = len(self.priced)
+        total = np.bincount(self.edge[outer], weight, size) * self.priced
+        # Capacities are positive: every edge stands for some open edge.
+        small: FloatArray = total / max(float(total.sum()), np.finfo(float).tiny)
+        return small / self.graph.capacity
+
+    def expand(self, length: FloatArray) -> FloatArray:
+        """Return the lengths of the whole graph that contracted ones stand for."""
+        outer = self.edge != _FREE
+        whole = np.zeros(len(self.edge))
+        whole[outer] = (length * self.priced)[self.edge[outer]]
+        return whole
+
+
+def _joined(graph: Graph, priced: IntArray) -> tuple[IntArray, int]:
+    """Return the component of each node over the other edges, and their number."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    free = np.ones(len(graph.tail), dtype=np.bool_)
+    free[priced] = False
+    ends = (graph.tail[free], graph.head[free])
+    nodes = graph.node_count
+    links = csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), (nodes, nodes))
+    count, node = connected_components(links, directed=True, connection="strong")
+    return node.astype(np.int64), int(count)
+
+
+_BLOCKS = 32
+_BISECTIONS = 10
+_FIRST_TEMPERATURE = 0.5
+_COOLING = 0.6
+
+
+class SmoothedRouting:
+    """Fractional routes that lower a smooth stand-in for the congestion.
+
+    The stand-in is the soft maximum of the edges' loads over their capacities; its
+    gradient is a set of edge lengths, so every step also bounds the congestion from
+    below. Requests move in blocks of sources, each towards its shortest paths by as
+    much as serves the stand-in best (Frank and Wolfe 1956, in blocks; Bienstock,
+    Potential Function Methods, 2002). Floating point: its lengths are hints, to be
+    rounded and proved elsewhere.
+
+    `graph`: all edges open and sorted by (tail, head). `pairs`: at least one; each has
+    a route.
+
+    `length`: the lengths of the best bound, sum of capacity times length 1. `walks`:
+    the paths that were tried, by pass and block, `pair` counted in `pairs`.
+    """
+
+    def __init__(self, graph: Graph, pairs: RequestedPairs, search: PathSearch) -> None:
+        self._capacity = graph.capacity.astype(np.float64)
+        self._pairs = pairs
+        self._search = search
+        sources, row = np.unique(pairs.src, return_inverse=True)
+        blocks = min(_BLOCKS, len(sources))
+        members = [np.flatnonzero(row % blocks == block) for block in range(blocks)]
+        self._blocks = [(rows, pairs.take(rows)) for rows in members]
+        self._load = np.zeros((blocks, len(self._capacity)))
+        self._total = np.zeros(len(self._capacity))
+        self._temperature = _FIRST_TEMPERATURE
+        self._passes = 0
+        self.length = 1 / (self._capacity * max(len(self._capacity), 1))
+        self.bound = 0.0
+        self.walks: list[Walks] = []
+
+    @property
+    def use(self) -> FloatArray:
+        """Load of each edge over its capacity, shape (edges,)."""
+        return self._total / self._capacity
+
+    def step(self) -> None:
+        """Move every block once, and bound the congestion."""
+        sharpness = self._sharpness()
+        for block, (rows, pairs) in enumerate(self._blocks):
+            length = _softmax(self.use, sharpness) / self._capacity
+            _, walks = self._search.shortest(length, pairs)
+            weights = pairs.count[walks.pair[walks.walk]].astype(np.float64)
+            edges = len(self._capacity)
+            load = np.bincount(walks.edge, weights, edges)
+            change = load - self._load[block]
+            # The first pass places each block where it is cheap by then.
+            by = self._step_length(change, sharpness) if self._passes else 1.0
+            self._load[block] += by * change
+            self._total += by * change
+            self.walks.append(walks.of_pairs(rows))
+        self._passes += 1
+        self._measure()
+
+    def _sharpness(self) -> float:
+        """Return how close the soft maximum is to the maximum."""
+        scale = max(float(self.use.max()), 1.0)
+        return float(np.log(len(self._capacity) + 1)) / (self._temperature * scale)
+
+    def _measure(self) -> None:
+        """Bound the congestion by the lengths of now; cool down if they are good."""
+        share = _softmax(self.use, self._sharpness())
+        length = share / self._capacity
+        bound = float(self._search.distances(length, self._pairs) @ self._pairs.count)
+        if bound > self.bound:
+            self.bound, self.length = bound, length
+        if share @ self.use - bound < self._temperature * bound:
+            self._temperature *= _COOLING
+
+    def _step_length(self, change: FloatArray, sharpness: float) -> float:
+        """Return the part of a change, 0 to 1, that lowers the stand-in most."""
+        use, slope = self.use, change / self._capacity
+        low, high = 0.0, 1.0
+        if _softmax(use + slope, sharpness) @ slope <= 0:
+            return 1.0
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            if _softmax(use + middle * slope, sharpness) @ slope > 0:
+                high = middle
+            else:
+                low = middle
+        return (low + high) / 2
+
+
+def _softmax(use: FloatArray, sharpness: float) -> FloatArray:
+    """Return shares that add up to 1, largest where the use is."""
+    weight = np.exp(sharpness * (use - use.max()))
+    share: FloatArray = weight / weight.sum()
+    return share
+
+
+_NOTHING = 1e-7
+"""Part of the largest length below which one is taken for 0."""
+_MOST_MULTIPLES = 24
+_NEAR = 1e-3
+_BITS = (8, 14, 20, 30)
+
+
+def rational_lengths(length: FloatArray, capacity: IntArray) -> Iterator[EdgeLengths]:
+    """Yield rational lengths near the given ones, none twice.
+
+    First those that are small multiples of one unit, if the given ones nearly are,
+    as at vertices of the linear program; then finer and finer grids.
+    """
+    largest = float(length.max())
+    whole = np.where(length < _NOTHING * largest, 0.0, length)
+    unit = float(whole[whole > 0].min())
+    scales = [
+        multiple / unit
+        for multiple in range(1, _MOST_MULTIPLES + 1)
+        if largest / unit < 1 / _NEAR
+    ]
+    simple = [s for s in scales if np.abs(whole * s - np.rint(whole * s)).max() < _NEAR]
+    grids = [2.0**bits / largest for bits in _BITS]
+    total = float(whole @ capacity)
+    tried: set[bytes] = set()
+    for scale in [*simple[:1], *grids]:
+        # Rounding adds at most one unit of length an edge.
+        if total * scale + float(capacity.sum()) >= MOST_UNITS:
+            return
+        units = np.rint(whole * scale).astype(np.int64)
+        if units.tobytes() not in tried:
+            tried.add(units.tobytes())
+            yield EdgeLengths(units, int(units @ capacity))
