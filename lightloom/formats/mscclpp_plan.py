@@ -56,11 +56,12 @@ class PlanShare(msgspec.Struct, frozen=True):
 class PlanOperation(msgspec.Struct, frozen=True):
     """One operation of a thread block.
 
-    `name`: ``put``, ``signal``, ``wait``, ``copy``, ``re``, ``nop`` and so on. `channel_type`,
-    `channel_ids`: places in the thread block's list of channels of a type. `src_buff`,
-    `dst_buff`: what is read, and written. `barrier_id`, `num_threadblocks`: of
-    ``barrier``: its number, and how many thread blocks meet there. `tbg_info`: the part
-    of the chunks, where several thread blocks share an operation.
+    `name`: ``put``, ``signal``, ``wait``, ``copy``, ``re``, ``nop`` and so on.
+    `channel_type`, `channel_ids`: places in the thread block's list of channels of
+    a type. `src_buff`, `dst_buff`: what is read, and written. `barrier_id`,
+    `num_threadblocks`: of ``barrier``: its number, and how many thread blocks meet
+    there. `tbg_info`: the part of the chunks, where several thread blocks share an
+    operation.
     """
 
     name: str

@@ -36,13 +36,13 @@ class Action:
 
     `kind`: its name in the format. `count`: chunks read from each of `reads` and
     written to each of `writes`. `reads`: what is added up, with the message that it
-    takes, if any; `writes`: where the sum goes. `takes`, `gives`: what it waits for and uses up, and what it leaves
-    for others; one message at most. `waits_for`: steps that must have ended. `message`:
-    whether what it takes and gives are data. `fence`: whether all threads of its thread
-    block have ended the steps before when it ends, and not begun those behind. What is
-    between two fences has no order. `relaxed`: whether what it gives or takes says only
-    that the other GPU has begun. `claims`: (GPU, buffer, chunks) that nobody else may
-    use meanwhile.
+    takes, if any; `writes`: where the sum goes. `takes`, `gives`: what it waits for
+    and uses up, and what it leaves for others; one message at most. `waits_for`:
+    steps that must have ended. `message`: whether what it takes and gives are data.
+    `fence`: whether all threads of its thread block have ended the steps before
+    when it ends, and not begun those behind. What is between two fences has no
+    order. `relaxed`: whether what it gives or takes says only that the other GPU
+    has begun. `claims`: (GPU, buffer, chunks) that nobody else may use meanwhile.
     """
 
     kind: str
