@@ -22,7 +22,7 @@ from lightloom.synth.synthesise import synthesise
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
-    from lightloom.programs.device_settings import TileSetting
+    from lightloom.programs.switch_commands import TileSetting
 
 NAMES = (
     "lightpath-8/all-reduce-64MiB",
