@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lightloom.bench.measures import Measure
 from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.programs.ramp_at_scale import check_operation, operation
+from lightloom.programs.ramp_nic import check_operation, operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
