@@ -17,7 +17,7 @@ from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
 from lightloom.formats.msccl_runtimes import PROTOCOLS
-from lightloom.validate.programs.limits import exceeded
+from lightloom.validate.programs.form import exceeded
 from dataclasses import (dataclass, field)
 from itertools import groupby
 from typing import NamedTuple

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import KIB, MIB
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.limits import largest_bytes
+from lightloom.validate.programs.form import largest_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from lightloom.validate.programs.fifos import (
 )
 from lightloom.validate.programs.form import check_form
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
-from lightloom.validate.programs.limits import check_limits
+from lightloom.validate.programs.form import check_limits
 from lightloom.validate.programs.plan_actions import (
     check_plan_sizes,
     flatten_plan,
