@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.formats.msccl_runtimes import MSCCLPP, RUNTIMES
 from lightloom.validate.programs.execution import flatten, run
-from lightloom.validate.programs.fifos import (
+from lightloom.validate.programs.execution import (
     SLOTS,
     check_fifos,
     ends_with_two_messages,
