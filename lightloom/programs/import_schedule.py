@@ -33,8 +33,8 @@ from lightloom.core.transfer_parts import transfer_parts
 from lightloom.validate.programs.execution import (flatten, run)
 from lightloom.validate.programs.form import place_of
 from lightloom.validate.programs.layout import (OPERATIONS, BufferLayout)
-from lightloom.validate.programs.plan_actions import (flatten_plan, plan_layout)
-from lightloom.validate.programs.plan_form import unfollowed
+from lightloom.validate.programs.plans import (flatten_plan, plan_layout)
+from lightloom.validate.programs.plans import unfollowed
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import StepPart

@@ -17,7 +17,7 @@ from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
 from lightloom.validate.programs.execution import (flatten, run)
 from lightloom.validate.programs.layout import BufferLayout
-from lightloom.validate.programs.plan_form import (MOST_OPERATIONS, MOST_SEMAPHORES)
+from lightloom.validate.programs.plans import (MOST_OPERATIONS, MOST_SEMAPHORES)
 from lightloom.validate.programs.range_map import RangeMap
 from dataclasses import (dataclass, field)
 from typing import TypeAlias

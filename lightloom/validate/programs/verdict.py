@@ -16,12 +16,12 @@ from lightloom.validate.programs.execution import (
 from lightloom.validate.programs.form import check_form
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 from lightloom.validate.programs.form import check_limits
-from lightloom.validate.programs.plan_actions import (
+from lightloom.validate.programs.plans import (
     check_plan_sizes,
     flatten_plan,
     plan_layout,
 )
-from lightloom.validate.programs.plan_form import check_plan_form, unfollowed
+from lightloom.validate.programs.plans import check_plan_form, unfollowed
 from lightloom.validate.programs.races import check_races
 from lightloom.validate.programs.values import check_values
 
