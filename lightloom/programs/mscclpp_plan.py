@@ -18,7 +18,7 @@ from lightloom.programs.lowering import over_limit
 from lightloom.validate.programs.execution import (flatten, run)
 from lightloom.validate.programs.layout import BufferLayout
 from lightloom.validate.programs.plans import (MOST_OPERATIONS, MOST_SEMAPHORES)
-from lightloom.validate.programs.range_map import RangeMap
+from lightloom.validate.programs.values import RangeMap
 from dataclasses import (dataclass, field)
 from typing import TypeAlias
 

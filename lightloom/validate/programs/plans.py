@@ -21,7 +21,7 @@ from dataclasses import (dataclass, field, replace)
 from lightloom.validate.programs.execution import (Action, Flat, Token)
 from lightloom.validate.programs.form import check_sizes
 from lightloom.validate.programs.layout import (OPERATIONS, BufferLayout)
-from lightloom.validate.programs.range_map import RangeMap
+from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

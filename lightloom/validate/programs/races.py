@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.range_map import RangeMap
+from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
