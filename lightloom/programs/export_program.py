@@ -17,9 +17,8 @@ from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
-from lightloom.programs.lowering import ProgramLimitError, lower
+from lightloom.programs.lowering import BUFFER_USES, ProgramLimitError, lower
 from lightloom.programs.mscclpp_plan import plan_json
-from lightloom.programs.lowering import BUFFER_USES
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_plan, verify_program
 

@@ -1,21 +1,24 @@
 """Transfers from elsewhere as a schedule on a fabric.
 
-Lifting: a program of GPUs to the schedule of steps and transfers that it follows.
-
-Only the flow of data is kept: a message becomes a transfer for every chunk that its
-receiver ever uses. Scratch, local copies and sums, channels and thread blocks vanish.
+Programs of GPUs are lifted to the steps and transfers that they follow. Only the flow
+of data is kept: a message becomes a transfer for every chunk that its receiver ever
+uses. Scratch, local copies and sums, channels and thread blocks vanish.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
 from msgspec import structs
+
 from lightloom.core.chunk_program import ChunkProgram
 from lightloom.core.errors import InputError
-from lightloom.core.schedule import (Algorithm, FluidTransfers, Schedule)
+from lightloom.core.schedule import Algorithm, FluidTransfers, Op, Schedule
 from lightloom.core.task import Collective
+from lightloom.core.transfer_parts import transfer_parts
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
@@ -25,23 +28,18 @@ from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
-from lightloom.validate.programs import (verify_plan, verify_program)
-from collections import defaultdict
-from dataclasses import (dataclass, field)
-from lightloom.core.schedule import Op
-from lightloom.core.transfer_parts import transfer_parts
-from lightloom.validate.programs.execution import (flatten, run)
+from lightloom.validate.programs import verify_plan, verify_program
+from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.form import place_of
-from lightloom.validate.programs.layout import (OPERATIONS, BufferLayout)
-from lightloom.validate.programs.plans import (flatten_plan, plan_layout)
-from lightloom.validate.programs.plans import unfollowed
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.plans import flatten_plan, plan_layout, unfollowed
 
 if TYPE_CHECKING:
+    from lightloom.core.chunk_program import Place
     from lightloom.core.schedule import StepPart
     from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.instances.instance import AnyFabric
-    from lightloom.core.chunk_program import Place
-    from lightloom.validate.programs.execution import (Flat, ProgramRun, Spot)
+    from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
 
 
 IMPORTED = "imported"

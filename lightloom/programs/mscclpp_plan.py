@@ -10,21 +10,21 @@ one peer and at most 64 operations: longer ones go on in another block.
 from __future__ import annotations
 
 import json
-from collections import (Counter, defaultdict)
-from typing import TYPE_CHECKING
-from lightloom.core.chunk_program import (NOP, RECEIVES, SENDS)
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from lightloom.core.chunk_program import NOP, RECEIVES, SENDS
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
-from lightloom.validate.programs.execution import (flatten, run)
+from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.layout import BufferLayout
-from lightloom.validate.programs.plans import (MOST_OPERATIONS, MOST_SEMAPHORES)
+from lightloom.validate.programs.plans import MOST_OPERATIONS, MOST_SEMAPHORES
 from lightloom.validate.programs.values import RangeMap
-from dataclasses import (dataclass, field)
-from typing import TypeAlias
 
 if TYPE_CHECKING:
-    from lightloom.core.chunk_program import (ChunkProgram, Instruction, Place)
-    from lightloom.validate.programs.execution import (Flat, ProgramRun)
+    from lightloom.core.chunk_program import ChunkProgram, Instruction, Place
+    from lightloom.validate.programs.execution import Flat, ProgramRun
 
 
 _RESERVED = 6

@@ -9,38 +9,64 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
 import msgspec
 import numpy as np
+
 from lightloom.core.circuit import Circuits
-from lightloom.core.schedule import (Op, Segment, StepPart, Transfers)
-from lightloom.synth.ramp.held_blocks import Blocks
-from lightloom.synth.ramp.segment_stream import (Content, circuits, rows_of)
-from lightloom.synth.ramp.transceivers import per_pair
-from lightloom.core.errors import (InputError, nearest)
+from lightloom.core.errors import InputError, nearest
+from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
-from lightloom.instances.collectives import (COLLECTIVES, check_collective)
+from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.broadcast_tree import grow
 from lightloom.synth.ramp.exchange_routes import RoutedExchange
+from lightloom.synth.ramp.held_blocks import Blocks
 from lightloom.synth.ramp.participants import team_of
-from lightloom.synth.ramp.schedules import (BARRIER, CLASSES, EXCHANGE, HUBS, OPS, RAREST, ROUTED, SPREAD, STEPS, TREE, WHOLE, fastest_phases, require_strategy, routes_of, strategies, ways)
-from lightloom.synth.ramp.segment_stream import (SomeItems, TeamCollective, stream)
+from lightloom.synth.ramp.schedules import (
+    BARRIER,
+    CLASSES,
+    EXCHANGE,
+    HUBS,
+    OPS,
+    RAREST,
+    ROUTED,
+    SPREAD,
+    STEPS,
+    TREE,
+    WHOLE,
+    fastest_phases,
+    require_strategy,
+    routes_of,
+    strategies,
+    ways,
+)
+from lightloom.synth.ramp.segment_stream import (
+    Content,
+    SomeItems,
+    TeamCollective,
+    circuits,
+    rows_of,
+    stream,
+)
+from lightloom.synth.ramp.transceivers import per_pair
 from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
-    from collections.abc import (Iterable, Iterator)
+    from collections.abc import Iterable, Iterator, Sequence
+    from random import Random
+    from typing import TypeAlias
+
     from lightloom.core.columns import IntArray
+    from lightloom.core.task import Task
     from lightloom.instances.fabrics.ramp import Ramp
     from lightloom.synth.ramp.broadcast_tree import Tree
     from lightloom.synth.ramp.exchange_routes import Routes
     from lightloom.synth.ramp.segment_stream import Phase
-    from collections.abc import Sequence
-    from random import Random
-    from typing import TypeAlias
-    from lightloom.core.task import Task
     from lightloom.validate.schedule_stream import StreamReport
+
     _Followed: TypeAlias = tuple[IntArray, Iterator[Segment | StepPart]]
 
 

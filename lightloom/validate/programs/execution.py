@@ -1,27 +1,28 @@
 """A run of a program: which step hears of which, and an order in which all can run.
 
-Bounded connections: from which size on a program fills them until all wait.
-
-A connection has a few slots. A message takes one slot for as many chunks as fit in it,
-one at least; its sender goes on when the last part is in a slot, and a slot is free
-again when the receiver has read it. Whether all comes to a stop does not depend on the
-order in which thread blocks run; it is the likelier, the fewer chunks fit in a slot.
+It is run twice: with connections that hold everything, and with bounded ones, to find
+from which size on these fill until all wait. A bounded connection has a few slots. A
+message takes one slot for as many chunks as fit in it, one at least; its sender goes on
+when the last part is in a slot, and a slot is free again when the receiver has read it.
+Whether all comes to a stop does not depend on the order in which thread blocks run; it
+is the likelier, the fewer chunks fit in a slot.
 """
 
 from __future__ import annotations
 
-from collections import (defaultdict, deque)
-from dataclasses import (dataclass, field)
-from typing import (TYPE_CHECKING, NamedTuple, TypeAlias)
-from lightloom.core.chunk_program import (READS_SRC, RECEIVES, REDUCES, SENDS, WRITES_DST)
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from lightloom.core.chunk_program import READS_SRC, RECEIVES, REDUCES, SENDS, WRITES_DST
+from lightloom.core.units import KIB, MIB
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.form import place_of
-from lightloom.core.units import (KIB, MIB)
-from lightloom.validate.programs.form import largest_bytes
+from lightloom.validate.programs.form import largest_bytes, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from lightloom.core.chunk_program import (ChunkProgram, Instruction)
+
+    from lightloom.core.chunk_program import ChunkProgram, Instruction
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
 

@@ -1,18 +1,19 @@
-"""The form of a program: numbers, peers, sizes, offsets and references."""
+"""The form of a program, and the limits of a runtime."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from lightloom.core.chunk_program import (NOP, READS_SRC, RECEIVES, SENDS, WRITES_DST)
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
+
+from lightloom.core.chunk_program import NOP, READS_SRC, RECEIVES, SENDS, WRITES_DST
 from lightloom.core.violation import Violation
 from lightloom.formats.msccl_runtimes import PROTOCOLS
-from lightloom.validate.programs.layout import (OPERATIONS, BufferLayout)
-from collections import Counter
-from typing import TypeAlias
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
-    from collections.abc import (Iterator, Sequence)
-    from lightloom.core.chunk_program import (ChunkProgram, RankProgram, ThreadBlock)
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.core.chunk_program import ChunkProgram, RankProgram, ThreadBlock
     from lightloom.formats.msccl_runtimes import MscclRuntime
 
 

@@ -1,6 +1,4 @@
-"""The form of an execution plan of MSCCL++: numbers, references, sizes and limits.
-
-An execution plan of MSCCL++ as actions of thread blocks.
+"""Execution plans of MSCCL++: their form, and what their thread blocks do as actions.
 
 Between two barriers of its threads (``nop``) the operations of a thread block have no
 order. A GPU uses its buffers before it begins and after it ends, so whoever reads or
@@ -11,21 +9,28 @@ that they are there, to threads that read them: a proxy copies what it finds.
 
 from __future__ import annotations
 
-from collections import (Counter, defaultdict)
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
 from lightloom.core.violation import Violation
 from lightloom.formats.msccl_runtimes import MSCCLPP
-from lightloom.validate.programs.form import place_of
-import math
-from dataclasses import (dataclass, field, replace)
-from lightloom.validate.programs.execution import (Action, Flat, Token)
-from lightloom.validate.programs.form import check_sizes
-from lightloom.validate.programs.layout import (OPERATIONS, BufferLayout)
+from lightloom.validate.programs.execution import Action, Flat, Token
+from lightloom.validate.programs.form import check_sizes, place_of
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from lightloom.formats.mscclpp_plan import (ExecutionPlan, PlanBuffer, PlanGpu, PlanOperation, PlanThreadBlock)
+
+    from lightloom.formats.mscclpp_plan import (
+        ExecutionPlan,
+        PlanBuffer,
+        PlanGpu,
+        PlanOperation,
+        PlanThreadBlock,
+    )
     from lightloom.validate.programs.execution import Spot
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import (TYPE_CHECKING, NamedTuple, TypeAlias)
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+
 from lightloom.core.violation import Violation
 from lightloom.validate.programs.form import place_of
-from bisect import (bisect_left, bisect_right, insort)
-from typing import (Generic, TypeVar)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from lightloom.validate.programs.execution import (Flat, ProgramRun, Spot)
+
+    from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
     from lightloom.validate.programs.layout import BufferLayout
 
 

@@ -4,26 +4,94 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from lightloom.formats.msccl_runtimes import (MSCCLPP, RUNTIMES)
-from lightloom.validate.programs.execution import (flatten, run)
-from lightloom.validate.programs.execution import (SLOTS, check_fifos, ends_with_two_messages, hangs_from_bytes)
-from lightloom.validate.programs.form import check_form
-from lightloom.validate.programs.layout import (OPERATIONS, BufferLayout)
-from lightloom.validate.programs.form import check_limits
-from lightloom.validate.programs.plans import (check_plan_sizes, flatten_plan, plan_layout)
-from lightloom.validate.programs.plans import (check_plan_form, unfollowed)
+
+from lightloom.formats.msccl_runtimes import MSCCLPP, RUNTIMES
+from lightloom.validate.programs.execution import (
+    SLOTS,
+    check_fifos,
+    ends_with_two_messages,
+    flatten,
+    hangs_from_bytes,
+    run,
+)
+from lightloom.validate.programs.form import check_form, check_limits
+from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.plans import (
+    check_plan_form,
+    check_plan_sizes,
+    flatten_plan,
+    plan_layout,
+    unfollowed,
+)
 from lightloom.validate.programs.races import check_races
 from lightloom.validate.programs.values import check_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from lightloom.core.chunk_program import ChunkProgram
     from lightloom.core.violation import Violation
     from lightloom.formats.msccl_runtimes import MscclRuntime
     from lightloom.formats.mscclpp_plan import ExecutionPlan
-    from lightloom.validate.programs.execution import (Flat, ProgramRun)
+    from lightloom.validate.programs.execution import Flat, ProgramRun
 
 
+PROGRAM_RULES: dict[str, tuple[str, str]] = {
+    "program-ranks": ("Ranks and thread blocks are numbered 0, 1, 2, ...", "form"),
+    "program-operation": ("The runtime knows the operation.", "form"),
+    "program-attributes": (
+        "All attributes the runtime wants are given, with values that it takes.",
+        "form",
+    ),
+    "program-text": ("The text is what loaders scan, who read no general XML.", "form"),
+    "program-chunks": ("Buffers have the sizes the operation asks for.", "form"),
+    "program-peer": (
+        "Peers exist, are another rank, and are there where messages are.",
+        "form",
+    ),
+    "program-connection": (
+        "One thread block of a GPU sends on a channel, and one receives, or takes.",
+        "form",
+    ),
+    "program-offset": ("No step reads or writes beyond its buffer.", "form"),
+    "program-reference": (
+        "A step waits for one that exists, of another thread block or before it.",
+        "form",
+    ),
+    "program-chain": (
+        "The step behind a nop that waits for something has a depid of its own.",
+        "form",
+    ),
+    "program-awaited": ("What is waited for is marked with hasdep.", "form"),
+    "program-limit": ("The limits of the runtime are kept.", "form"),
+    "program-deadlock": (
+        "Every step runs, if messages never have to wait.",
+        "execution",
+    ),
+    "program-message": (
+        "A message is received with the count it was sent.",
+        "execution",
+    ),
+    "program-unread": ("Every message is received.", "execution"),
+    "program-value": (
+        "Nothing is read before it is written, or added twice.",
+        "values",
+    ),
+    "program-result": ("In the end every output holds what it must.", "values"),
+    "program-vacuous": (
+        "The program may be chosen, and is about all ranks and all data.",
+        "form",
+    ),
+    "program-race": (
+        "Accesses to the same chunk are ordered, unless both only read.",
+        "races",
+    ),
+    "program-fifo": (
+        "No size the program may be chosen for fills connections until all wait.",
+        "execution",
+    ),
+}
+"""Each rule with its sentence and the module of this folder that checks it."""
 _BEFORE_RUNNING = {
     "program-ranks",
     "program-peer",
@@ -158,61 +226,3 @@ def _judge(
         faults += check_values(layout, flat, done, in_place=in_place)
     races = check_races(layout, flat, done, ways=ways)
     return faults + sorted(races, key=lambda race: race.resource), ""
-
-
-PROGRAM_RULES: dict[str, tuple[str, str]] = {
-    "program-ranks": ("Ranks and thread blocks are numbered 0, 1, 2, ...", "form"),
-    "program-operation": ("The runtime knows the operation.", "form"),
-    "program-attributes": (
-        "All attributes the runtime wants are given, with values that it takes.",
-        "form",
-    ),
-    "program-text": ("The text is what loaders scan, who read no general XML.", "form"),
-    "program-chunks": ("Buffers have the sizes the operation asks for.", "form"),
-    "program-peer": (
-        "Peers exist, are another rank, and are there where messages are.",
-        "form",
-    ),
-    "program-connection": (
-        "One thread block of a GPU sends on a channel, and one receives, or takes.",
-        "form",
-    ),
-    "program-offset": ("No step reads or writes beyond its buffer.", "form"),
-    "program-reference": (
-        "A step waits for one that exists, of another thread block or before it.",
-        "form",
-    ),
-    "program-chain": (
-        "The step behind a nop that waits for something has a depid of its own.",
-        "form",
-    ),
-    "program-awaited": ("What is waited for is marked with hasdep.", "form"),
-    "program-limit": ("The limits of the runtime are kept.", "limits"),
-    "program-deadlock": (
-        "Every step runs, if messages never have to wait.",
-        "execution",
-    ),
-    "program-message": (
-        "A message is received with the count it was sent.",
-        "execution",
-    ),
-    "program-unread": ("Every message is received.", "execution"),
-    "program-value": (
-        "Nothing is read before it is written, or added twice.",
-        "values",
-    ),
-    "program-result": ("In the end every output holds what it must.", "values"),
-    "program-vacuous": (
-        "The program may be chosen, and is about all ranks and all data.",
-        "form",
-    ),
-    "program-race": (
-        "Accesses to the same chunk are ordered, unless both only read.",
-        "races",
-    ),
-    "program-fifo": (
-        "No size the program may be chosen for fills connections until all wait.",
-        "fifos",
-    ),
-}
-"""Each rule with its sentence and the module of this folder that checks it."""
