@@ -392,7 +392,7 @@ def earlier_plan() -> Plan:
     gpu |= {"threadblocks": [{"id": 0, "ops": ops, "channels": []}]}
     return {
         "name": "x",
-        "colletive": "allreduce",
+        "collective": "allreduce",
         "protocol": "Simple",
         "inplace": True,
         "gpus": [gpu | {"chunkGroups": 1, "channels": [channels]}],
