@@ -43,7 +43,7 @@ from lightloom.problems.fewest_rounds.all_to_all_slots import (
     all_to_all_slots as slots_of_all_pairs,
 )
 from lightloom.problems.least_congestion.certified_routing import certified_routing
-from lightloom.programs.ramp_at_scale import check_operation, operation
+from lightloom.programs.ramp_nic import check_operation, operation
 from lightloom.replay import completion_time_ps, replay
 from lightloom.replay.workload import (
     HeldCircuits,

@@ -63,6 +63,7 @@ def _record(file: str, verdict: ProgramVerdict) -> dict[str, object]:
         "runtime": verdict.runtime,
         "unchecked": verdict.unchecked,
         "hangs_from_bytes": verdict.hangs_from_bytes,
+        "warnings": list(verdict.warnings),
         "violations": violation_records(verdict.violations),
     }
 
@@ -73,6 +74,7 @@ def _text(file: str, size: str, verdict: ProgramVerdict) -> str:
         notes.append(f"values not checked: {verdict.unchecked}")
     if verdict.hangs_from_bytes is not None:
         notes.append(f"hangs for buffers from {verdict.hangs_from_bytes} bytes on")
+    notes += [f"warning: {warning}" for warning in verdict.warnings]
     count = len(verdict.violations)
     state = "valid" if verdict.valid else counted(count, "violation")
     head = f"{file}: {state}; {'; '.join(notes)}"

@@ -67,7 +67,7 @@ def nic(
     instance: str, node: str, name: str | None, strategy: str | None, *, as_json: bool
 ) -> None:
     """Print a node's program."""
-    from lightloom.programs.ramp_at_scale import node_program
+    from lightloom.programs.ramp_nic import node_program
 
     fabric, question = _ramp(instance)
     task = question.communication
@@ -113,7 +113,7 @@ def check(
     as_json: bool,
 ) -> None:
     """Check an operation at its full size."""
-    from lightloom.programs.ramp_at_scale import check_operation, operation
+    from lightloom.programs.ramp_nic import check_operation, operation
 
     fabric, question = _ramp(instance)
     task = question.communication

@@ -133,6 +133,10 @@ class ChunkProgram:
     attributes
         Names of the attributes that the file gave of all this; empty for programs
         that come from no file.
+    threads
+        Threads of a thread block; 0 where the runtime chooses.
+    refused
+        (place, reason) of what can be read here but every runtime refuses to load.
     """
 
     name: str
@@ -147,6 +151,8 @@ class ChunkProgram:
     ranks: tuple[RankProgram, ...]
     declared_ranks: int | None = None
     attributes: frozenset[str] = frozenset()
+    threads: int = 0
+    refused: tuple[tuple[str, str], ...] = ()
 
     @property
     def instructions(self) -> list[Instruction]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lightloom.core.errors import InputError, nearest
+from lightloom.core.units import MIB
 
 _COMMON = {
     "all-reduce": "allreduce",
@@ -18,6 +19,8 @@ _COMMON = {
     "broadcast": "broadcast",
     "all-to-all": "alltoall",
 }
+PROTOCOLS = ("Simple", "LL", "LL128")
+"""Protocols that every loader knows, and no others."""
 _KINDS = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
 _BASIC = ("name", "proto", "nchannels", "nchunksperloop", "ngpus", "coll")
 _MORE = ("inplace", "outofplace", "minBytes", "maxBytes")
@@ -27,34 +30,20 @@ _MORE = ("inplace", "outofplace", "minBytes", "maxBytes")
 class MscclRuntime:
     """One loader of MSCCL XML.
 
-    Attributes
-    ----------
-    name
-        Name on the command line.
-    operations
-        The operations it knows: lightloom's name to its own.
-    kinds
-        Instructions it knows.
-    required
-        Attributes that the element ``algo`` must have.
-    most_steps
-        Steps of a thread block at most.
-    most_thread_blocks
-        Thread blocks of a GPU at most.
-    zero_is_unlimited
-        Whether ``maxBytes="0"`` means that there is no limit.
-    most_blocks_per_channel, most_channels
-        Thread blocks of a GPU in one channel, and channels, at most.
-    most_count
-        Chunks that one step may move.
-    most_awaited_block
-        Greatest id of a thread block that others may wait for.
-    most_elements
-        XML elements of one GPU at most, its own included.
-    most_name
-        Characters of the program's name.
-    bounded
-        Whether a connection holds a few messages only, and senders wait for room.
+    `name`: name on the command line. `operations`: the operations it knows: lightloom's
+    name to its own. `required`: attributes that the element ``algo`` must have.
+    `most_steps`: steps of a thread block at most. `most_thread_blocks`: thread blocks
+    of a GPU at most. `zero_is_unlimited`: whether ``maxBytes="0"`` means that there is
+    no limit. `most_peers_per_channel`, `most_channels`: thread blocks of a GPU that
+    send in one channel, and as many that receive; and channels, at most. `most_count`:
+    chunks that one step may move. `most_awaited_block`: greatest id of a thread block
+    that others may wait for. `most_elements`: XML elements that a GPU keeps at most:
+    the algorithm, all GPUs, its own thread blocks and their steps. `warp`: what the
+    number of threads must be a multiple of; 0 where it is not read. `whole_buffers`:
+    whether every buffer must have as many chunks as the operation has.
+    `default_max_bytes`: what a missing ``maxBytes`` means; ``None`` for no limit.
+    `bounded`: whether a connection holds a few messages only, and senders wait for
+    room.
     """
 
     name: str
@@ -64,12 +53,14 @@ class MscclRuntime:
     most_steps: int
     most_thread_blocks: int
     zero_is_unlimited: bool
-    most_blocks_per_channel: int = 32
+    most_peers_per_channel: int = 32
     most_channels: int = 32
     most_count: int = 71
     most_awaited_block: int = 127
-    most_elements: int = 4096
-    most_name: int = 63
+    most_elements: int = 4095
+    warp: int = 0
+    whole_buffers: bool = False
+    default_max_bytes: int | None = None
     bounded: bool = True
 
 
@@ -84,6 +75,9 @@ RUNTIMES = {
             most_steps=256,
             most_thread_blocks=216,
             zero_is_unlimited=False,
+            warp=32,
+            whole_buffers=True,
+            default_max_bytes=128 * MIB,
         ),
         MscclRuntime(
             "azure",
@@ -102,6 +96,7 @@ RUNTIMES = {
             most_steps=64,
             most_thread_blocks=64,
             zero_is_unlimited=True,
+            most_channels=128,
         ),
     )
 }
@@ -116,7 +111,7 @@ MSCCLPP = MscclRuntime(
     most_steps=_ANY,
     most_thread_blocks=108,
     zero_is_unlimited=True,
-    most_blocks_per_channel=_ANY,
+    most_peers_per_channel=_ANY,
     most_channels=_ANY,
     most_count=_ANY,
     most_awaited_block=_ANY,
@@ -131,10 +126,7 @@ multiprocessor, of which an A100 has 108."""
 def runtime_of(name: str) -> MscclRuntime:
     """Return the runtime ``msccl``, ``azure`` or ``rccl``.
 
-    Raises
-    ------
-    InputError
-        If there is no such runtime.
+    Raises `InputError` if there is no such runtime.
     """
     if name not in RUNTIMES:
         raise InputError(

@@ -7,6 +7,7 @@ the format are skipped, as the loaders do.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -36,6 +37,21 @@ _MOST_ATTRIBUTES = 64
 _LARGEST = 2**62
 _CHILD = {"": "algo", "algo": "gpu", "gpu": "tb", "tb": "step"}
 _KINDS = {"s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "ra", "nop"}
+_WANTED = {
+    "gpu": ("id", "i_chunks", "o_chunks", "s_chunks"),
+    "tb": ("id", "send", "recv", "chan"),
+    "step": (
+        *("s", "type", "srcbuf", "srcoff", "dstbuf", "dstoff"),
+        *("cnt", "depid", "deps", "hasdep"),
+    ),
+}
+"""Attributes without which every loader refuses an element."""
+_LOADER_ATTRIBUTES, _LOADER_CHARACTERS = 16, 255
+"""How many attributes of an element the loaders keep, and how long a value may be."""
+_GAP = re.compile(r"[ \n\r]*")
+_TAG = re.compile(r"</[^\s>]+>|<[^\s=/>!?]+( +[^\s=/>]+=\"[^\"]*\"(?=[ />]))* */?>")
+_COMMENT = re.compile(r"<!--[^ />\n\r=]*[ />\n\r]")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 @dataclass
@@ -51,19 +67,12 @@ class _Element:
 def read_msccl(path: str | Path) -> ChunkProgram:
     """Return the program in an MSCCL XML file.
 
-    Parameters
-    ----------
-    path
-        Of the file, decompressed by its suffix; ``-`` for standard input.
+    `path`: of the file, decompressed by its suffix; ``-`` for standard input.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    FormatError
-        It is no well-formed XML, declares entities or a document type, is nested too
-        deeply or too long, or an attribute is missing or has an invalid value. What
-        the program itself does wrong is for `lightloom.validate.programs` to say.
+    Raises `InputError`: the file cannot be read; `FormatError`: it is no well-formed
+    XML, declares entities or a document type, is nested too deeply or too long, or an
+    attribute is missing or has an invalid value. What the program itself does wrong is
+    for `lightloom.validate.programs` to say.
     """
     return parse_msccl(read_text(path, most_bytes=MOST_XML_BYTES), str(path))
 
@@ -71,19 +80,10 @@ def read_msccl(path: str | Path) -> ChunkProgram:
 def parse_msccl(text: str, where: str) -> ChunkProgram:
     """Return the program in a text of MSCCL XML.
 
-    Parameters
-    ----------
-    text
-        The XML.
-    where
-        Name of the file, for messages.
-
-    Raises
-    ------
-    FormatError
-        As `read_msccl`.
+    Raises `FormatError`: as `read_msccl`.
     """
     algo = _parse(text, where)
+    refused = [*_refused_text(text), *_refused_elements(algo)]
     read = _Attributes(where, algo)
     chunks = read.number("nchunksperloop", least=1)
     in_place = read.number("inplace", 0)
@@ -100,7 +100,90 @@ def parse_msccl(text: str, where: str) -> ChunkProgram:
         ranks=tuple(_rank(where, gpu) for gpu in algo.children),
         declared_ranks=read.optional("ngpus"),
         attributes=frozenset(algo.attributes),
+        threads=read.number("nthreads", 0, least=0),
+        refused=tuple(refused),
     )
+
+
+def _refused_text(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the first place that XML allows and the loaders' own scanner does not.
+
+    The scanner is the same in all three: it skips blanks and line ends, then wants a
+    comment or a tag whose attributes follow one blank each, in double quotes and
+    without blanks around the equals sign.
+    """
+    at = 0
+    while (at := _GAP.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+        tag = _TAG.match(text, at)
+        if tag is not None:
+            if problem := _refused_tag(tag[0]):
+                yield f"line {text.count(chr(10), 0, at) + 1}", problem
+                return
+            at = tag.end()
+        elif _COMMENT.match(text, at):
+            at = text.index("-->", at) + 3
+        else:
+            what = _not_scanned(text, at)
+            message = f"the loaders read no general XML, and stop at {what}"
+            yield f"line {text.count(chr(10), 0, at) + 1}", message
+            return
+
+
+def _refused_tag(tag: str) -> str:
+    """Return what the loaders have no room for in a tag; empty if they have."""
+    longest = max((len(value) - 2 for value in _QUOTED.findall(tag)), default=0)
+    if longest > _LOADER_CHARACTERS:
+        room = f"the loaders have room for {_LOADER_CHARACTERS}"
+        return f"a value of {longest} characters, {room}"
+    count = _QUOTED.sub("", tag).count(" ")  # each blank begins an attribute
+    if count > _LOADER_ATTRIBUTES:
+        return f"{count} attributes, the loaders keep {_LOADER_ATTRIBUTES}"
+    return ""
+
+
+def _not_scanned(text: str, at: int) -> str:
+    """Return in words what the loaders' scanner stops at."""
+    for start, name in (
+        ("\t", "a tab"),
+        ("<?xml", "an XML declaration"),
+        ("<?", "a processing instruction"),
+        ("<!--", "a comment that begins with name=value"),
+        ("<![", "a CDATA section"),
+    ):
+        if text.startswith(start, at):
+            return name
+    if text[at] != "<":
+        return "text between elements"
+    tag = re.compile(r"<(?:[^>\"']|\"[^\"]*\"|'[^']*')*>").match(text, at)
+    bare = _QUOTED.sub(lambda value: value[0][0] * 2, tag[0] if tag else text[at:])
+    for found, name in (
+        ("\t", "a tab"),
+        ("'", "single quotes, they want double ones"),
+        (" =", "a blank before an equals sign"),
+        ("= ", "a blank behind an equals sign"),
+        ("\n", "a line end within a tag"),
+        ("\r", "a line end within a tag"),
+    ):
+        if found in bare:
+            return name
+    return f"the tag {tag[0] if tag else text[at : at + 20]}"
+
+
+def _refused_elements(algo: _Element) -> Iterator[tuple[str, str]]:
+    """Yield what all loaders miss in an element, or find in it and refuse."""
+    todo = list(reversed(algo.children))
+    while todo:
+        element = todo.pop()
+        todo += reversed(element.children)
+        wanted = _WANTED[element.name]
+        missing = [name for name in wanted if name not in element.attributes]
+        if missing:
+            message = f"<{element.name}> without {', '.join(missing)}"
+            yield f"line {element.line}", f"the loaders refuse {message}"
+        value = element.attributes.get("hasdep", "0")
+        if element.name == "step" and value not in ("0", "1"):
+            message = f"the loaders refuse hasdep {value}, they take 0 and 1"
+            yield f"line {element.line}", message
 
 
 def _rank(where: str, gpu: _Element) -> RankProgram:
@@ -182,6 +265,9 @@ class _Attributes:
         digits = given.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
             raise self.error(name, given, allowed)
+        if digits[0] == "0" and len(digits) > 1:
+            octal = f"{allowed} without leading zeros, which loaders read as octal"
+            raise self.error(name, given, octal)
         value = int(given)
         if not least <= value <= _LARGEST:
             raise self.error(name, given, allowed)
@@ -203,7 +289,7 @@ class _Reader:
         self.root: _Element | None = None
         self._open: list[_Element | None] = []
         self._count = 0
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("utf-8")  # whatever the file says it is in
         self._parser.ordered_attributes = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -269,13 +355,6 @@ def msccl_xml(program: ChunkProgram) -> str:
 
     No XML declaration, no tabs, double quotes: what all three loaders read.
 
-    Parameters
-    ----------
-    program
-        Of which `name` holds no quotes and no angle brackets.
-
-    Notes
-    -----
     Deterministic: the same program gives the same text.
     """
     return "\n".join(_lines(program)) + "\n"

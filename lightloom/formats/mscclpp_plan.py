@@ -20,17 +20,21 @@ _Buffer = Literal["i", "o", "s"]
 _Channel = Literal["memory", "port", "switch", "none"]
 
 
+_EARLIER_KEYS = {
+    "gpu": ("inputChunks", "outputChunks", "scratchChunks", "chunkGroups"),
+    "channels": ("connectedTo", "connectedToBufferId", "rankGroups"),
+    "threadblocks": (),
+    "ops": ("ctype", "i_cids", "o_cids", "srcbuff", "dstbuff", "cnt"),
+}
+"""Keys of earlier dialects that have other names today."""
+
+
 class PlanBuffer(msgspec.Struct, frozen=True):
     """Chunks of a buffer.
 
-    Parameters
-    ----------
-    index, size
-        First chunk, and how many.
-    type
-        Buffer of the own GPU: ``i``, ``o`` or ``s``.
-    buffer_id
-        Of another GPU: place in the thread block's list of remote buffers.
+    `index`, `size`: first chunk, and how many. `type`: buffer of the own GPU: ``i``,
+    ``o`` or ``s``. `buffer_id`: of another GPU: place in the thread block's list of
+    remote buffers.
     """
 
     index: _Number
@@ -42,10 +46,7 @@ class PlanBuffer(msgspec.Struct, frozen=True):
 class PlanShare(msgspec.Struct, frozen=True):
     """Which equal part of its chunks an operation is about.
 
-    Parameters
-    ----------
-    tb_id, tbg_size
-        Part, from 0, and number of parts.
+    `tb_id`, `tbg_size`: part, from 0, and number of parts.
     """
 
     tb_id: _Number
@@ -55,20 +56,12 @@ class PlanShare(msgspec.Struct, frozen=True):
 class PlanOperation(msgspec.Struct, frozen=True):
     """One operation of a thread block.
 
-    Parameters
-    ----------
-    name
-        ``put``, ``signal``, ``wait``, ``copy``, ``re``, ``nop``, ...
-    channel_type, channel_ids
-        Places in the thread block's list of channels of a type.
-    src_buff, dst_buff
-        What is read, and written.
-    semaphore_ids
-        Semaphores of the GPU.
-    barrier_id, num_threadblocks
-        Of ``barrier``: its number, and how many thread blocks meet there.
-    tbg_info
-        The part of the chunks, where several thread blocks share an operation.
+    `name`: ``put``, ``signal``, ``wait``, ``copy``, ``re``, ``nop`` and so on.
+    `channel_type`, `channel_ids`: places in the thread block's list of channels of
+    a type. `src_buff`, `dst_buff`: what is read, and written. `barrier_id`,
+    `num_threadblocks`: of ``barrier``: its number, and how many thread blocks meet
+    there. `tbg_info`: the part of the chunks, where several thread blocks share an
+    operation.
     """
 
     name: str
@@ -85,12 +78,7 @@ class PlanOperation(msgspec.Struct, frozen=True):
 class PlanChannels(msgspec.Struct, frozen=True):
     """Channels of a thread block.
 
-    Parameters
-    ----------
-    channel_type
-        Of all of them.
-    channel_ids
-        Places among the GPU's channels of the type.
+    `channel_ids`: places among the GPU's channels of the type.
     """
 
     channel_type: _Channel
@@ -100,12 +88,8 @@ class PlanChannels(msgspec.Struct, frozen=True):
 class PlanReferences(msgspec.Struct, frozen=True):
     """Remote buffers of a thread block.
 
-    Parameters
-    ----------
-    access_channel_type
-        Type of the channels through which they are reached.
-    remote_buffer_ids
-        Places in the GPU's list of remote buffers.
+    `access_channel_type`: type of the channels through which they are reached.
+    `remote_buffer_ids`: places in the GPU's list of remote buffers.
     """
 
     access_channel_type: _Channel
@@ -115,14 +99,8 @@ class PlanReferences(msgspec.Struct, frozen=True):
 class PlanThreadBlock(msgspec.Struct, frozen=True):
     """Operations that one thread block runs one after another.
 
-    Parameters
-    ----------
-    id
-        Number among those of its GPU.
-    ops
-        What it does.
-    channels, remote_buffer_refs
-        What the operations name by their place here.
+    `id`: number among those of its GPU. `channels`, `remote_buffer_refs`: what the
+    operations name by their place here.
     """
 
     id: int
@@ -145,12 +123,7 @@ class PlanThreadBlock(msgspec.Struct, frozen=True):
 class PlanConnections(msgspec.Struct, frozen=True):
     """Channels of a GPU.
 
-    Parameters
-    ----------
-    channel_type
-        Of all of them.
-    connected_to
-        The GPU at the other end of each.
+    `connected_to`: the GPU at the other end of each.
     """
 
     channel_type: _Channel
@@ -158,15 +131,7 @@ class PlanConnections(msgspec.Struct, frozen=True):
 
 
 class PlanRemoteBuffer(msgspec.Struct, frozen=True):
-    """A buffer of another GPU.
-
-    Parameters
-    ----------
-    rank
-        Whose.
-    type
-        ``i``, ``o`` or ``s``.
-    """
+    """A buffer of another GPU."""
 
     rank: _Number
     type: _Buffer
@@ -175,10 +140,7 @@ class PlanRemoteBuffer(msgspec.Struct, frozen=True):
 class PlanSemaphore(msgspec.Struct, frozen=True):
     """A semaphore of a GPU.
 
-    Parameters
-    ----------
-    init_value
-        What can be acquired before anything is released.
+    `init_value`: what can be acquired before anything is released.
     """
 
     init_value: _Number = 0
@@ -187,16 +149,8 @@ class PlanSemaphore(msgspec.Struct, frozen=True):
 class PlanGpu(msgspec.Struct, frozen=True):
     """What one GPU does.
 
-    Parameters
-    ----------
-    id
-        Its rank.
-    input_chunks, output_chunks, scratch_chunks
-        Sizes of its buffers.
-    threadblocks
-        Run at the same time.
-    channels, remote_buffers, semaphores
-        What thread blocks name by their place here.
+    `threadblocks`: run at the same time. `channels`, `remote_buffers`, `semaphores`:
+    what thread blocks name by their place here.
     """
 
     id: int
@@ -222,18 +176,9 @@ class PlanGpu(msgspec.Struct, frozen=True):
 class ExecutionPlan(msgspec.Struct, frozen=True):
     """A collective as the executor of MSCCL++ runs it.
 
-    Parameters
-    ----------
-    name, collective
-        Names of the plan and of the operation.
-    inplace
-        Whether input and output are the same memory.
-    gpus
-        One for each rank.
-    protocol
-        ``Simple``, or ``LL`` with packets.
-    min_message_size, max_message_size
-        Sizes for which it may be chosen.
+    `name`, `collective`: names of the plan and of the operation. `inplace`: whether
+    input and output are the same memory. `protocol`: ``Simple``, or ``LL`` with
+    packets. `min_message_size`, `max_message_size`: sizes for which it may be chosen.
     """
 
     name: str
@@ -259,14 +204,41 @@ def is_plan(file: JsonFile) -> bool:
 def plan_of(file: JsonFile) -> ExecutionPlan:
     """Return the execution plan that a decoded file holds.
 
-    Raises
-    ------
-    FormatError
-        A key is missing or has an invalid value; file, line and key are named.
+    Raises `FormatError`: a key is missing or has an invalid value; file, line and key
+    are named.
     """
     if not isinstance(file.table, dict) or not is_plan(file):
         what = "not an execution plan of MSCCL++"
         raise FormatError(what, where=file.path, allowed="an object with the key gpus")
+    for number, gpu in enumerate(_listed(file.table, "gpus")):
+        if isinstance(gpu, dict) and (old := _earlier_keys(gpu)):
+            raise FormatError(
+                "a plan in an earlier dialect of MSCCL++",
+                where=f"{file.path}: gpus[{number}]",
+                found=", ".join(old),
+                allowed="keys such as input_chunks and channel_type",
+                fix="make the plan again with a present release of mscclpp",
+            )
     fields = {info.encode_name for info in msgspec.structs.fields(ExecutionPlan)}
     known = {key: value for key, value in file.table.items() if key in fields}
     return JsonFile(file.path, file.text, known).convert(ExecutionPlan)
+
+
+def _earlier_keys(gpu: dict[str, object]) -> list[str]:
+    """Return keys of a GPU that only earlier releases of the executor knew."""
+    old = [key for key in gpu if key in _EARLIER_KEYS["gpu"]]
+    for what in ("channels", "threadblocks"):
+        for part in _listed(gpu, what):
+            if isinstance(part, dict):
+                old += [key for key in part if key in _EARLIER_KEYS[what]]
+                if what == "channels" and "type" in part and "channel_type" not in part:
+                    old.append("type of a channel")
+                ops = (op for op in _listed(part, "ops") if isinstance(op, dict))
+                old += [key for op in ops for key in op if key in _EARLIER_KEYS["ops"]]
+    return sorted(set(old))
+
+
+def _listed(table: dict[str, object], key: str) -> list[object]:
+    """Return the list under a key, an empty one where there is none."""
+    found = table.get(key)
+    return found if isinstance(found, list) else []

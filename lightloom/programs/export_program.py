@@ -12,14 +12,13 @@ import msgspec
 from lightloom.core.errors import InputError, LightloomError
 from lightloom.core.task import Collective
 from lightloom.formats.json_file import JsonFile
-from lightloom.formats.msccl_runtimes import MSCCLPP
+from lightloom.formats.msccl_runtimes import MSCCLPP, PROTOCOLS
 from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
-from lightloom.programs.lowering import PROTOCOLS, ProgramLimitError, lower
+from lightloom.programs.lowering import BUFFER_USES, ProgramLimitError, lower
 from lightloom.programs.mscclpp_plan import plan_json
-from lightloom.programs.operations import BUFFER_USES
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_plan, verify_program
 
@@ -52,26 +51,9 @@ def export_program(
     Where receives wait for sends (``direct``), `max_bytes` is the largest buffer with
     which the program cannot hang.
 
-    Parameters
-    ----------
-    schedule
-        Of a collective, on any fabric.
-    runtime
-        Who will load it.
-    protocol
-        ``Simple``, ``LL`` or ``LL128``.
-    buffers
-        ``scratch`` or ``direct``.
-    progress
-        Told in words what is being done.
-
-    Raises
-    ------
-    InputError
-        The schedule breaks a rule, is no collective's, or the runtime lacks the
-        operation or is too small; then an algorithm that fits is named.
-    UnverifiedProgramError
-        The program breaks a rule, which is a bug of lightloom.
+    Raises `InputError`: the schedule breaks a rule, is no collective's, or the runtime
+    lacks the operation or is too small; then an algorithm that fits is named;
+    `UnverifiedProgramError`: the program breaks a rule, which is a bug of lightloom.
     """
     tell = progress or (lambda _: None)
     tell("verifying the schedule")
@@ -114,19 +96,8 @@ def export_plan(
 ) -> tuple[ChunkProgram, str]:
     """Return a schedule as a program, and the text of its plan for MSCCL++.
 
-    Parameters
-    ----------
-    schedule
-        Of a collective, on any fabric.
-    progress
-        Told in words what is being done.
-
-    Raises
-    ------
-    InputError
-        As `export_program`.
-    UnverifiedProgramError
-        `verify_plan` does not accept the plan, which is a bug of lightloom.
+    Raises `InputError`: as `export_program`; `UnverifiedProgramError`: `verify_plan`
+    does not accept the plan, which is a bug of lightloom.
     """
     # Messages have memory of their own, so what is received direct never waits.
     program = export_program(schedule, MSCCLPP, buffers="direct", progress=progress)

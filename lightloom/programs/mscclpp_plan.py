@@ -11,28 +11,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.core.chunk_program import (
-    NOP,
-    RECEIVES,
-    SENDS,
-)
+from lightloom.core.chunk_program import NOP, RECEIVES, SENDS
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
-from lightloom.programs.mscclpp_thread_block import (
-    PlanItem,
-    PlanPiece,
-    ThreadBlockWriter,
-)
 from lightloom.validate.programs.execution import flatten, run
 from lightloom.validate.programs.layout import BufferLayout
-from lightloom.validate.programs.plan_form import MOST_OPERATIONS, MOST_SEMAPHORES
-from lightloom.validate.programs.range_map import RangeMap
+from lightloom.validate.programs.plans import MOST_OPERATIONS, MOST_SEMAPHORES
+from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:
     from lightloom.core.chunk_program import ChunkProgram, Instruction, Place
     from lightloom.validate.programs.execution import Flat, ProgramRun
+
 
 _RESERVED = 6
 """Operations that begin and end a thread block which goes on in another one."""
@@ -44,10 +37,7 @@ _ALIGNMENT = 16
 def plan_json(program: ChunkProgram) -> str:
     """Return a program as the text of an execution plan, a line for each GPU.
 
-    Raises
-    ------
-    ProgramLimitError
-        As `mscclpp_plan`.
+    Raises `ProgramLimitError`: as `mscclpp_plan`.
     """
     plan = mscclpp_plan(program)
     gpus = plan.pop("gpus")
@@ -59,19 +49,11 @@ def plan_json(program: ChunkProgram) -> str:
 def mscclpp_plan(program: ChunkProgram) -> dict[str, object]:
     """Return a program as an execution plan, in plain dicts and lists.
 
-    Parameters
-    ----------
-    program
-        Of a known operation, accepted by `verify_program`; each thread block sends to a
-        peer, receives from one, or works on its own GPU.
+    `program`: of a known operation, accepted by `verify_program`; each thread block
+    sends to a peer, receives from one, or works on its own GPU.
 
-    Raises
-    ------
-    ProgramLimitError
-        A GPU has more thread blocks than run at once.
+    Raises `ProgramLimitError`: a GPU has more thread blocks than run at once.
 
-    Notes
-    -----
     Deterministic. No size of the buffer makes a plan hang, since every message has
     memory of its own.
     """
@@ -278,4 +260,132 @@ def _gpu(
             {"rank": rank, "type": buffer, "access_channel_types": ["memory"]}
             for rank, buffer in remote
         ],
+    }
+
+
+_Operation: TypeAlias = dict[str, object]
+
+
+@dataclass(eq=False)
+class PlanItem:
+    """A step of a program that does something, with all that it waits for.
+
+    `step`: its number among all steps. `waits`: steps of the same GPU that must have
+    ended. `acquires`, `releases`: semaphores, once they are given out.
+    """
+
+    step: int
+    waits: list[int]
+    acquires: list[int] = field(default_factory=list)
+    releases: list[int] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class PlanPiece:
+    """Items of a program's thread block that fit in one of a plan.
+
+    `rank`, `peer`: the GPU, and the one at the other end; -1 for none. `sends`: whether
+    it sends to the peer. `number`: which piece of the thread block.
+    """
+
+    rank: int
+    peer: int
+    sends: bool
+    number: int
+    items: list[PlanItem]
+
+    @property
+    def channel(self) -> tuple[int, int, bool, int]:
+        """Key by which both ends of a channel list their channels in one order."""
+        src, dst = (self.rank, self.peer) if self.sends else (self.peer, self.rank)
+        return min(src, dst), max(src, dst), src < dst, self.number
+
+
+class ThreadBlockWriter:
+    """Writes the operations of one thread block of a plan."""
+
+    def __init__(
+        self,
+        steps: list[Instruction],
+        targets: dict[int, Place],
+        receiver: dict[int, int],
+    ) -> None:
+        self._steps, self._targets, self._receiver = steps, targets, receiver
+        self._made: list[_Operation] = []
+        self.buffers: list[str] = []
+
+    def operations(self, piece: PlanPiece) -> list[_Operation]:
+        """Return what a thread block does, a barrier of its threads where needed."""
+        if piece.peer >= 0:
+            self._channel("wait" if piece.sends else "signal")
+            self._sync()
+        for item in piece.items:
+            step = self._steps[item.step]
+            receives = step.kind in RECEIVES
+            if receives:
+                self._channel("wait")
+            self._semaphores("sem_acquire", item.acquires)
+            if receives or item.acquires:
+                self._sync()
+            self._data(item.step)
+            if step.kind in SENDS:
+                self._channel("signal")
+            self._semaphores("sem_release", item.releases)
+        return self._made
+
+    def _sync(self) -> None:
+        self._made.append({"name": "nop"})
+
+    def _channel(self, name: str) -> None:
+        ids = {"channel_ids": [0], "channel_type": "memory"}
+        self._made.append({"name": name, **ids})
+
+    def _semaphores(self, name: str, ids: list[int]) -> None:
+        for first in range(0, len(ids), MOST_SEMAPHORES):
+            some = ids[first : first + MOST_SEMAPHORES]
+            self._made.append({"name": name, "semaphore_ids": some})
+
+    def _data(self, number: int) -> None:
+        """Append what moves or adds data, and a barrier of the threads."""
+        step = self._steps[number]
+        src, dst = (
+            {"type": place[0], "index": place[1], "size": step.count}
+            for place in (step.src, step.dst)
+        )
+        if step.kind in SENDS:
+            buffer, index = self._targets[self._receiver[number]]
+            if buffer not in self.buffers:
+                self.buffers.append(buffer)
+            there = {"buffer_id": self.buffers.index(buffer), "index": index}
+            made: _Operation = {
+                "name": "put",
+                "src_buff": [src],
+                "dst_buff": [{**there, "size": step.count}],
+                "channel_ids": [0],
+                "channel_type": "memory",
+            }
+        elif step.kind in RECEIVES:
+            at = self._targets[number]
+            if at == step.dst:
+                return  # it is there already
+            staged = {"type": at[0], "index": at[1], "size": step.count}
+            if step.kind == "r":
+                made = {"name": "copy", "src_buff": [staged], "dst_buff": [dst]}
+            else:
+                made = _sum([src, staged], dst)
+        elif step.kind == "re":
+            made = _sum([dst, src], dst)
+        else:
+            made = {"name": "copy", "src_buff": [src], "dst_buff": [dst]}
+        self._made.append(made)
+        self._sync()
+
+
+def _sum(sources: list[_Operation], target: _Operation) -> _Operation:
+    """Return the operation that writes a sum."""
+    return {
+        "name": "re",
+        "src_buff": sources,
+        "dst_buff": [target],
+        "reduce_op": "sum",
     }

@@ -52,13 +52,7 @@ _TOLERANCE = 1e-4
 
 
 def overlap_fabric(parameters: OverlapParameters) -> Ocs:
-    """Return the switches of the model; the first setting of each is paid for.
-
-    Parameters
-    ----------
-    parameters
-        In the model's units.
-    """
+    """Return the switches of the model; the first setting of each is paid for."""
     per_switch = round(parameters.B * _BITS_PER_GB)
     return Ocs(
         nodes=_ranks(parameters),
@@ -77,20 +71,8 @@ def overlap_schedule(
     A switch holds what it was last reconfigured for. Where it is used without holding
     the circuits of the step, the schedule says so, and `verify` names it.
 
-    Parameters
-    ----------
-    solution
-        Of the model.
-    parameters
-        That it was solved for.
-    source
-        Name of its file, for messages and the header.
-
-    Raises
-    ------
-    InputError
-        The algorithm is unknown, or the solution has other switches, steps or volumes
-        than the collective needs.
+    Raises `InputError`: the algorithm is unknown, or the solution has other switches,
+    steps or volumes than the collective needs.
     """
     collective, rounds = _rounds(parameters, source)
     fabric = overlap_fabric(parameters)
@@ -128,13 +110,8 @@ def judged_schedule(
 ) -> tuple[SealedSchedule, tuple[Violation, ...]]:
     """Return a schedule with a footer, and what is wrong with it.
 
-    Parameters
-    ----------
-    schedule
-        What `overlap_schedule` made of the solution.
-    solution
-        Of which a schedule that breaks a rule keeps the time that it claims: it has no
-        other.
+    `solution`: of which a schedule that breaks a rule keeps the time that it claims: it
+    has no other.
     """
     faults = verify(schedule).violations
     if not faults:

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from lightloom.core.circuit import ALONE
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics import load_fabric
-from lightloom.programs.device_settings import (
-    TileSetting,
-    slots_of,
-    tile_settings,
-    tuning,
-)
+from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.replay import replay
 
 if TYPE_CHECKING:
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.timeline import PairTimes
+
 
 SWITCH_FORMATS = ("csv", "json", "sonic-ocs")
 """How programs of switches can be written."""
@@ -42,16 +40,10 @@ _COLUMNS = ("wavelengths", "route", "direction", "transceiver")
 class SwitchChange:
     """What one plane does between two segments.
 
-    Attributes
-    ----------
-    plane, segment
-        The plane, and the segment that it sets.
-    start_ps, end_ps
-        When it begins to change, and when the segment is there.
-    disconnect, connect
-        Circuits that go, and circuits that come; those that stay are in neither.
-    tiles
-        On LIGHTPATH, what tiles are set to where that changes.
+    `plane`, `segment`: the plane, and the segment that it sets. `start_ps`, `end_ps`:
+    when it begins to change, and when the segment is there. `disconnect`, `connect`:
+    circuits that go, and circuits that come; those that stay are in neither. `tiles`:
+    on LIGHTPATH, what tiles are set to where that changes.
     """
 
     plane: int
@@ -66,19 +58,11 @@ class SwitchChange:
 def switch_changes(schedule: Schedule) -> list[SwitchChange]:
     """Return what every plane does, in the order of time, then of planes.
 
-    Parameters
-    ----------
-    schedule
-        A valid schedule on a fabric with circuits. A first segment that is not
-        charged for is there at time 0.
+    `schedule`: a valid schedule on a fabric with circuits. A first segment that is not
+    charged for is there at time 0.
 
-    Raises
-    ------
-    InputError
-        If the fabric has no circuits.
+    Raises `InputError` if the fabric has no circuits.
 
-    Notes
-    -----
     Times are those of `replay`: as early as the semantics allow.
     """
     if not schedule.segments:
@@ -144,23 +128,13 @@ def _rows(circuits: Circuits, tuned: dict[str, IntArray]) -> Iterator[CircuitRow
 def switch_text(schedule: Schedule, form: str, node: int | None = None) -> str:
     """Return the program of the switches, or what concerns one node, as text.
 
-    Parameters
-    ----------
-    schedule
-        A valid schedule on a fabric with circuits.
-    form
-        ``csv`` (a line for each circuit that goes or comes), ``json`` (a list of
-        timed changes for each plane; with `node`, what the node tunes, sends and
-        receives) or ``sonic-ocs`` (a JSON patch of the table OCS_CROSS_CONNECT for
-        each change).
-    node
-        One node, from 0; ``None`` for all planes. Only with ``json``.
+    `form`: ``csv`` (a line for each circuit that goes or comes), ``json`` (a list of
+    timed changes for each plane; with `node`, what the node tunes, sends and receives)
+    or ``sonic-ocs`` (a JSON patch of the table OCS_CROSS_CONNECT for each change).
+    `node`: one node, from 0; ``None`` for all planes. Only with ``json``.
 
-    Raises
-    ------
-    InputError
-        No circuits, no such node, a form that does not fit, or ``sonic-ocs`` for
-        another fabric than optical circuit switches.
+    Raises `InputError`: no circuits, no such node, a form that does not fit, or
+    ``sonic-ocs`` for another fabric than optical circuit switches.
     """
     if node is not None:
         if form != "json":
@@ -336,3 +310,118 @@ def _slots(
     circuits = shares[plane, segment, src, dst]
     slots = slots_of(fabric, int(pairs.bytes[row]), circuits)
     return {} if slots is None else {"slots": slots}
+
+
+SIDES = ("up", "left", "right", "down")
+"""Sides of a tile, in the order in which edges leave it."""
+_LASER, _PHOTODIODE = "laser", "photodiode"
+
+
+class TileSwitch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Light that a tile's switches (Mach-Zehnder interferometers) pass on.
+
+    `enters`, `leaves`: a side of the tile; or ``laser``, and ``photodiode``.
+    `waveguides_in`, `waveguides_out`: the waveguide, or fibre, of each colour at these
+    sides.
+    """
+
+    enters: str
+    leaves: str
+    wavelengths: tuple[int, ...]
+    waveguides_in: tuple[int, ...] = ()
+    waveguides_out: tuple[int, ...] = ()
+
+
+class TileSetting(msgspec.Struct, frozen=True):
+    """What a tile is set to.
+
+    `lasers`, `photodiodes`: those in use, by their wavelengths. `switches`: what its
+    switches pass on.
+    """
+
+    lasers: tuple[int, ...] = ()
+    photodiodes: tuple[int, ...] = ()
+    switches: tuple[TileSwitch, ...] = ()
+
+
+def tile_settings(fabric: AnyFabric, circuits: Circuits) -> dict[int, TileSetting]:
+    """Return what each tile is set to, tiles without light left out.
+
+    Files do not say which waveguide of an edge carries a circuit: each wavelength of a
+    circuit takes the first one on which it is free, in the order of the circuits.
+    """
+    if not isinstance(fabric, Lightpath):
+        return {}
+    none: tuple[int, ...] = ()
+    switches: dict[int, dict[TileSwitch, None]] = {}
+    lanes = _Waveguides()
+    wavelengths, routes = circuits.lists("wavelengths"), circuits.lists("route")
+    for number in range(len(circuits)):
+        colours = tuple(sorted(int(each) for each in wavelengths[number]))
+        group = ALONE if circuits.multicast is None else int(circuits.multicast[number])
+        route = routes[number]
+        edges = fabric.edge_ids(route[:-1], route[1:]).tolist()
+        enters, lane_in = _LASER, none
+        for tile, edge in zip(route.tolist(), [*edges, None], strict=True):
+            leaves, lane_out = _PHOTODIODE, none
+            if edge is not None:
+                leaves, lane_out = SIDES[edge % 4], lanes.take(edge, colours, group)
+            passed = TileSwitch(enters, leaves, colours, lane_in, lane_out)
+            switches.setdefault(tile, {})[passed] = None
+            if edge is not None:  # what leaves to the right comes in from the left
+                enters, lane_in = SIDES[3 - edge % 4], lane_out
+    return {tile: _setting(tuple(all_of)) for tile, all_of in sorted(switches.items())}
+
+
+def _setting(switches: tuple[TileSwitch, ...]) -> TileSetting:
+    """Return a tile with its lasers and photodiodes."""
+    lasers = {c for one in switches if one.enters == _LASER for c in one.wavelengths}
+    diodes = {
+        c for one in switches if one.leaves == _PHOTODIODE for c in one.wavelengths
+    }
+    return TileSetting(tuple(sorted(lasers)), tuple(sorted(diodes)), switches)
+
+
+class _Waveguides:
+    """Which waveguides of each edge are taken, by wavelength."""
+
+    def __init__(self) -> None:
+        self._used: dict[tuple[int, int], int] = {}
+        self._shared: dict[tuple[int, int, int], int] = {}
+
+    def take(self, edge: int, colours: tuple[int, ...], group: int) -> tuple[int, ...]:
+        """Return a waveguide for each wavelength; a multicast circuit has one."""
+        taken = []
+        for colour in colours:
+            key = (edge, colour, group)
+            if group != ALONE and key in self._shared:
+                taken.append(self._shared[key])
+                continue
+            lane = self._used.get((edge, colour), 0)
+            self._used[edge, colour] = lane + 1
+            self._shared[key] = lane
+            taken.append(lane)
+        return tuple(taken)
+
+
+def tuning(fabric: AnyFabric, circuits: Circuits) -> dict[str, IntArray]:
+    """Return what the ends of circuits are tuned to, beyond the columns of a file.
+
+    `fabric`: RAMP has the ``wavelength`` of each circuit, and the groups of both ends:
+    the path that the transceiver opens. Other fabrics have nothing.
+    """
+    if not isinstance(fabric, Ramp):
+        return {}
+    return {
+        "wavelength": fabric.wavelength(circuits.src, circuits.dst),
+        "src_group": fabric.coordinates(circuits.src)[0],
+        "dst_group": fabric.coordinates(circuits.dst)[0],
+    }
+
+
+def slots_of(fabric: AnyFabric, size_bytes: int, circuits: int) -> int | None:
+    """Return the time slots that data of a pair take, ``None`` where there are none."""
+    if not isinstance(fabric, Ramp):
+        return None
+    each = -(-size_bytes // circuits)
+    return -(-each // fabric.slot_bytes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lightloom.validate.programs.rules import PROGRAM_RULES
+from lightloom.validate.programs.verdict import PROGRAM_RULES
 from lightloom.validate.rules import RULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec" / "rules.md"

@@ -27,8 +27,7 @@ from lightloom.programs.lowering import ProgramLimitError, lower
 from lightloom.programs.mscclpp_plan import plan_json
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.programs import verify_plan, verify_program
-from lightloom.validate.programs.form import check_form
-from lightloom.validate.programs.limits import check_limits
+from lightloom.validate.programs.form import check_form, check_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

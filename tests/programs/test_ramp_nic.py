@@ -10,8 +10,7 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Segment, StepPart, Transfers
 from lightloom.core.task import Collective, Demand
-from lightloom.programs.ramp_at_scale import node_program
-from lightloom.programs.ramp_nic import RECEIVE, SEND
+from lightloom.programs.ramp_nic import RECEIVE, SEND, node_program
 from lightloom.synth.ramp.schedules import OPS, ROUTED, ways
 from tests.examples.ramp_networks import network
 

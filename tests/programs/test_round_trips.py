@@ -17,8 +17,7 @@ from lightloom.formats.msccl_xml import msccl_xml, parse_msccl
 from lightloom.formats.transfers_csv import read_transfers, transfers_csv
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.plans.algorithms import make_algorithm
-from lightloom.programs.import_schedule import imported, table_collective
-from lightloom.programs.lifting import lift
+from lightloom.programs.import_schedule import imported, lift, table_collective
 from lightloom.programs.lowering import lower
 from lightloom.validate import verify
 from tests.programs.lowered import OPERATIONS

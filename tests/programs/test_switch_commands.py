@@ -15,14 +15,14 @@ from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.programs.ramp_at_scale import node_program
+from lightloom.programs.ramp_nic import node_program
 from lightloom.programs.switch_commands import switch_changes, switch_text
 from lightloom.replay import replay
 from lightloom.synth.synthesise import synthesise
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
-    from lightloom.programs.device_settings import TileSetting
+    from lightloom.programs.switch_commands import TileSetting
 
 NAMES = (
     "lightpath-8/all-reduce-64MiB",

@@ -13,7 +13,7 @@ from lightloom.papers.claims import (
     holds,
 )
 from lightloom.papers.reproduction import Figure
-from lightloom.programs.ramp_at_scale import check_operation, operation
+from lightloom.programs.ramp_nic import check_operation, operation
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.ramp.participants import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair

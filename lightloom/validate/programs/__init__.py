@@ -5,8 +5,8 @@ Nothing here knows how a program was made. The rules are `PROGRAM_RULES`.
 
 from __future__ import annotations
 
-from lightloom.validate.programs.rules import PROGRAM_RULES
 from lightloom.validate.programs.verdict import (
+    PROGRAM_RULES,
     ProgramVerdict,
     verify_plan,
     verify_program,

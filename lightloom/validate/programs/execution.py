@@ -1,4 +1,12 @@
-"""A run of a program: which step hears of which, and an order in which all can run."""
+"""A run of a program: which step hears of which, and an order in which all can run.
+
+It is run twice: with connections that hold everything, and with bounded ones, to find
+from which size on these fill until all wait. A bounded connection has a few slots. A
+message takes one slot for as many chunks as fit in it, one at least; its sender goes on
+when the last part is in a slot, and a slot is free again when the receiver has read it.
+Whether all comes to a stop does not depend on the order in which thread blocks run; it
+is the likelier, the fewer chunks fit in a slot.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +15,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lightloom.core.chunk_program import READS_SRC, RECEIVES, REDUCES, SENDS, WRITES_DST
+from lightloom.core.units import KIB, MIB
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.form import place_of
+from lightloom.validate.programs.form import largest_bytes, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.chunk_program import ChunkProgram, Instruction
+    from lightloom.formats.msccl_runtimes import MscclRuntime
+
 
 Spot: TypeAlias = tuple[int, str, int]
 """(GPU, buffer, first chunk). Buffer ``p`` is scratch as packets, which say themselves
@@ -23,12 +34,7 @@ when they are there."""
 class Token(NamedTuple):
     """What one step gives and another takes: a message, a signal, a semaphore's unit.
 
-    Attributes
-    ----------
-    what
-        In words.
-    key
-        Numbers that tell it from others that are called the same.
+    `key`: numbers that tell it from others that are called the same.
     """
 
     what: str
@@ -39,30 +45,15 @@ class Token(NamedTuple):
 class Action:
     """What a step does, in whatever format it was written.
 
-    Attributes
-    ----------
-    kind
-        Its name in the format.
-    count
-        Chunks read from each of `reads` and written to each of `writes`.
-    reads
-        What is added up, with the message that it takes, if any.
-    writes
-        Where the sum goes.
-    takes, gives
-        What it waits for and uses up, and what it leaves for others; one message at
-        most.
-    waits_for
-        Steps that must have ended.
-    message
-        Whether what it takes and gives are data.
-    fence
-        Whether all threads of its thread block have ended the steps before when it
-        ends, and not begun those behind. What is between two fences has no order.
-    relaxed
-        Whether what it gives or takes says only that the other GPU has begun.
-    claims
-        (GPU, buffer, chunks) that nobody else may use meanwhile.
+    `kind`: its name in the format. `count`: chunks read from each of `reads` and
+    written to each of `writes`. `reads`: what is added up, with the message that it
+    takes, if any; `writes`: where the sum goes. `takes`, `gives`: what it waits for
+    and uses up, and what it leaves for others; one message at most. `waits_for`:
+    steps that must have ended. `message`: whether what it takes and gives are data.
+    `fence`: whether all threads of its thread block have ended the steps before
+    when it ends, and not begun those behind. What is between two fences has no
+    order. `relaxed`: whether what it gives or takes says only that the other GPU
+    has begun. `claims`: (GPU, buffer, chunks) that nobody else may use meanwhile.
     """
 
     kind: str
@@ -82,22 +73,12 @@ class Action:
 class Flat:
     """A program as lists over all steps; thread block b has ``first[b]:first[b + 1]``.
 
-    Attributes
-    ----------
-    actions
-        What each step does, thread block after thread block, GPU after GPU.
-    block
-        Thread block of each step, counted over all GPUs.
-    rank
-        GPU of each thread block.
-    first
-        First step of each thread block, and the number of steps at the end.
-    numbers
-        Number of each step in its thread block, as the file has it.
-    there
-        What can be taken before any step has given it.
-    titles
-        Steps that no file has, in words.
+    `actions`: what each step does, thread block after thread block, GPU after GPU.
+    `block`: thread block of each step, counted over all GPUs. `rank`: GPU of each
+    thread block. `first`: first step of each thread block, and the number of steps at
+    the end. `numbers`: number of each step in its thread block, as the file has it.
+    `there`: what can be taken before any step has given it. `titles`: steps that no
+    file has, in words.
     """
 
     actions: list[Action] = field(default_factory=list)
@@ -122,14 +103,7 @@ class Flat:
     ) -> None:
         """Add a thread block behind all others.
 
-        Parameters
-        ----------
-        rank
-            Its GPU.
-        actions
-            What it does.
-        numbers
-            Of its steps in the file; ``None`` for 0, 1, 2, ...
+        `numbers`: of its steps in the file; ``None`` for 0, 1, 2 and so on.
         """
         self.numbers += range(len(actions)) if numbers is None else numbers
         self.block += [len(self.rank)] * len(actions)
@@ -139,13 +113,7 @@ class Flat:
 
 
 def flatten(program: ChunkProgram) -> Flat:
-    """Return a program of sound form as lists over all its steps.
-
-    Parameters
-    ----------
-    program
-        Without violations of `lightloom.validate.programs.form`.
-    """
+    """Return a program of sound form as lists over all its steps."""
     flat = Flat()
     for rank in program.ranks:
         starts = [len(flat.actions)]
@@ -188,18 +156,10 @@ def _reads(rank: int, step: Instruction) -> tuple[Spot, ...]:
 class ProgramRun:
     """What happened when every thread block ran as far as it could.
 
-    Attributes
-    ----------
-    order
-        Steps in an order in which they ran.
-    senders
-        Steps that certainly gave before each step took.
-    stuck
-        The step at which each thread block stopped, where it did not end.
-    lacking
-        What each of these steps waits for.
-    unread
-        Steps that gave what nobody took.
+    `order`: steps in an order in which they ran. `senders`: steps that certainly gave
+    before each step took. `stuck`: the step at which each thread block stopped, where
+    it did not end. `lacking`: what each of these steps waits for. `unread`: steps that
+    gave what nobody took.
     """
 
     order: list[int]
@@ -237,13 +197,6 @@ class ProgramRun:
 def run(flat: Flat) -> ProgramRun:
     """Run a program whose messages wait for nobody.
 
-    Parameters
-    ----------
-    flat
-        The program; what one step takes is taken by one thread block alone.
-
-    Notes
-    -----
     Which steps run does not depend on the order: a thread block has one order, and what
     a step waits for never goes away. Who gave what is taken is certain if one thread
     block gives it, and of the last that is taken, where it is all that was given.
@@ -330,3 +283,130 @@ class _Pool:
             if left > self._flat.there.get(token, 0)
             for step in self._given[token][self._flat.there.get(token, 0) - left :]
         )
+
+
+@dataclass(frozen=True)
+class FifoSlots:
+    """The slots of a connection.
+
+    `size_bytes`: data that one slot holds.
+    """
+
+    count: int
+    size_bytes: int
+
+
+SLOTS = {
+    "Simple": FifoSlots(2, 2 * MIB),
+    "LL": FifoSlots(8, 32 * KIB),
+    "LL128": FifoSlots(8, 576_000),
+}
+"""Slots by protocol, with the default buffers of NCCL: Simple has 4 MiB in two."""
+
+
+def check_fifos(
+    program: ChunkProgram, least: int | None, runtime: MscclRuntime
+) -> Iterator[Violation]:
+    """Yield that a size for which the program may be chosen makes it hang."""
+    if least is None:
+        return
+    slots = SLOTS.get(program.protocol, SLOTS["Simple"])
+    most = largest_bytes(program, runtime)
+    if most is not None and most < least:
+        return
+    chosen = "any size" if most is None else f"sizes up to {most} bytes"
+    size = f"buffers of {least} bytes and more" if least else "buffers of any size"
+    message = (
+        f"hangs for {size} ({slots.count} slots of {slots.size_bytes} bytes, protocol"
+        f" {program.protocol}), and may be chosen for {chosen}"
+    )
+    yield Violation("program-fifo", None, "algo maxBytes", message)
+
+
+def hangs_from_bytes(flat: Flat, chunks: int, slots: FifoSlots) -> int | None:
+    """Return the smallest buffer for which a program hangs.
+
+    Returns bytes, 0 if it hangs at any size; ``None`` if it never does.
+    """
+    longest = max((step.count for step in flat.actions), default=0)
+    if longest == 0 or _ends(flat, 1, slots.count):
+        return None
+    if not _ends(flat, longest, slots.count):
+        return 0
+    hangs, ends = 1, longest  # chunks in a slot: with more of them it goes well
+    while ends - hangs > 1:
+        middle = (hangs + ends) // 2
+        if _ends(flat, middle, slots.count):
+            ends = middle
+        else:
+            hangs = middle
+    return chunks * (slots.size_bytes // (hangs + 1) + 1)
+
+
+def ends_with_two_messages(flat: Flat) -> bool:
+    """Return whether a program ends if a connection holds two messages of any size."""
+    longest = max((step.count for step in flat.actions), default=0)
+    return not longest or _ends(flat, longest, 2)
+
+
+def _ends(flat: Flat, per_slot: int, slots: int) -> bool:
+    """Return whether every step ends if a slot holds so many chunks."""
+    filling = _FifoLevels(
+        flat, [-(-step.count // per_slot) for step in flat.actions], slots
+    )
+    ready = deque(range(len(flat.rank)))
+    while ready:
+        block = ready.popleft()
+        while filling.at[block] < flat.first[block + 1]:
+            missing = filling.missing(filling.at[block])
+            if missing is not None:
+                filling.waiting[missing].append(block)
+                break
+            ready.extend(filling.move(block))
+    return filling.at == flat.first[1:]
+
+
+class _FifoLevels:
+    """Connections that fill and empty while thread blocks run."""
+
+    def __init__(self, flat: Flat, parts: list[int], slots: int) -> None:
+        self.flat, self.left, self.slots = flat, parts, slots
+        self.at = list(flat.first[:-1])
+        self.waiting: dict[object, list[int]] = defaultdict(list)
+        self._filled: dict[Token, int] = defaultdict(int)
+
+    def missing(self, step: int) -> object | None:
+        """Return what a step has to wait for, ``None`` if it can go on."""
+        action = self.flat.actions[step]
+        for waits in action.waits_for:
+            if self.at[self.flat.block[waits]] <= waits:
+                return waits
+        for into in action.takes:
+            if not self._filled[into]:
+                return "data", into
+        for out in action.gives:
+            if self._filled[out] == self.slots:
+                return "room", out
+        return None
+
+    def move(self, block: int) -> list[int]:
+        """Move as many parts as can be; return the thread blocks that this wakes."""
+        step = self.at[block]
+        action = self.flat.actions[step]
+        moved = self.left[step]
+        for into in action.takes:
+            moved = min(moved, self._filled[into])
+        for out in action.gives:
+            moved = min(moved, self.slots - self._filled[out])
+        self.left[step] -= moved
+        woken: list[int] = []
+        for into in action.takes:
+            self._filled[into] -= moved
+            woken += self.waiting.pop(("room", into), ())
+        for out in action.gives:
+            self._filled[out] += moved
+            woken += self.waiting.pop(("data", out), ())
+        if not self.left[step]:
+            self.at[block] += 1
+            woken += self.waiting.pop(step, ())
+        return woken

@@ -1,17 +1,13 @@
-"""The form of a program: numbers, peers, sizes, offsets and references."""
+"""The form of a program, and the limits of a runtime."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.core.chunk_program import (
-    NOP,
-    READS_SRC,
-    RECEIVES,
-    SENDS,
-    WRITES_DST,
-)
+from lightloom.core.chunk_program import NOP, READS_SRC, RECEIVES, SENDS, WRITES_DST
 from lightloom.core.violation import Violation
+from lightloom.formats.msccl_runtimes import PROTOCOLS
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
 
 if TYPE_CHECKING:
@@ -22,32 +18,20 @@ if TYPE_CHECKING:
 
 
 def place_of(rank: int, block: int | None = None, step: int | None = None) -> str:
-    """Return a place of a program in words.
-
-    Parameters
-    ----------
-    rank, block, step
-        Numbers as the file has them.
-    """
+    """Return a place of a program in words."""
     text = f"gpu {rank}"
     text += "" if block is None else f" tb {block}"
     return text if step is None else f"{text} step {step}"
 
 
 def check_form(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
-    """Yield what is wrong with the form of a program.
-
-    Parameters
-    ----------
-    program
-        As it was read.
-    runtime
-        Who is to load it.
-    """
+    """Yield what is wrong with the form of a program."""
     yield from _check_header(program, runtime)
     if program.collective in OPERATIONS:
         sizes = [(rank.input_chunks, rank.output_chunks) for rank in program.ranks]
         yield from check_sizes(BufferLayout.of(program), sizes)
+    elif runtime.whole_buffers:
+        yield from _check_whole_buffers(program, runtime)
     for number, rank in enumerate(program.ranks):
         if rank.id != number:
             message = f"GPU {number} of the file has the id {rank.id}"
@@ -71,6 +55,7 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
         for missing in sorted(set(runtime.required) - program.attributes):
             message = f"{runtime.name} refuses a program without {missing}"
             yield Violation("program-attributes", None, f"algo {missing}", message)
+    yield from _check_values_of_header(program, runtime)
     if not program.instruction_count:
         yield Violation("program-vacuous", None, "algo", "there is no step at all")
     if not (program.in_place or program.out_of_place):
@@ -78,17 +63,29 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
         yield Violation("program-vacuous", None, "algo inplace, outofplace", message)
 
 
+def _check_values_of_header(
+    program: ChunkProgram, runtime: MscclRuntime
+) -> Iterator[Violation]:
+    """Yield attributes of values that the loader refuses, and what no loader reads."""
+    if program.protocol not in PROTOCOLS:
+        message = f"proto is {program.protocol!r}, allowed: {', '.join(PROTOCOLS)}"
+        yield Violation("program-attributes", None, "algo proto", message)
+    if runtime.warp and program.threads % runtime.warp:
+        message = (
+            f"nthreads is {program.threads}, {runtime.name} takes multiples of"
+            f" {runtime.warp}"
+        )
+        yield Violation("program-attributes", None, "algo nthreads", message)
+    for place, reason in program.refused:
+        yield Violation("program-text", None, place, reason)
+
+
 def check_sizes(
     layout: BufferLayout, sizes: Sequence[tuple[int, int]]
 ) -> Iterator[Violation]:
     """Yield buffers that are not of the size of the operation; no chunks is allowed.
 
-    Parameters
-    ----------
-    layout
-        What the operation asks.
-    sizes
-        Chunks of the input and of the output of each rank.
+    `sizes`: chunks of the input and of the output of each rank.
     """
     blocks = layout.operation in ("all-gather", "reduce-scatter", "all-to-all")
     if blocks and layout.chunks % max(layout.ranks, 1):
@@ -104,6 +101,20 @@ def check_sizes(
             if has not in (0, asked) and not (asked == 0 and has == layout.chunks):
                 message = f"{side} has {has} chunks, {layout.operation} asks {asked}"
                 yield Violation("program-chunks", None, place_of(rank), message)
+
+
+def _check_whole_buffers(
+    program: ChunkProgram, runtime: MscclRuntime
+) -> Iterator[Violation]:
+    """Yield buffers of an unknown operation that the loader wants larger or smaller."""
+    for rank in program.ranks:
+        for side, has in (("input", rank.input_chunks), ("output", rank.output_chunks)):
+            if has not in (0, program.chunks_per_loop):
+                message = (
+                    f"{side} has {has} chunks, {runtime.name} takes nchunksperloop,"
+                    f" {program.chunks_per_loop}, or none"
+                )
+                yield Violation("program-chunks", None, place_of(rank.id), message)
 
 
 def _check_blocks(program: ChunkProgram, rank: RankProgram) -> Iterator[Violation]:
@@ -127,9 +138,8 @@ def _check_blocks(program: ChunkProgram, rank: RankProgram) -> Iterator[Violatio
         yield from _check_steps(rank, block, awaited)
     for number, block in enumerate(rank.thread_blocks):
         for place, step in enumerate(block.steps):
-            if step.awaited != ((number, place) in awaited):
-                right = int(not step.awaited)
-                message = f"hasdep is {int(step.awaited)}, it must be {right}"
+            if (number, place) in awaited and not step.awaited:
+                message = "hasdep is 0, but a step waits for this one"
                 where = place_of(rank.id, block.id, place)
                 yield Violation("program-awaited", place, where, message)
 
@@ -138,8 +148,17 @@ def _check_steps(
     rank: RankProgram, block: ThreadBlock, awaited: set[tuple[int, int]]
 ) -> Iterator[Violation]:
     """Yield what is wrong with the steps of a block; note what they wait for."""
+    chain = False
     for number, step in enumerate(block.steps):
         where = place_of(rank.id, block.id, number)
+        if step.kind != NOP:
+            if chain and step.waits_for is None:
+                message = (
+                    "has no depid, behind a nop that has one: the loaders refuse it"
+                )
+                yield Violation("program-chain", number, where, message)
+            chain = False
+        chain |= step.kind == NOP and step.waits_for is not None
         for side, kinds, peer in (
             ("send", SENDS, block.send_peer),
             ("recv", RECEIVES, block.receive_peer),
@@ -183,3 +202,90 @@ def _check_reference(
         return
     where = place_of(rank.id, block.id, number)
     yield Violation("program-reference", number, where, message)
+
+
+def check_limits(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Violation]:
+    """Yield every limit of a runtime that a program exceeds."""
+    if not runtime.zero_is_unlimited:
+        least, most_bytes = program.min_bytes or 0, largest_bytes(program, runtime)
+        if most_bytes is not None and most_bytes < least:
+            missing = "" if program.max_bytes is not None else ", which it has not, so"
+            message = f"maxBytes{missing} {most_bytes} is below minBytes {least}"
+            yield Violation("program-limit", None, "algo maxBytes", message)
+    for where, number, what, found, most in exceeded(program, runtime):
+        message = f"{found} {what}, {runtime.name} takes {most} at most"
+        yield Violation("program-limit", number, where, message, found - most)
+    for rank in program.ranks:
+        for block in rank.thread_blocks:
+            for number, step in enumerate(block.steps):
+                if step.kind not in runtime.kinds:
+                    message = f"{runtime.name} has no instruction {step.kind}"
+                    where = place_of(rank.id, block.id, number)
+                    yield Violation("program-limit", number, where, message)
+
+
+def largest_bytes(program: ChunkProgram, runtime: MscclRuntime) -> int | None:
+    """Return the largest buffer a program may be chosen for, ``None`` for any."""
+    most = program.max_bytes
+    if most is None:
+        return runtime.default_max_bytes
+    return None if most == 0 and runtime.zero_is_unlimited else most
+
+
+_Count: TypeAlias = "tuple[str, int | None, str, int, int]"
+"""Where, in which step, what is counted, how many there are and may be at most."""
+
+
+def exceeded(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
+    """Yield every number of a program that is larger than a runtime takes.
+
+    Each is where, in which step, what is counted, how many there are, and may be.
+    """
+    for count in _counts(program, runtime):
+        *_, found, most = count
+        if found > most:
+            yield count
+
+
+def _counts(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
+    """Yield what a runtime limits; of steps only what is over a limit."""
+    yield "algo", None, "channels", program.channels, runtime.most_channels
+    for rank in program.ranks:
+        yield from _rank_counts(rank, 1 + len(program.ranks), runtime)
+        for block in rank.thread_blocks:
+            where = place_of(rank.id, block.id)
+            most = runtime.most_channels - 1
+            yield where, None, "as chan", block.channel, most
+            what = "steps in a thread block"
+            yield where, None, what, len(block.steps), runtime.most_steps
+            for number, step in enumerate(block.steps):
+                awaited = -1 if step.waits_for is None else step.waits_for[0]
+                if step.count > runtime.most_count:
+                    where = place_of(rank.id, block.id, number)
+                    yield where, number, "chunks", step.count, runtime.most_count
+                if awaited > (most := runtime.most_awaited_block):
+                    where = place_of(rank.id, block.id, number)
+                    yield where, number, "as depid", awaited, most
+
+
+def _rank_counts(
+    rank: RankProgram, others: int, runtime: MscclRuntime
+) -> Iterator[_Count]:
+    """Yield what is counted for one GPU, which keeps so many elements of others."""
+    blocks, where = rank.thread_blocks, place_of(rank.id)
+    yield where, None, "thread blocks", len(blocks), runtime.most_thread_blocks
+    elements = others + len(blocks) + sum(len(block.steps) for block in blocks)
+    yield where, None, "XML elements", elements, runtime.most_elements
+    for verb in ("send", "receive"):
+        peers = [
+            block.send_peer if verb == "send" else block.receive_peer
+            for block in blocks
+        ]
+        channels = Counter(
+            block.channel
+            for block, peer in zip(blocks, peers, strict=True)
+            if peer >= 0
+        )
+        for channel, count in sorted(channels.items()):
+            what = f"thread blocks that {verb} on channel {channel}"
+            yield where, None, what, count, runtime.most_peers_per_channel

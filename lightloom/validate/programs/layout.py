@@ -26,16 +26,8 @@ OPERATIONS = {
 class BufferLayout:
     """The buffers of one operation.
 
-    Attributes
-    ----------
-    operation
-        lightloom's name of it.
-    ranks
-        Number of ranks n.
-    chunks
-        Chunks C of the whole buffer.
-    root
-        Rank of the root, where there is one.
+    `chunks`: chunks C of the whole buffer. `root`: rank of the root, where there is
+    one.
     """
 
     operation: str
@@ -47,11 +39,8 @@ class BufferLayout:
     def of(cls, program: ChunkProgram) -> BufferLayout:
         """Return the layout of a program whose operation is known.
 
-        Parameters
-        ----------
-        program
-            The root is the rank with the only input (broadcast) or output (reduce),
-            rank 0 where several have one.
+        `program`: the root is the rank with the only input (broadcast) or output
+        (reduce), rank 0 where several have one.
         """
         operation = OPERATIONS[program.collective]
         has_data = {
@@ -80,8 +69,6 @@ class BufferLayout:
     def results(self, rank: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield what the chunks of an output must be in the end, range by range.
 
-        Notes
-        -----
         A range is (first, end, input chunk of the first, ranks that contribute, one bit
         each).
         """
@@ -100,17 +87,7 @@ class BufferLayout:
                 yield first, first + self.block, sent, 1 << owner
 
     def memory(self, rank: int, place: Place, *, in_place: bool) -> Place:
-        """Return the place under the name by which its memory is known.
-
-        Parameters
-        ----------
-        rank
-            Whose buffers.
-        place
-            Buffer and offset.
-        in_place
-            Whether input and output are the same memory.
-        """
+        """Return the place under the name by which its memory is known."""
         buffer, offset = place
         if not in_place or buffer in ("s", "p"):
             return place

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lightloom.core.violation import Violation
-from lightloom.validate.programs.range_map import RangeMap
+from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,19 +35,6 @@ def check_races(
 ) -> Iterator[Violation]:
     """Yield pairs of accesses to a chunk, one of them a write, in no order.
 
-    Parameters
-    ----------
-    layout
-        What the operation of the program asks.
-    flat
-        The program as lists.
-    run
-        A run that came to its end.
-    ways
-        Whether input and output are the same memory: True, False, or both.
-
-    Notes
-    -----
     Vector clocks: entry b of a step's clock is how many steps of thread block b
     happened before it or are it; without a barrier it says nothing of itself.
     O(steps x thread blocks). Of the pairs of a chunk only those are looked at from
@@ -139,7 +126,6 @@ def _accesses(
         [
             (rank, *layout.memory(rank, (buffer, chunk), in_place=in_place))
             for rank, buffer, chunk in spots
-            if buffer != "p"
         ]
         for spots in (action.reads, action.writes)
     )
@@ -162,9 +148,10 @@ def _race(
     in_place: bool,
 ) -> Violation:
     way = "in place" if in_place else "out of place"
+    name = {"p": "the packets s"}.get(place[0], place[0])
     message = (
         f"{way}: {flat.actions[one].kind} of {flat.where(one)} and"
-        f" {flat.actions[other].kind} both use {place[0]}[{place[1]}], one writes, and"
+        f" {flat.actions[other].kind} both use {name}[{place[1]}], one writes, and"
         " nothing orders them"
     )
     where = flat.where(other)

@@ -6,17 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.formats.msccl_runtimes import MSCCLPP, RUNTIMES
-from lightloom.validate.programs.execution import flatten, run
-from lightloom.validate.programs.fifos import SLOTS, check_fifos, hangs_from_bytes
-from lightloom.validate.programs.form import check_form
+from lightloom.validate.programs.execution import (
+    SLOTS,
+    check_fifos,
+    ends_with_two_messages,
+    flatten,
+    hangs_from_bytes,
+    run,
+)
+from lightloom.validate.programs.form import check_form, check_limits
 from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
-from lightloom.validate.programs.limits import check_limits
-from lightloom.validate.programs.plan_actions import (
+from lightloom.validate.programs.plans import (
+    check_plan_form,
     check_plan_sizes,
     flatten_plan,
     plan_layout,
+    unfollowed,
 )
-from lightloom.validate.programs.plan_form import check_plan_form, unfollowed
 from lightloom.validate.programs.races import check_races
 from lightloom.validate.programs.values import check_values
 
@@ -29,6 +35,63 @@ if TYPE_CHECKING:
     from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate.programs.execution import Flat, ProgramRun
 
+
+PROGRAM_RULES: dict[str, tuple[str, str]] = {
+    "program-ranks": ("Ranks and thread blocks are numbered 0, 1, 2, ...", "form"),
+    "program-operation": ("The runtime knows the operation.", "form"),
+    "program-attributes": (
+        "All attributes the runtime wants are given, with values that it takes.",
+        "form",
+    ),
+    "program-text": ("The text is what loaders scan, who read no general XML.", "form"),
+    "program-chunks": ("Buffers have the sizes the operation asks for.", "form"),
+    "program-peer": (
+        "Peers exist, are another rank, and are there where messages are.",
+        "form",
+    ),
+    "program-connection": (
+        "One thread block of a GPU sends on a channel, and one receives, or takes.",
+        "form",
+    ),
+    "program-offset": ("No step reads or writes beyond its buffer.", "form"),
+    "program-reference": (
+        "A step waits for one that exists, of another thread block or before it.",
+        "form",
+    ),
+    "program-chain": (
+        "The step behind a nop that waits for something has a depid of its own.",
+        "form",
+    ),
+    "program-awaited": ("What is waited for is marked with hasdep.", "form"),
+    "program-limit": ("The limits of the runtime are kept.", "form"),
+    "program-deadlock": (
+        "Every step runs, if messages never have to wait.",
+        "execution",
+    ),
+    "program-message": (
+        "A message is received with the count it was sent.",
+        "execution",
+    ),
+    "program-unread": ("Every message is received.", "execution"),
+    "program-value": (
+        "Nothing is read before it is written, or added twice.",
+        "values",
+    ),
+    "program-result": ("In the end every output holds what it must.", "values"),
+    "program-vacuous": (
+        "The program may be chosen, and is about all ranks and all data.",
+        "form",
+    ),
+    "program-race": (
+        "Accesses to the same chunk are ordered, unless both only read.",
+        "races",
+    ),
+    "program-fifo": (
+        "No size the program may be chosen for fills connections until all wait.",
+        "execution",
+    ),
+}
+"""Each rule with its sentence and the module of this folder that checks it."""
 _BEFORE_RUNNING = {
     "program-ranks",
     "program-peer",
@@ -44,23 +107,17 @@ _BEFORE_RUNNING = {
 class ProgramVerdict:
     """What is known of a program.
 
-    Attributes
-    ----------
-    violations
-        Every broken rule.
-    runtime
-        Whose words and limits it was held against.
-    unchecked
-        Why values were not checked; empty if they were.
-    hangs_from_bytes
-        Smallest buffer for which bounded connections make it hang; ``None`` if it
-        never does, or was not run.
+    `runtime`: whose words and limits it was held against. `unchecked`: why values were
+    not checked; empty if they were. `hangs_from_bytes`: smallest buffer for which
+    bounded connections make it hang; ``None`` if it never does, or was not run.
+    `warnings`: what breaks no rule but may go wrong elsewhere, in words.
     """
 
     violations: tuple[Violation, ...]
     runtime: str
     unchecked: str
     hangs_from_bytes: int | None
+    warnings: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -71,10 +128,8 @@ class ProgramVerdict:
 def fitting_runtime(program: ChunkProgram) -> MscclRuntime:
     """Return the runtime that a file is most probably meant for.
 
-    Returns
-    -------
-    The first of msccl, azure, rccl that knows its operation and breaks the fewest
-    limits.
+    Returns the first of msccl, azure, rccl that knows its operation and breaks the
+    fewest limits.
     """
     found: dict[int, MscclRuntime] = {}
     for runtime in RUNTIMES.values():
@@ -95,17 +150,12 @@ def verify_program(
 ) -> ProgramVerdict:
     """Check a program of GPUs: form, limits, values, deadlock, races, connections.
 
-    Parameters
-    ----------
-    program
-        What to check.
-    runtime
-        Who is to load it; ``None`` for the one that fits best.
+    `runtime`: who is to load it; ``None`` for the one that fits best.
 
-    Notes
-    -----
     Values and races are checked in place and out of place, as far as the program
-    claims to work there. Deterministic; O(steps x thread blocks).
+    claims to work there; connections unless steps are longer than the runtime takes,
+    since how they fill takes as long as they are. Deterministic; O(steps x thread
+    blocks).
     """
     loader = fitting_runtime(program) if runtime is None else runtime
     wrong = [*check_form(program, loader), *check_limits(program, loader)]
@@ -113,29 +163,26 @@ def verify_program(
         return ProgramVerdict(tuple(wrong), loader.name, "the form is invalid", None)
     flat = flatten(program)
     done = run(flat)
-    hangs = None
-    if not done.stuck and loader.bounded:
+    hangs, warnings = None, list[str]()
+    too_long = max(action.count for action in flat.actions) > loader.most_count
+    if not done.stuck and loader.bounded and not too_long:
         slots = SLOTS.get(program.protocol, SLOTS["Simple"])
         hangs = hangs_from_bytes(flat, program.chunks_per_loop, slots)
         wrong += check_fifos(program, hangs, loader)
+        if not ends_with_two_messages(flat):
+            warnings.append("hangs where a connection holds two messages")
     known = program.collective in OPERATIONS
     layout = BufferLayout.of(program) if known else None
     claimed = {True: program.in_place, False: program.out_of_place}
     ways = [in_place for in_place, said in claimed.items() if said]
     found, unchecked = _judge(program.collective, flat, done, layout, ways)
-    return ProgramVerdict((*wrong, *found), loader.name, unchecked, hangs)
+    faults = (*wrong, *found)
+    return ProgramVerdict(faults, loader.name, unchecked, hangs, tuple(warnings))
 
 
 def verify_plan(plan: ExecutionPlan) -> ProgramVerdict:
     """Check an execution plan of MSCCL++: form, limits, values, deadlock, races.
 
-    Parameters
-    ----------
-    plan
-        What to check, as it claims to run: in place or out of place.
-
-    Notes
-    -----
     A GPU's buffers are its own before it begins and after it ends. Deterministic;
     O(operations x thread blocks).
     """

@@ -14,7 +14,7 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.instance import Instance
-from lightloom.programs.ramp_at_scale import OPERATIONS, check_operation, operation
+from lightloom.programs.ramp_nic import OPERATIONS, check_operation, operation
 from lightloom.replay import replay
 from lightloom.synth.ramp.schedules import OPS, ROUTED, routes_of, strategies, ways
 from lightloom.synth.synthesise import synthesise
@@ -373,8 +373,8 @@ def test_sampled_checks_follow_whole_chunks(
     op: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is done above 4096 nodes, done on 54."""
-    monkeypatch.setattr("lightloom.programs.ramp_at_scale.MOST_FOLLOWED_NODES", 9)
-    monkeypatch.setattr("lightloom.programs.ramp_at_scale._MOST_CELLS", 54)
+    monkeypatch.setattr("lightloom.programs.ramp_nic.MOST_FOLLOWED_NODES", 9)
+    monkeypatch.setattr("lightloom.programs.ramp_nic._MOST_CELLS", 54)
     fabric = network((3, 3, 6))
     report = check_operation(operation(fabric, op, range(54)), samples=4, seed=3)
     assert report.violations == []

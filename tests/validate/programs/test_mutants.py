@@ -16,8 +16,7 @@ from lightloom.core.chunk_program import (
 from lightloom.core.seed import seeded_random
 from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.validate.programs import verify_program
-from lightloom.validate.programs.execution import flatten
-from lightloom.validate.programs.fifos import FifoSlots, hangs_from_bytes
+from lightloom.validate.programs.execution import FifoSlots, flatten, hangs_from_bytes
 from tests.oracle.program_executor import HangError, outputs
 from tests.programs.lowered import expected, inputs_of, program_of
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
+from lightloom.core.errors import FormatError
 from lightloom.core.seed import seeded_random
 from lightloom.formats.json_file import JsonFile
 from lightloom.formats.mscclpp_plan import plan_of
@@ -182,12 +183,83 @@ def adds_a_half(half: int) -> Callable[[int], list[Op]]:
     return block
 
 
+def packets_by_proxy(rank: int) -> list[Op]:
+    """Make packets, let the proxy copy them to the other, and add what comes."""
+    del rank
+    return [
+        move("cpkt", [own("i", 0, 2)], [own("s", 0, 2)], "none"),
+        NOP,
+        move("ppkt", [own("s", 0, 2)], [far(0, 2, 2)], PORT) | {"channel_ids": [0]},
+        move("repkt", [own("i", 0, 2), own("s", 2, 2)], [own("i", 0, 2)], "none"),
+    ]
+
+
+def two_nodes() -> Plan:
+    """Return an all-reduce of two nodes of two GPUs, by packets alone.
+
+    GPUs of a node exchange halves over memory, and sums with the GPU of the other node
+    that has the same half through a port; thread block 0 has the port.
+    """
+
+    def blocks(node: int, local: int) -> list[list[Op]]:
+        peer, half = 1 - local, 2 * local
+        meet: Op = {"name": "barrier", "barrier_id": 0, "num_threadblocks": 2}
+
+        def reduced(received: int, packets: int) -> Op:
+            sources = [own("i", half, 2), own("s", received, 2)]
+            return move("recpkt", sources, [own("i", half, 2), own("s", packets, 2)])
+
+        sent = move("ppkt", [own("s", half, 2)], [far(0, 4 + 2 * node, 2)], PORT)
+        exchange = [
+            move("ppkt", [own("i", 2 * peer, 2)], [far(0, half, 2)]),
+            reduced(2 * peer, half),
+            meet,
+            reduced(6 - 2 * node, 4 + 2 * node),
+            move("rppkt", [own("s", 4 + 2 * node, 2)], [far(0, 8 + half, 2)]),
+            move("upkt", [own("s", 8 + 2 * peer, 2)], [own("i", 2 * peer, 2)]),
+        ]
+        return [[meet, sent | {"channel_ids": [0]}], exchange]
+
+    def gpu(rank: int) -> Plan:
+        node, local = divmod(rank, 2)
+        others = {PORT: 2 * (1 - node) + local, MEMORY: 2 * node + 1 - local}
+        return {
+            "id": rank,
+            "input_chunks": 4,
+            "output_chunks": 4,
+            "scratch_chunks": 12,
+            "threadblocks": [
+                {
+                    "id": number,
+                    "ops": ops,
+                    "channels": [{"channel_type": kind, "channel_ids": [0]}],
+                    "remote_buffer_refs": [
+                        {"access_channel_type": kind, "remote_buffer_ids": [number]}
+                    ],
+                }
+                for number, (kind, ops) in enumerate(
+                    zip(others, blocks(node, local), strict=True)
+                )
+            ],
+            "channels": [
+                {"channel_type": kind, "connected_to": [peer]}
+                for kind, peer in others.items()
+            ],
+            "remote_buffers": [{"rank": peer, "type": "s"} for peer in others.values()],
+        }
+
+    gpus = [gpu(rank) for rank in range(4)]
+    return {"name": "x", "collective": "allreduce", "inplace": True, "gpus": gpus}
+
+
 BARRIER: Op = {"name": "barrier", "barrier_id": 3, "num_threadblocks": 3}
 GOOD = {
     "reading": lambda: two("i", by_reading),
     "writing": lambda: two("i", by_writing),
     "packets": lambda: two("s", first_packets, sum_packets, last_packets),
     "proxy": lambda: two("s", by_proxy, kind=PORT),
+    "packets by proxy": lambda: two("s", packets_by_proxy, kind=PORT),
+    "two nodes": two_nodes,
     "semaphore": lambda: two("s", sends, adds),
     "halves": lambda: two("s", meets, adds_a_half(0), adds_a_half(1)),
 }
@@ -223,6 +295,21 @@ def test_what_is_right_is_accepted(name: str) -> None:
         ),
         ("packets", 1, {0: first_packets(0)[0]}, {"program-race"}),
         ("proxy", 0, {5: None}, {"program-race", "program-value"}),
+        # A proxy copies what it finds: packets that are made already, of scratch.
+        ("packets by proxy", 0, {1: None}, {"program-race"}),
+        (
+            "packets by proxy",
+            0,
+            {0: None},
+            {"program-value", "program-result"},
+        ),
+        (
+            "packets by proxy",
+            0,
+            {2: move("ppkt", [own("i", 0, 2)], [far(0, 2, 2)], PORT)},
+            {"program-operation"},
+        ),
+        ("two nodes", 0, {0: NOP}, {"program-connection"}),
         ("semaphore", 0, {-1: None}, {"program-deadlock"}),
         ("semaphore", 1, {0: None}, {"program-unread"}),
         ("semaphore", 1, {1: None}, {"program-race"}),
@@ -288,12 +375,50 @@ def test_what_the_executor_has_no_room_for() -> None:
     assert rules_of(plan) == {"program-connection"}
 
 
-def test_what_is_not_followed_is_said() -> None:
-    """Multicast by switches is known, and not followed."""
-    plan = two("i", lambda rank: [*by_writing(rank), {"name": "glres"}])
+@pytest.mark.parametrize("name", ["glres", "gstore", "gstorepkt", "pipeline"])
+def test_what_is_not_followed_is_said(name: str) -> None:
+    """Multicast by switches and pipelines are known, and not followed."""
+    plan = two("i", lambda rank: [*by_writing(rank), {"name": name}])
     verdict = verdict_of(plan)
     assert verdict.valid
-    assert verdict.unchecked == "glres of gpu 0 tb 0 step 8 is not followed"
+    assert verdict.unchecked == f"{name} of gpu 0 tb 0 step 8 is not followed"
+
+
+def earlier_plan() -> Plan:
+    """Return a plan in the words of the executor's first releases."""
+    channels = {"srcbuff": "i", "dstbuff": "i", "type": "sm", "connectedTo": [1]}
+    ops = [{"name": "signal", "o_buff": {}, "o_cids": [], "ctype": "sm", "cnt": 1}]
+    gpu = {"id": 0, "inputChunks": 1, "outputChunks": 1, "scratchChunks": 0}
+    gpu |= {"threadblocks": [{"id": 0, "ops": ops, "channels": []}]}
+    return {
+        "name": "x",
+        "collective": "allreduce",
+        "protocol": "Simple",
+        "inplace": True,
+        "gpus": [gpu | {"chunkGroups": 1, "channels": [channels]}],
+    }
+
+
+@pytest.mark.parametrize("drop", [(), ("channels", "inputChunks", "chunkGroups")])
+def test_an_earlier_dialect_is_named(drop: tuple[str, ...]) -> None:
+    """No key is missing: all are called otherwise."""
+    plan = earlier_plan()
+    for key in drop:
+        del plan["gpus"][0][key]
+    with pytest.raises(FormatError, match="earlier dialect") as caught:
+        verdict_of(plan)
+    assert "\n" not in str(caught.value)
+    assert "input_chunks" in str(caught.value)
+
+
+def test_a_channel_with_a_type_is_of_an_earlier_dialect() -> None:
+    """Between the two there was one that differs in this key alone."""
+    plan = two("i", by_writing)
+    for gpu in plan["gpus"]:
+        for channel in gpu["channels"]:
+            channel["type"] = channel.pop("channel_type")
+    with pytest.raises(FormatError, match=r"earlier dialect.*type of a channel"):
+        verdict_of(plan)
 
 
 CASES = (

@@ -11,8 +11,7 @@ from lightloom.core.chunk_program import (
     ThreadBlock,
 )
 from lightloom.core.errors import InputError
-from lightloom.programs.import_schedule import imported
-from lightloom.programs.lifting import lift
+from lightloom.programs.import_schedule import imported, lift
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_program
 from tests.programs.lowered import OPERATIONS, program_of, schedule_of
