@@ -203,15 +203,15 @@ def read_chakra(path: str | Path) -> list[TraceNode]:
     except (IndexError, UnicodeDecodeError, struct.error):
         what = f"damaged after node {len(nodes)}"
         raise FormatError(what, where=where, allowed="a Chakra trace") from None
+    if not nodes:
+        what, allowed = "a trace without nodes", "a header, then a node at least"
+        raise FormatError(what, where=where, allowed=allowed)
     check_nodes(nodes, where)
     return nodes
 
 
 def check_nodes(nodes: Sequence[TraceNode], where: str) -> None:
     """Raise `FormatError` unless they are nodes of one rank."""
-    if not nodes:
-        what, allowed = "a trace without nodes", "a header, then a node at least"
-        raise FormatError(what, where=where, allowed=allowed)
     seen: set[int] = set()
     for node in nodes:
         if node.id in seen:
