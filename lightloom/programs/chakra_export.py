@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lightloom.core.schedule import Schedule
+    from lightloom.formats.chakra import Attribute
     from lightloom.replay.timeline import PairTimes, Reconfiguration, Timeline
 
 _TICKS_A_MICRO = 1000
@@ -282,7 +283,7 @@ class _Rank:
     ) -> int:
         """Add a node; return its number."""
         number = len(self._nodes)
-        attributes = {"is_cpu_op": False, **(said or {})}
+        attributes: dict[str, Attribute] = {"is_cpu_op": False, **(said or {})}
         self._nodes.append(TraceNode(number, name, kind, waits, micros, attributes))
         self._end_ps.append(end_ps)
         return number
@@ -298,11 +299,11 @@ def _configuration(
     schedule: Schedule, task: Collective, wire_bits_per_s: int
 ) -> dict[str, bytes]:
     """Return system, network and the one-node workload of every rank."""
-    bytes_per_ns = wire_bits_per_s // BITS_PER_BYTE / 1000 / GIB
+    gib_per_s = wire_bits_per_s / (BITS_PER_BYTE * _TICKS_A_MICRO * GIB)
     network = (
         "topology: [FullyConnected]\n"
         f"npus_count: [{task.rank_count}]\n"
-        f"bandwidth: [{bytes_per_ns!r}]  # GiB per simulated second\n"
+        f"bandwidth: [{gib_per_s!r}]  # GiB per simulated second\n"
         f"latency: [{schedule.fabric['alpha_ps']}]  # one tick is a picosecond\n"
     )
     system = {

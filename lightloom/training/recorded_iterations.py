@@ -413,11 +413,11 @@ def _agreed(nodes: Sequence[TraceNode], where: str) -> tuple[CollectiveType, int
     if others:
         what = "a collective that ranks do not agree on (comm_type, comm_size)"
         raise FormatError(what, where=where, found=sorted(said, key=str))
-    names = {int(each): each.name for each in CollectiveType}
+    names: dict[object, str] = {int(each): each.name for each in CollectiveType}
     if kind == CollectiveType.BARRIER:
         return CollectiveType.BARRIER, 0
     if not isinstance(kind, int) or kind not in COLLECTIVES:
-        what = f"a collective of comm_type {names.get(kind, kind)} is not followed"
+        what = f"a collective of comm_type {names.get(kind, str(kind))} is not followed"
         followed = (*COLLECTIVES, CollectiveType.BARRIER)
         allowed = ", ".join(f"{int(each)} ({each.name})" for each in followed)
         raise FormatError(what, where=where, allowed=allowed)

@@ -190,6 +190,14 @@ def test_a_wire_of_two_planes(
     assert ends == [replay(schedule).completion_time_ps] * 2
 
 
+def test_rates_that_are_no_whole_bytes(tmp_path: Path) -> None:
+    """A wire has the rate of its pair, whatever is left over by eight bits."""
+    fabric = Ocs(nodes=2, switches=1, bits_per_second_per_node=10**9 + 7)
+    made = synthesise(Instance(fabric, Collective("all-gather", (0, 1), 2 * 10**6)))
+    assert made.incumbent is not None
+    check_times(made.incumbent.schedule, tmp_path)
+
+
 @pytest.mark.parametrize("kind", CIRCUITS)
 @settings(max_examples=12)
 @given(st.data())
