@@ -188,8 +188,8 @@ def _chakra(schedule: Schedule, folder: Path) -> str:
             file.write(content)
     return (
         f"{counted(len(export.files), 'file')}; replay takes"
-        f" {export.completion_time_ps} ps, which the simulator says in ns; chunks and"
-        " barriers are left out"
+        f" {export.completion_time_ps} ps, which the simulator says in ns; chunks are"
+        " left out"
     )
 
 

@@ -47,7 +47,7 @@ def run_recorded(
         what = "more than one recorded iteration"
         raise InputError(what, where=", ".join(given), fix="give one of them")
     [(option, path)] = given.items()
-    iteration = _read(option, path, asked.fabric.node_count)
+    iteration = _read(option, path, asked)
     others: dict[str, RecordedReplay | str] = {}
     with progress("train") as tell:
         tell(f"replaying {path}")
@@ -76,10 +76,17 @@ def run_recorded(
     _print(asked.name, path, iteration, found, others)
 
 
-def _read(option: str, path: str, nodes: int) -> Iteration:
+def _read(option: str, path: str, asked: Instance) -> Iteration:
     """Return the iteration of a file, or of a folder of traces."""
-    from lightloom.training.recorded_iterations import chakra_iteration, log_iteration
+    from lightloom.core.training import Training
+    from lightloom.instances.gpus import gpu_named
+    from lightloom.training.recorded_iterations import (
+        ComputeRate,
+        chakra_iteration,
+        log_iteration,
+    )
 
+    nodes = asked.fabric.node_count
     if option == "--log":
         from lightloom.formats.calls_csv import read_calls_csv
         from lightloom.formats.communication_log import read_communication_log
@@ -91,16 +98,24 @@ def _read(option: str, path: str, nodes: int) -> Iteration:
         from lightloom.formats.flexflow_tasks import read_flexflow_tasks
 
         return read_flexflow_tasks(path)
-    return chakra_iteration(_traces(path))
+    compute, task = ComputeRate(), asked.task
+    if isinstance(task, Training):
+        compute = ComputeRate(gpu_named(task.gpu), task.precision)
+    return chakra_iteration(*_traces(path), compute)
 
 
-def _traces(folder: str) -> dict[int, list[TraceNode]]:
-    """Return the nodes of every trace in a folder, by rank."""
+def _traces(folder: str) -> tuple[dict[int, list[TraceNode]], dict[str, list[int]]]:
+    """Return the nodes of every trace in a folder, and the process groups beside it.
+
+    The groups are in ``NAME.json`` beside ``NAME.RANK.et``, or in ``comm_group.json``.
+    """
     from lightloom.formats.chakra import read_chakra
 
     found: dict[int, list[TraceNode]] = {}
+    names = {"comm_group"}
     for file in sorted(Path(folder).glob("*.et")):
-        _, dot, rank = file.stem.rpartition(".")
+        name, dot, rank = file.stem.rpartition(".")
+        names.add(name)
         if not dot or not rank.isdecimal() or int(rank) in found:
             what, allowed = "not the trace of one rank", "NAME.RANK.et, each rank once"
             raise FormatError(what, where=str(file), allowed=allowed)
@@ -108,7 +123,28 @@ def _traces(folder: str) -> dict[int, list[TraceNode]]:
     if not found:
         what, allowed = "no Chakra traces", "a folder of files NAME.RANK.et"
         raise InputError(what, where="--chakra", found=folder, allowed=allowed)
-    return found
+    listed = [
+        file
+        for name in sorted(names)
+        if (file := Path(folder, f"{name}.json")).exists()
+    ]
+    if len(listed) > 1:
+        what, fix = "more than one file of process groups", "keep one of them"
+        raise InputError(what, where="--chakra", found=[*map(str, listed)], fix=fix)
+    return found, _groups(listed[0]) if listed else {}
+
+
+def _groups(path: Path) -> dict[str, list[int]]:
+    """Return the ranks of each process group in a file; which ranks is asked later."""
+    from lightloom.formats.json_file import read_json
+
+    table = read_json(path).table
+    if not isinstance(table, dict) or not all(
+        isinstance(ranks, list) for ranks in table.values()
+    ):
+        what, allowed = "not a table of process groups", '{"NAME": [RANK, ...], ...}'
+        raise FormatError(what, where=str(path), allowed=allowed)
+    return table
 
 
 def _record(found: RecordedReplay | str) -> dict[str, object]:

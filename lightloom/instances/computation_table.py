@@ -19,7 +19,6 @@ from lightloom.core.training import (
     DEFAULT_PRECISION,
     Training,
 )
-from lightloom.core.units import PS_PER_S
 from lightloom.formats.flexflow_profile import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.instances.gpus import ELEMENT_BYTES, gpu_named
@@ -397,11 +396,8 @@ def _part_ps(
         + _share(layer.touched_parameters, parts if divided else 1)
     )
     traffic_bytes = elements * machine.element_bytes * times
-    return max(
-        gpu.shortest_ps,
-        -(-flops * PS_PER_S // gpu.peak_flops_per_s(machine.precision)),
-        -(-traffic_bytes * PS_PER_S // gpu.memory_bytes_per_s),
-    )
+    roofline_ps = gpu.roofline_ps(flops, traffic_bytes, machine.precision)
+    return max(gpu.shortest_ps, roofline_ps)
 
 
 def _part_memory_bytes(

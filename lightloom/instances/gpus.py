@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, nearest, unknown_name
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import PS_PER_S, PS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +48,16 @@ class Gpu:
                 fix=nearest(precision, self.flops_per_s),
             )
         return self.flops_per_s[precision]
+
+    def roofline_ps(self, flops: int, memory_bytes: int, precision: str) -> int:
+        """Return the time of the longer of work at peak rate and traffic of the memory.
+
+        Raises `InputError` if the GPU does not compute at the precision.
+        """
+        return max(
+            -(-flops * PS_PER_S // self.peak_flops_per_s(precision)),
+            -(-memory_bytes * PS_PER_S // self.memory_bytes_per_s),
+        )
 
 
 GPUS = {

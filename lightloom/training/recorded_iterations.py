@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
+import json
+from collections import deque
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,22 +20,32 @@ from lightloom.core.iteration import (
     Iteration,
     Operations,
 )
+from lightloom.core.training import DEFAULT_GPU, DEFAULT_PRECISION
 from lightloom.core.units import PS_PER_US
-from lightloom.formats.chakra import CollectiveType, NodeType
+from lightloom.formats.chakra import (
+    COLLECTIVES,
+    CollectiveType,
+    NodeType,
+    check_nodes,
+    full_buffer_bytes,
+)
 from lightloom.formats.communication_log import AllReduceCall
+from lightloom.instances.gpus import GPUS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lightloom.formats.chakra import TraceNode
     from lightloom.formats.communication_log import Call, LayerTransfer
+    from lightloom.instances.gpus import Gpu
 
-_OPS = {
-    CollectiveType.ALL_REDUCE: "all-reduce",
-    CollectiveType.ALL_GATHER: "all-gather",
-    CollectiveType.ALL_TO_ALL: "all-to-all",
-    CollectiveType.REDUCE_SCATTER: "reduce-scatter",
-}
+_FOLLOWED = (
+    NodeType.METADATA,
+    NodeType.COMPUTE,
+    NodeType.SEND,
+    NodeType.RECEIVE,
+    NodeType.COLLECTIVE,
+)
 
 
 @dataclass
@@ -147,32 +160,107 @@ def _require_devices(number: int, devices: Sequence[int], node_count: int) -> No
             )
 
 
-def chakra_iteration(traces: Mapping[int, Sequence[TraceNode]]) -> Iteration:
+def chakra_iteration(
+    traces: Mapping[int, Sequence[TraceNode]],
+    groups: Mapping[str, Sequence[int]] | None = None,
+    compute: ComputeRate | None = None,
+) -> Iteration:
     """Return the iteration of Chakra traces, one for each rank.
 
-    Computing nodes are operations. A send meets the receive of the other rank with its
-    tag, in the order in which they stand. All ranks take part in a collective, whose
-    ``comm_size`` is the full buffer; the i-th of each rank are one, and must agree.
+    Computing nodes are operations: of their duration, else of the roofline. Nodes of a
+    rank are issued when what they wait for has been, the least id first. The i-th send
+    of a pair and tag meets the i-th receive, the i-th collective of a process group and
+    tag is the same at every member. A group is what `groups` or a metadata node says,
+    else of the ranks that name it; a collective without a group is of all ranks.
 
-    `traces`: nodes by rank; ranks are numbered from 0.
+    `traces`: nodes by rank, numbered from 0. `groups`: ranks of each process group by
+    name. `compute`: what nodes without a duration compute with, by default the GPU of a
+    training.
 
-    Raises `FormatError`: ranks that are not numbered from 0; a node that waits for a
-    missing one; a collective that the ranks do not agree on, or of another kind; a send
-    without its receive.
+    Raises `FormatError`: ranks that are not numbered from 0, nodes of one id, a node
+    that waits for a missing one; a group that is given twice or is not of these ranks;
+    a collective that its ranks do not agree on, a send or receive without the other;
+    what is not followed: kinds of nodes and of collectives, several priorities,
+    dimensions of a network.
     """
     ranks = sorted(traces)
     if ranks != list(range(len(ranks))):
         what, allowed = "ranks are not numbered from 0", f"0 to {len(ranks) - 1}"
         raise FormatError(what, where="ranks", found=ranks, allowed=allowed)
     rows = _Rows()
-    tasks = {rank: _rank_tasks(rows, rank, traces[rank]) for rank in ranks}
-    _join_collectives(rows, traces, tasks)
-    _join_transfers(rows, traces, tasks)
+    issued = {rank: _issue_order(traces[rank], f"rank {rank}") for rank in ranks}
+    compute = compute or ComputeRate()
+    tasks = {rank: _rank_tasks(rows, rank, issued[rank], compute) for rank in ranks}
+    _join_collectives(rows, issued, tasks, _process_groups(issued, groups or {}))
+    _join_transfers(rows, issued, tasks)
     return rows.iteration(len(ranks))
 
 
+@dataclass(frozen=True)
+class ComputeRate:
+    """What nodes of a trace compute with, where they say operations and bytes only."""
+
+    gpu: Gpu = GPUS[DEFAULT_GPU]
+    precision: str = DEFAULT_PRECISION
+
+    def node_ps(self, node: TraceNode, where: str) -> int:
+        """Return how long a computing node lasts."""
+        if node.duration_micros:
+            return node.duration_micros * PS_PER_US
+        flops, moved_bytes = (
+            _whole(node, name, where, default=0) for name in ("num_ops", "tensor_size")
+        )
+        return self.gpu.roofline_ps(flops, moved_bytes, self.precision)
+
+
+def _whole(node: TraceNode, name: str, where: str, default: int | None = None) -> int:
+    """Return an attribute that counts something, from 0."""
+    value = node.attributes.get(name, default)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        what, place = f"{name} is missing or no count", f"{where}, node {node.id}"
+        raise FormatError(what, where=place, found=value, allowed="0, 1, ...")
+    return value
+
+
+def _issue_order(nodes: Sequence[TraceNode], where: str) -> list[TraceNode]:
+    """Return the nodes of a rank as they are issued: the least id that may be.
+
+    Nodes in a cycle come last; the iteration refuses them.
+    """
+    check_nodes(nodes, where)
+    node_of = {node.id: node for node in nodes}
+    missing = {node.id: len(set(node.data_deps)) for node in nodes}
+    heard: dict[int, list[int]] = {number: [] for number in node_of}
+    for node in nodes:
+        if node.type not in _FOLLOWED:
+            name = NodeType(node.type).name
+            raise FormatError(
+                f"nodes of type {name}_NODE are not followed",
+                where=f"{where}, node {node.id}",
+                allowed=", ".join(f"{kind.name}_NODE" for kind in _FOLLOWED),
+            )
+        for dep in set(node.data_deps):
+            if dep not in heard:
+                what = "a node waits for a missing one"
+                raise FormatError(what, where=f"{where}, node {node.id}", found=dep)
+            heard[dep].append(node.id)
+    ready = [number for number, count in missing.items() if not count]
+    heapq.heapify(ready)
+    order: dict[int, TraceNode] = {}
+    while ready:
+        number = heapq.heappop(ready)
+        order[number] = node_of[number]
+        for waiting in heard[number]:
+            missing[waiting] -= 1
+            if not missing[waiting]:
+                heapq.heappush(ready, waiting)
+    return list((order | node_of).values())
+
+
 def _rank_tasks(
-    rows: _Rows, rank: int, nodes: Sequence[TraceNode]
+    rows: _Rows, rank: int, nodes: Sequence[TraceNode], compute: ComputeRate
 ) -> dict[int, tuple[int, int]]:
     """Add the nodes of a rank; return (what waits, what others wait for) of each.
 
@@ -180,8 +268,9 @@ def _rank_tasks(
     """
     tasks: dict[int, tuple[int, int]] = {}
     for node in nodes:
-        lasts = node.duration_micros * PS_PER_US
-        begin = rows.add(f"{node.name} {rank}", rank, lasts * (node.type == 4))
+        computes = node.type == NodeType.COMPUTE
+        lasts_ps = compute.node_ps(node, f"rank {rank}") if computes else 0
+        begin = rows.add(f"{node.name} {rank}", rank, lasts_ps)
         apart = node.type in (NodeType.RECEIVE, NodeType.COLLECTIVE)
         end = rows.add(f"{node.name} {rank} done", rank) if apart else begin
         if apart:
@@ -189,45 +278,150 @@ def _rank_tasks(
         tasks[node.id] = begin, end
     for node in nodes:
         for dep in node.data_deps:
-            if dep not in tasks:
-                what, where = "a node waits for a missing one", f"rank {rank}"
-                raise FormatError(what, where=f"{where}, node {node.id}", found=dep)
             rows.link(tasks[dep][1], tasks[node.id][0])
     return tasks
+
+
+def _process_groups(
+    traces: Mapping[int, Sequence[TraceNode]], given: Mapping[str, Sequence[int]]
+) -> dict[str, list[int]]:
+    """Return the ranks of each process group that is listed anywhere."""
+    groups: dict[str, list[int]] = {}
+    for name, ranks in given.items():
+        groups[name] = _checked_group(name, ranks, len(traces), "process groups")
+    for rank, nodes in traces.items():
+        for node in nodes:
+            if node.type != NodeType.METADATA or '"pg_name"' not in node.inputs:
+                continue
+            where = f"rank {rank}, node {node.id}"
+            for name, listed in _listed_groups(node, where):
+                # A list without ranks stands for all of them.
+                ranks = _checked_group(name, listed or list(traces), len(traces), where)
+                if groups.setdefault(name, ranks) != ranks:
+                    what = f"process group {name!r} is of other ranks elsewhere"
+                    raise FormatError(what, where=where, found=ranks)
+    return groups
+
+
+def _listed_groups(node: TraceNode, where: str) -> list[tuple[str, list[int]]]:
+    """Return the groups in a metadata node: a JSON list, written as a Python list."""
+    text = node.inputs.strip().removeprefix("['").removesuffix("']")
+    try:
+        return [(str(row["pg_name"]), list(row["ranks"])) for row in json.loads(text)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        what = "process groups that cannot be read"
+        allowed = 'a list of {"pg_name": ..., "ranks": [...]}'
+        raise FormatError(what, where=where, allowed=allowed) from None
+
+
+def _checked_group(
+    name: str, ranks: Sequence[int], rank_count: int, where: str
+) -> list[int]:
+    """Return the ranks of a group, each a rank and there once."""
+    known = [rank for rank in ranks if type(rank) is int and 0 <= rank < rank_count]
+    if not known or len(set(known)) < len(ranks):
+        what = f"process group {name!r} is not of distinct ranks of these traces"
+        allowed = f"0 to {rank_count - 1}"
+        raise FormatError(what, where=where, found=list(ranks), allowed=allowed)
+    return known
 
 
 def _join_collectives(
     rows: _Rows,
     traces: Mapping[int, Sequence[TraceNode]],
     tasks: Mapping[int, Mapping[int, tuple[int, int]]],
+    groups: Mapping[str, list[int]],
 ) -> None:
-    """Make one collective of the i-th of each rank."""
-    asked = {
-        rank: [node for node in nodes if node.type == NodeType.COLLECTIVE]
-        for rank, nodes in traces.items()
+    """Make one collective of the i-th of a group and tag at each of its ranks."""
+    asked: dict[tuple[str, int], dict[int, list[TraceNode]]] = {}
+    priorities: set[int] = set()
+    for rank, nodes in traces.items():
+        for node in nodes:
+            if node.type != NodeType.COLLECTIVE:
+                continue
+            where = f"rank {rank}"
+            group = str(node.attributes.get("pg_name", ""))
+            tag = _whole(node, "comm_tag", where, default=0)
+            priorities.add(_whole(node, "comm_priority", where, default=0))
+            _refuse_dimensions(node, where)
+            asked.setdefault((group, tag), {}).setdefault(rank, []).append(node)
+    if len(priorities) > 1:
+        what, allowed = "comm_priority is not followed", "one priority for all"
+        where, found = "collectives", sorted(priorities)
+        raise FormatError(what, where=where, found=found, allowed=allowed)
+    for (group, _), of_rank in asked.items():
+        named = f"collectives of process group {group!r}" if group else "collectives"
+        # Without a name, all ranks; a group nobody lists is of those that name it.
+        members = groups.get(group, sorted(of_rank) if group else list(traces))
+        concerned = sorted({*members, *of_rank})
+        counts = {rank: len(of_rank.get(rank, [])) for rank in concerned}
+        if len(concerned) > len(members) or len(set(counts.values())) > 1:
+            what = "ranks with different numbers of collectives"
+            raise FormatError(what, where=named, found=counts)
+        several = zip(*(of_rank[rank] for rank in members), strict=True)
+        for number, nodes in enumerate(several):
+            placed = zip(members, nodes, strict=True)
+            ends = [tasks[rank][node.id] for rank, node in placed]
+            _join_collective(rows, nodes, members, ends, f"{named}, number {number}")
+
+
+def _refuse_dimensions(node: TraceNode, where: str) -> None:
+    """Raise if a collective is of some dimensions of a network only."""
+    for name in ("involved_dim", "involved_dims"):
+        dimensions = node.attributes.get(name, True)
+        if dimensions is not True and not (
+            isinstance(dimensions, tuple) and all(dimensions)
+        ):
+            raise FormatError(
+                f"{name} is not followed",
+                where=f"{where}, node {node.id}",
+                found=dimensions,
+                allowed="all dimensions",
+                fix="name a process group by pg_name",
+            )
+
+
+def _join_collective(
+    rows: _Rows,
+    nodes: Sequence[TraceNode],
+    members: list[int],
+    ends: Sequence[tuple[int, int]],
+    where: str,
+) -> None:
+    """Add a collective that begins and ends at some tasks of its members."""
+    kind, size = _agreed(nodes, where)
+    if size and len(members) > 1:
+        op = COLLECTIVES[kind]
+        rows.op.append(op)
+        rows.bytes.append(full_buffer_bytes(op, size, len(members)))
+        rows.members.append(members)
+        task = -len(rows.op)
+    else:  # Nothing moves, but all wait for each other.
+        task = rows.add(f"all of {len(members)} ranks", members[0])
+    for begin, end in ends:
+        rows.link(begin, task)
+        rows.link(task, end)
+
+
+def _agreed(nodes: Sequence[TraceNode], where: str) -> tuple[CollectiveType, int]:
+    """Return what all members call a collective: its type, and its size."""
+    said = {
+        (node.attributes.get("comm_type"), node.attributes.get("comm_size"))
+        for node in nodes
     }
-    if len({len(each) for each in asked.values()}) > 1:
-        found = {rank: len(each) for rank, each in asked.items()}
-        what = "ranks with different numbers of collectives"
-        raise FormatError(what, where="collectives", found=found)
-    for number, several in enumerate(zip(*asked.values(), strict=True)):
-        kinds = {
-            (node.attributes.get("comm_type"), node.attributes.get("comm_size"))
-            for node in several
-        }
-        [(kind, size), *others] = sorted(kinds, key=str)
-        if others or kind not in _OPS or not isinstance(size, int):
-            what = "a collective that ranks do not agree on, or of unknown kind"
-            where = f"collective {number}"
-            raise FormatError(what, where=where, found=sorted(kinds, key=str))
-        op = CollectiveType(kind)
-        rows.op.append(_OPS[op])
-        rows.bytes.append(size)
-        rows.members.append(list(asked))
-        for rank, node in zip(asked, several, strict=True):
-            begin, end = tasks[rank][node.id]
-            rows.link(begin, -len(rows.op))
-            rows.link(-len(rows.op), end)
+    [(kind, _), *others] = said
+    if others:
+        what = "a collective that ranks do not agree on (comm_type, comm_size)"
+        raise FormatError(what, where=where, found=sorted(said, key=str))
+    names: dict[object, str] = {int(each): each.name for each in CollectiveType}
+    if kind == CollectiveType.BARRIER:
+        return CollectiveType.BARRIER, 0
+    if not isinstance(kind, int) or kind not in COLLECTIVES:
+        what = f"a collective of comm_type {names.get(kind, str(kind))} is not followed"
+        followed = (*COLLECTIVES, CollectiveType.BARRIER)
+        allowed = ", ".join(f"{int(each)} ({each.name})" for each in followed)
+        raise FormatError(what, where=where, allowed=allowed)
+    return CollectiveType(kind), _whole(nodes[0], "comm_size", where)
 
 
 def _join_transfers(
@@ -235,23 +429,53 @@ def _join_transfers(
     traces: Mapping[int, Sequence[TraceNode]],
     tasks: Mapping[int, Mapping[int, tuple[int, int]]],
 ) -> None:
-    """Link each send to the receive of its pair and tag."""
-    key: tuple[object, ...]
-    waiting: dict[tuple[object, ...], list[int]] = {}
+    """Link each send to the receive of its pair, tag and size."""
+    waiting: dict[tuple[int, int, int], deque[tuple[int, TraceNode]]] = {}
     for rank, nodes in traces.items():
         for node in nodes:
             if node.type == NodeType.RECEIVE:
-                said = node.attributes
-                key = said.get("comm_src"), rank, said.get("comm_tag")
-                waiting.setdefault(key, []).append(tasks[rank][node.id][1])
+                key = _message(node, rank)
+                waiting.setdefault(key, deque()).append((rank, node))
     for rank, nodes in traces.items():
         for node in nodes:
-            if node.type != NodeType.SEND:
-                continue
-            said = node.attributes
-            key = rank, said.get("comm_dst"), said.get("comm_tag")
-            if not waiting.get(key):
-                where = f"rank {rank}, node {node.id}"
-                raise FormatError("a send without its receive", where=where)
-            size = int(said.get("comm_size", 0))
-            rows.link(tasks[rank][node.id][1], waiting[key].pop(0), size)
+            if node.type == NodeType.SEND:
+                several = waiting.get(_message(node, rank))
+                if not several:
+                    at = f"rank {rank}, node {node.id}"
+                    raise FormatError("a send without its receive", where=at)
+                receiver, receive = several.popleft()
+                size = _agreed_size((rank, node), (receiver, receive))
+                ends = tasks[rank][node.id][1], tasks[receiver][receive.id][1]
+                rows.link(*ends, size)
+    _refuse_left(one for left in waiting.values() for one in left)
+
+
+def _refuse_left(receives: Iterable[tuple[int, TraceNode]]) -> None:
+    """Raise if a receive is left to which nobody sends."""
+    for rank, node in receives:
+        where = f"rank {rank}, node {node.id}"
+        raise FormatError("a receive without its send", where=where)
+
+
+def _agreed_size(send: tuple[int, TraceNode], receive: tuple[int, TraceNode]) -> int:
+    """Return the bytes of a message, as (rank, node) of both sides say."""
+    sizes = [_whole(node, "comm_size", f"rank {at}") for at, node in (send, receive)]
+    if sizes[0] != sizes[1]:
+        places = [f"rank {at}, node {node.id}" for at, node in (send, receive)]
+        what, allowed = f"comm_size differs from that of {places[1]}", str(sizes[1])
+        raise FormatError(what, where=places[0], found=sizes[0], allowed=allowed)
+    return sizes[0]
+
+
+def _message(node: TraceNode, rank: int) -> tuple[int, int, int]:
+    """Return (source, destination, tag) of one end of a message."""
+    where = f"rank {rank}"
+    sends = node.type == NodeType.SEND
+    src = _whole(node, "comm_src", where, default=rank if sends else None)
+    dst = _whole(node, "comm_dst", where, default=None if sends else rank)
+    if rank != (src if sends else dst):
+        what = "a send from another rank" if sends else "a receive at another rank"
+        found = src if sends else dst
+        place = f"{where}, node {node.id}"
+        raise FormatError(what, where=place, found=found, allowed=str(rank))
+    return src, dst, _whole(node, "comm_tag", where, default=0)

@@ -5,29 +5,45 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import column
 from lightloom.core.errors import FormatError, InputError
-from lightloom.formats.chakra import NodeType, TraceNode, chakra_bytes, read_chakra
+from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
+from lightloom.core.task import Collective
+from lightloom.formats.chakra import (
+    COLLECTIVES,
+    NodeType,
+    TraceNode,
+    chakra_bytes,
+    read_chakra,
+)
 from lightloom.instances.catalogue import load_instance
+from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.instance import Instance
 from lightloom.programs.chakra_export import chakra_export
 from lightloom.replay import replay
 from lightloom.synth.synthesise import synthesise
-from tests.oracle.trace_simulator import finish_times
+from lightloom.testing.strategies import schedules
+from tests.examples.small_schedules import moves
+from tests.oracle.trace_simulator import finish_times, node_times
 from tests.programs.lowered import schedule_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lightloom.core.schedule import Schedule
 
 GIB = 2**30
 
 
-def simulated(files: dict[str, bytes], folder: Path) -> list[int]:
-    """Return when each rank ends, from the files alone."""
+def traces_of(
+    files: dict[str, bytes], folder: Path
+) -> tuple[list[list[TraceNode]], int, Fraction]:
+    """Return traces, latency and bytes a tick from the files alone."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
     lines = (folder / "network.yml").read_text(encoding="utf-8").splitlines()
@@ -37,21 +53,54 @@ def simulated(files: dict[str, bytes], folder: Path) -> list[int]:
     )
     rate = Fraction(values["bandwidth"].strip(" []")) * GIB / 10**9
     traces = [read_chakra(folder / f"collective.{rank}.et") for rank in range(ranks)]
-    return finish_times(traces, latency, rate)
+    return traces, latency, rate
 
 
-def longest_path(schedule: Schedule) -> int:
-    """Return the transfers that follow one another: of a pair, step by step."""
-    pairs: Counter[tuple[int, int, int]] = Counter()
+def transfers_before(schedule: Schedule) -> list[int]:
+    """Return how many transfers end at most by each step, the longest way."""
+    pairs: Counter[tuple[int, ...]] = Counter()
     for part in schedule.parts:
         ends = (part.transfers.src.tolist(), part.transfers.dst.tolist())
-        pairs.update((part.index, src, dst) for src, dst in zip(*ends, strict=True))
-    most: Counter[int] = Counter()
-    for (step, _, _), count in pairs.items():
-        most[step] = max(most[step], count)
-    return most.total()
+        place = part.index, part.plane or 0, part.segment or 0
+        pairs.update((*place, src, dst) for src, dst in zip(*ends, strict=True))
+    rows: Counter[tuple[int, int, int]] = Counter()
+    for (step, plane, segment, _, _), count in pairs.items():
+        rows[step, plane, segment] = max(rows[step, plane, segment], count)
+    steps: Counter[int] = Counter()
+    for (step, _, _), count in rows.items():
+        steps[step] += count
+    return list(accumulate(steps[step] for step in range(schedule.step_count)))
 
 
+def check_times(schedule: Schedule, folder: Path) -> None:
+    """Assert that every message ends as `replay` says, to a picosecond a transfer.
+
+    However messages begin: when the sender is ready, or when both sides are.
+    """
+    export = chakra_export(schedule)
+    timeline = replay(schedule)
+    assert export.completion_time_ps == timeline.completion_time_ps
+    traces, latency, rate = traces_of(export.files, folder)
+    allowed = transfers_before(schedule)
+    pairs = timeline.pairs
+    for rendezvous in (False, True):
+        times = node_times(traces, latency, rate, rendezvous=rendezvous)
+        for rank, nodes in zip(times, traces, strict=True):
+            for node in nodes:
+                start, end = rank[node.id]
+                assert end <= timeline.completion_time_ps or node.name == "idle"
+                if node.type == NodeType.COMPUTE:
+                    continue
+                row = node.attributes["comm_tag"]
+                slack = allowed[pairs.step[row]]
+                assert 0 <= pairs.end_ps[row] - end <= slack
+                assert start >= pairs.start_ps[row] - slack
+        last = max((end for rank in times for _, end in rank.values()), default=0)
+        slack = max(allowed, default=0)
+        assert timeline.completion_time_ps - slack <= last
+
+
+CIRCUITS = ("lightpath", "ocs", "ramp", "ring", "ring-2d", "sipac")
 AGREEING = [
     *itertools.product(
         (
@@ -75,14 +124,102 @@ def test_the_simulator_agrees_with_replay(
     name: str, algorithm: str, tmp_path: Path
 ) -> None:
     """Reconfigurations included, to a picosecond a transfer on the path."""
-    schedule = schedule_of(name, algorithm)
+    check_times(schedule_of(name, algorithm), tmp_path)
+
+
+def test_segments_of_a_plane_follow_one_another(tmp_path: Path) -> None:
+    """Each node of four sends to the others over one switch, one after another."""
+    rates = {"bits_per_second_per_node": 10**11, "reconfiguration_ps": 10**7}
+    fabric = Ocs(nodes=4, switches=1, **rates)
+    task = Collective("all-to-all", (0, 1, 2, 3), 2**20)
+    made = synthesise(Instance(fabric, task)).incumbent
+    assert made is not None
+    check_times(made.schedule, tmp_path)
+    files = chakra_export(made.schedule).files
+    assert replay(made.schedule).completion_time_ps > 3 * fabric.reconfiguration_ps
+    for nodes in traces_of(files, tmp_path)[0]:
+        changes = [node for node in nodes if "reconfigure" in node.name]
+        assert [len(node.data_deps) for node in changes] == [0, 2, 2]
+
+
+def test_a_plane_first_used_late_is_set_at_the_start(tmp_path: Path) -> None:
+    """No rank waits for its change when it comes to use it."""
+    schedule = schedule_of("ocs-64/all-reduce-1MiB")
+    timeline = replay(schedule)
+    pairs = timeline.pairs
+    users = np.stack([pairs.plane, pairs.src])
+    at_once = users[:, pairs.step == 0]
+    assert len(np.unique(at_once, axis=1).T) < len(np.unique(users, axis=1).T)
+    check_times(schedule, tmp_path)
+
+
+def two_planes(*segments: tuple[int, int, int]) -> Schedule:
+    """Return transfers 0 -> 1 of (plane, segment, chunks) in one step on two planes."""
+    fabric = Ocs(nodes=2, switches=2, bits_per_second_per_node=2 * 10**12)
+    held = Circuits(column([0]), column([1]))
+    parts, low = [], 0
+    for plane, segment, chunks in segments:
+        moved = moves([(0, 1, low, low + chunks)])
+        parts.append(StepPart(0, plane, segment, moved))
+        low += chunks
+    return Schedule(
+        fabric.table(),
+        Collective("all-reduce", (0, 1), 1000 * low, low),
+        Algorithm("by-hand"),
+        tuple(Segment(*place, held) for place in sorted({row[:2] for row in segments})),
+        tuple(parts),
+    )
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        [(0, 0, 6), (1, 0, 6)],
+        [(0, 0, 6), (1, 0, 9)],
+        [(0, 0, 10**5), (1, 0, 5), (1, 1, 5)],
+        [(0, 0, 5), (1, 0, 10**5), (0, 1, 10**5)],
+    ],
+)
+def test_a_wire_of_two_planes(
+    segments: list[tuple[int, int, int]], tmp_path: Path
+) -> None:
+    """Planes serve a pair at once; its wire does so message by message, in time."""
+    schedule = two_planes(*segments)
     export = chakra_export(schedule)
-    ends = simulated(export.files, tmp_path)
-    assert export.completion_time_ps == replay(schedule).completion_time_ps
-    # The simulator rounds a message down, replay every transfer of a pair up.
-    slack = longest_path(schedule)
-    assert export.completion_time_ps - slack <= max(ends)
-    assert max(ends) <= export.completion_time_ps
+    ends = finish_times(*traces_of(export.files, tmp_path))
+    assert ends == [replay(schedule).completion_time_ps] * 2
+
+
+def test_rates_that_are_no_whole_bytes(tmp_path: Path) -> None:
+    """A wire has the rate of its pair, whatever is left over by eight bits."""
+    fabric = Ocs(nodes=2, switches=1, bits_per_second_per_node=10**9 + 7)
+    made = synthesise(Instance(fabric, Collective("all-gather", (0, 1), 2 * 10**6)))
+    assert made.incumbent is not None
+    check_times(made.incumbent.schedule, tmp_path)
+
+
+@pytest.mark.parametrize("kind", CIRCUITS)
+@settings(max_examples=12)
+@given(st.data())
+def test_random_schedules(kind: str, data: st.DataObject) -> None:
+    """Several segments a step, late planes, circuits that stay lit."""
+    check_random(kind, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CIRCUITS)
+@settings(max_examples=84)
+@given(st.data())
+def test_many_random_schedules(kind: str, data: st.DataObject) -> None:
+    """The same of 504 schedules."""
+    check_random(kind, data)
+
+
+def check_random(kind: str, data: st.DataObject) -> None:
+    """Check a schedule, in a folder of its own."""
+    schedule = data.draw(schedules([kind], COLLECTIVES.values()))
+    with TemporaryDirectory() as folder:
+        check_times(schedule, Path(folder))
 
 
 def ring_of_eight(rank: int) -> list[TraceNode]:
