@@ -37,7 +37,7 @@ def write_files(
         write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
         say(f"trace written to {trace}")
     if traffic is not None:
-        from lightloom.report.csv_file import save_csv
+        from lightloom.report.tables import save_csv
 
         demand = plan.demand
         rows = list(zip(demand.src, demand.dst, demand.bytes, strict=True))
@@ -133,7 +133,7 @@ def print_plan(
     table
         Whether strategies are listed.
     """
-    from lightloom.report.training_table import comparison_table, strategy_table
+    from lightloom.report.result_tables import comparison_table, strategy_table
 
     if table:
         write_table(strategy_table(plan))

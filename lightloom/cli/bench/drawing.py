@@ -12,9 +12,9 @@ from lightloom.bench.gap_traces import gap_against_time
 from lightloom.bench.performance_profiles import performance_profile
 from lightloom.bench.plot_curve import by_problem
 from lightloom.bench.scaling import scaling
-from lightloom.report.csv_file import save_csv
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
+from lightloom.report.tables import save_csv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
