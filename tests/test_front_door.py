@@ -128,7 +128,7 @@ def test_a_wrong_kind_of_thing_is_named(
 
 def test_parameters_are_printed_as_they_are_given() -> None:
     """What a table or a summary shows can be pasted after ``--param``."""
-    from lightloom.report.candidate_table import parameters_text
+    from lightloom.report.listings import parameters_text
 
     text = parameters_text({"ports": 3, "radices": [2, 2], "signed": True})
     assert text == "ports=3 radices=2,2 signed=true"

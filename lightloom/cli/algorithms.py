@@ -20,7 +20,7 @@ from lightloom.core.errors import unknown_name
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(name: str | None, *, as_json: bool) -> None:
     """List the algorithms, or the parameters of one."""
-    from lightloom.report.algorithm_table import (
+    from lightloom.report.listings import (
         algorithm_rows,
         algorithm_table,
         parameter_table,

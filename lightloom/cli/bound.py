@@ -71,7 +71,7 @@ def _completion_time(instance: str, *, as_json: bool) -> None:
     if not certificates:
         write_text(f"{question.name}: no bound is known")
         return
-    from lightloom.report.bound_table import bound_table
+    from lightloom.report.result_tables import bound_table
 
     write_table(bound_table(certificates, "ps"))
     best = certificates[0]
@@ -94,7 +94,7 @@ def _objective(instance: str, problem: str, seed: int, *, as_json: bool) -> None
     if not certificates:
         write_text(f"{asked.name}: no bound is known")
         return
-    from lightloom.report.bound_table import bound_table
+    from lightloom.report.result_tables import bound_table
 
     best = certificates[0]
     write_table(bound_table(certificates, known.unit))

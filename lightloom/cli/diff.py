@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 @click.command(
     "diff",
     help=SUMMARIES["diff"]
-    + "\n\nSettings in which they differ, times, counts, and where the time goes: what"
-    " the last pair of each step waits for circuits, pays as fixed cost, and takes for"
-    " its data. `lightloom plot A B` draws both. One of them may be - for stdin.",
+    + "\n\nSettings in which they differ, times, counts, and where the time goes: how"
+    " long a node, on average, waits while its circuits are set (reconfiguration), pays"
+    " the fixed cost of what it sends or receives (alpha), moves data, or does nothing"
+    " (idle). `lightloom plot A B` draws both. One of them may be - for stdin.",
 )
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")

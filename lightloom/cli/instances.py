@@ -67,7 +67,7 @@ def command(
     elif names:
         write_text("\n".join(instance.name for instance in chosen))
     else:
-        from lightloom.report.instance_table import instance_table
+        from lightloom.report.listings import instance_table
 
         write_table(instance_table(chosen))
 

@@ -109,13 +109,13 @@ def command(
 
 def _write_tables(run: ClusterRun, csv_file: str | None, timeline: str | None) -> None:
     """Write the CSV files that are asked for."""
-    from lightloom.report.csv_file import save_csv
-    from lightloom.report.job_table import (
+    from lightloom.report.result_tables import (
         JOB_COLUMNS,
         MOMENT_COLUMNS,
         job_rows,
         moment_rows,
     )
+    from lightloom.report.tables import save_csv
 
     if csv_file is not None:
         save_csv(JOB_COLUMNS, job_rows(run), Path(csv_file))
@@ -127,7 +127,7 @@ def _write_tables(run: ClusterRun, csv_file: str | None, timeline: str | None) -
 
 def _print(instance: str, policy: Policy, run: ClusterRun) -> None:
     """Print the jobs, and what became of the fabric."""
-    from lightloom.report.job_table import job_table
+    from lightloom.report.result_tables import job_table
 
     write_table(job_table(run))
     never = sum(each.start_ps is None for each in run.jobs)

@@ -18,7 +18,7 @@ SUMMARIES = {
     "formats": "List the formats that are read and written, with versions.",
     "conform": "Check a synthesiser of your own on generated tasks.",
     "replay": "Execute a schedule in time and say how long it takes.",
-    "plot": "Draw a schedule: time line, steps, and who sends to whom.",
+    "plot": "Draw a schedule: circuits, time line, traffic, time and bound.",
     "diff": "Compare two schedules: what differs, and where the time goes.",
     "show": "Write a schedule as a page: fabric, steps, time, verdict.",
     "bound": "Print the lower bounds on the completion time of an instance.",

@@ -17,9 +17,9 @@ from lightloom.core.errors import LightloomError
     "plot",
     help=SUMMARIES["plot"]
     + "\n\nFILES is a schedule, or two to be drawn side by side on the same scales: the"
-    " time line of every plane, how loaded edges are and what the busiest pair moves in"
-    " each step, and who sends to whom. The suffix of the output says the kind of"
-    " picture. A file may be - for stdin.",
+    " circuits of the fullest configuration, the time line of every plane, who sends to"
+    " whom, and where the time of a node goes, beside the proven bound. The suffix of"
+    " the output says the kind of picture. A file may be - for stdin.",
 )
 @click.argument("files", metavar="FILES", nargs=-1, required=True)
 @click.option(
@@ -32,7 +32,8 @@ from lightloom.core.errors import LightloomError
 @click.option(
     "--step",
     type=click.IntRange(min=0),
-    help="Draw this step instead: the fabric with its circuits, or switch by switch.",
+    help="Draw this step instead, configuration by configuration: the fabric with its"
+    " circuits, or switch by switch.",
 )
 @click.option(
     "--paper",
@@ -63,7 +64,7 @@ def command(
         tell("replaying and drawing")
         try:
             if step is not None:
-                from lightloom.report.step_panel import step_panels
+                from lightloom.report.schedule_panels import step_panels
 
                 panels = tuple(
                     panel for one in schedules for panel in step_panels(one, step)

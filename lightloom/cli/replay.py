@@ -68,7 +68,7 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
     if as_json:
         write_json(timeline_record(file, timeline, schedule.task))
         return
-    from lightloom.report.round_table import round_table
+    from lightloom.report.result_tables import round_table
 
     write_table(round_table(timeline))
     write_text(_text(file, timeline, schedule.task))

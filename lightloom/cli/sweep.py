@@ -158,7 +158,7 @@ def _show(
 
     rows = [_row(point, found[point.job.key], SweepRow) for point in points]
     if csv_file is not None:
-        from lightloom.report.csv_file import save_csv
+        from lightloom.report.tables import save_csv
 
         records = [row.record() for row in rows]
         save_csv(

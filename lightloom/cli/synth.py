@@ -101,7 +101,7 @@ def command(
         verdict = publish(outcome.incumbent.schedule, output)
     synthesis = outcome.incumbent
     if len(synthesis.compared) > 1:
-        from lightloom.report.candidate_table import candidate_table
+        from lightloom.report.listings import candidate_table
 
         say_table(candidate_table(synthesis.compared, shown=_SHOWN))
     if as_json:
@@ -117,7 +117,7 @@ def command(
 def _list_parameters(algorithm: str) -> set[str]:
     """Return the parameters that are lists: of an algorithm, or of any if unknown."""
     from lightloom.plans.algorithms import ALGORITHMS
-    from lightloom.report.algorithm_table import parameters_of
+    from lightloom.report.listings import parameters_of
 
     return {
         parameter.name
@@ -164,7 +164,7 @@ def _reconfigurations(synthesis: Synthesis) -> int:
 
 def _text(output: str, synthesis: Synthesis, certificate: CertificateReport) -> str:
     from lightloom.report.bandwidth import bandwidth
-    from lightloom.report.candidate_table import parameters_text
+    from lightloom.report.listings import parameters_text
 
     schedule = synthesis.schedule
     parameters = parameters_text(schedule.algorithm.parameters)

@@ -28,7 +28,7 @@ def write_files(
         write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
         say(f"trace written to {trace}")
     if traffic is not None:
-        from lightloom.report.csv_file import save_csv
+        from lightloom.report.tables import save_csv
 
         demand = plan.demand
         rows = list(zip(demand.src, demand.dst, demand.bytes, strict=True))
@@ -96,7 +96,7 @@ def print_plan(
     table: bool,
 ) -> None:
     """Print the tables that are asked for, and the result."""
-    from lightloom.report.training_table import comparison_table, strategy_table
+    from lightloom.report.result_tables import comparison_table, strategy_table
 
     if table:
         write_table(strategy_table(plan))

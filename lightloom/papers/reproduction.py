@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lightloom.papers import PAPERS
 from lightloom.papers.claims import CLAIM_COLUMNS
 from lightloom.papers.figure_data import Data
-from lightloom.report.csv_file import save_csv
 from lightloom.report.plots import save_plot
-from lightloom.report.tables import Column, terminal_table
+from lightloom.report.tables import Column, save_csv, terminal_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

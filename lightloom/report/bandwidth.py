@@ -18,14 +18,10 @@ _GB = 10**9
 class Bandwidth:
     """How fast a collective is, whatever its size.
 
-    Attributes
-    ----------
-    algorithm_bytes_per_s
-        Full buffer over completion time.
-    bus_bytes_per_s
-        The same times what a rank must send of a buffer at least: 2 (n - 1) / n for
-        all-reduce, (n - 1) / n where the buffer is in blocks, 1 for broadcast and
-        reduce. On an ideal switch it is at most the rate of a node.
+    `algorithm_bytes_per_s` is the full buffer over the completion time;
+    `bus_bytes_per_s` the same times what a rank must send of a buffer at least:
+    2 (n - 1) / n for all-reduce, (n - 1) / n where the buffer is in blocks, 1 for
+    broadcast and reduce. On an ideal switch it is at most the rate of a node.
     """
 
     algorithm_bytes_per_s: float
@@ -47,12 +43,7 @@ class Bandwidth:
 def bandwidth(task: object, time_ps: int | None) -> Bandwidth | None:
     """Return the bandwidths of a collective that takes some time.
 
-    Parameters
-    ----------
-    task
-        The collective; of any other task ``None`` is returned.
-    time_ps
-        Its completion time in picoseconds; for none, and for 0, ``None`` is returned.
+    ``None`` for another task, and without a time or with 0.
     """
     if not isinstance(task, Collective) or not time_ps:
         return None

@@ -18,30 +18,18 @@ Kind: TypeAlias = Literal[
 class Series:
     """One line, or one set of bars: ``y[i]`` at ``x[i]``.
 
-    Attributes
-    ----------
-    label
-        Name in the legend.
-    x, y
-        Points; for bars and dots `x` are the names of the groups, equal in all series.
-    style
-        Line style; dashed for what is not ours, empty for points alone.
-    colour
-        Index into `lightloom.report.panel_drawing.COLOURS`; by default the place
-        among the series.
-    markers
-        Whether the points of a line are marked; those of a staircase are not.
-    ends
-        Of spans: where each ends that begins at `x` on row `y`.
-    texts
-        Of a network: what stands in each point of a second series, if anything.
+    The label is its name in the legend. Groups of bars and dots are named in `x`, equal
+    in all series; spans lie on row `y` from `x` to `ends`. A dashed `style` is for what
+    is not ours, an empty one for points alone; `colour` is one, or an index into
+    `plots.COLOURS`, by default the place among the series. Staircases have no
+    `markers`; `texts` stand in the points of a second series of a network.
     """
 
     label: str
     x: Sequence[float] | Sequence[str]
     y: Sequence[float]
     style: LineStyle = "-"
-    colour: int | None = None
+    colour: int | str | None = None
     markers: bool = True
     ends: Sequence[float] = ()
     texts: Sequence[str] = ()
@@ -69,32 +57,16 @@ class Panel:
     an axis, are there to be compared: that axis is the same in all of them. So are the
     colours of matrices whose rows are labelled alike.
 
-    Attributes
-    ----------
-    title, x_label, y_label
-        With units.
-    series
-        What is drawn.
-    kind
-        ``lines``; ``bars`` in groups; ``dots`` in groups; ``stack``: one bar a group,
-        series on top of one another, the total above unless all are alike;
-        ``matrix``: a row for each series, the darker the larger, zeros white;
-        ``spans``: bars along the x axis, each on its row; or ``network``: `lines`
-        between the points of the first series, and those of a second with texts.
-    x_log, y_log
-        Base of a logarithmic axis, or ``None`` for a linear one. Bars have none: the
-        length of a bar says nothing where the axis has no zero.
-    x_ticks
-        Places and texts of the ticks, or ``None`` to let them be chosen.
-    marks
-        Lines across the panel.
-    x_end, y_end
-        Where linear axes end at least, for panels that are to be compared.
-    lines
-        Of a network: both ends of each line, and its weight, shown by colour and width,
-        grey where it is 0; `y_label` says what it is.
-    scale
-        Whether a matrix has a scale of its shades.
+    Kinds: ``lines``; ``bars`` or ``dots`` in groups; ``stack``, one bar a group, series
+    on top of one another, the total above unless all are alike; ``matrix``, a row for
+    each series, the darker the larger, zeros white, with or without a `scale` of its
+    shades; ``spans``, bars along the x axis, each on its row; and ``network``, `lines`
+    between the points of the first series (both ends and a weight, shown by colour and
+    width, grey where it is 0; `y_label` says what it is), and those of a second one.
+
+    `x_log` and `y_log` are bases of logarithmic axes. Bars have none: the length of a
+    bar says nothing where the axis has no zero. Linear axes reach to `x_end` and
+    `y_end` at least. `x_ticks` are places and texts, chosen where there are none.
     """
 
     title: str

@@ -12,7 +12,7 @@ from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Collective
 from lightloom.core.units import format_bytes, format_ps
 from lightloom.replay import replay
-from lightloom.replay.time_shares import time_shares
+from lightloom.replay.time_shares import PARTS, percentages, time_shares
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
-_TIMES = ("completion_time_ps", "waiting_ps", "fixed_ps", "data_ps")
+_NODE_PS = "_node_ps"
+"""Ends the names of times summed over all nodes."""
 _NAMES = {
     "completion_time_ps": "completion time",
-    "waiting_ps": "  waiting for circuits",
-    "fixed_ps": "  fixed costs",
-    "data_ps": "  data",
+    **{f"{part}{_NODE_PS}": f"  {part}" for part in PARTS},
     "bytes_moved": "data moved",
 }
 
@@ -36,18 +35,12 @@ _NAMES = {
 class ScheduleDifference:
     """Two schedules side by side.
 
-    Attributes
-    ----------
-    settings
-        (what, in the first, in the second) of each key of fabric, task and algorithm
-        in which they differ.
-    measures
-        (what, in the first, in the second) of times, counts and sizes.
-    like_steps
-        Steps in which both move the same, counted from the first one up to the first
-        that differs.
-    like_segments
-        Segments with the same circuits, counted alike.
+    `settings` has (what, in the first, in the second) of each key of fabric, task and
+    algorithm in which they differ, `measures` the same of times, counts and sizes.
+    Times that end in ``_node_ps`` are sums over all nodes, by what these do, as
+    `lightloom.replay.time_shares` defines it. `like_steps` counts steps in which both
+    move the same, up to the first that differs, `like_segments` those with the same
+    circuits.
     """
 
     settings: tuple[tuple[str, object, object], ...]
@@ -66,15 +59,7 @@ class ScheduleDifference:
 def schedule_difference(one: Schedule, other: Schedule) -> ScheduleDifference:
     """Return what differs between two schedules.
 
-    Parameters
-    ----------
-    one, other
-        Any that can be replayed.
-
-    Raises
-    ------
-    InputError
-        If one of them cannot be replayed.
+    Raises `InputError` if one of them cannot be replayed.
     """
     first, second = dict(_settings(one)), dict(_settings(other))
     pairs = ((key, first.get(key), second.get(key)) for key in {**first, **second})
@@ -109,11 +94,11 @@ def _settings(schedule: Schedule) -> Iterator[tuple[str, object]]:
 def _measures(schedule: Schedule) -> dict[str, int]:
     """Return times, counts and sizes, times first."""
     timeline = replay(schedule)
-    alpha = schedule.fabric.get("alpha_ps", 0)
-    shares = time_shares(timeline, alpha if isinstance(alpha, int) else 0)
+    total_ps = time_shares(schedule, timeline).total_ps()
     return {
         "completion_time_ps": timeline.completion_time_ps,
-        **shares.record(),
+        **{f"{part}{_NODE_PS}": time_ps for part, time_ps in total_ps.items()},
+        "nodes": len(timeline.nodes.busy_ps),
         "steps": len(timeline.steps),
         "segments": len(schedule.segments),
         "reconfigurations": len(timeline.reconfigurations),
@@ -163,25 +148,29 @@ def _alike(one: Iterable[object], other: Iterable[object]) -> int:
 def difference_table(difference: ScheduleDifference, names: tuple[str, str]) -> Table:
     """Return a difference as a table: what differs first, then the measures.
 
-    Parameters
-    ----------
-    difference
-        Of two schedules.
-    names
-        Of their files.
+    Sums over all nodes are told of a node on average, and in percent of its time.
     """
-    rows: list[tuple[str, str, str, str]] = [
+    rows: list[tuple[str, ...]] = [
         (key, _shown(key, a), _shown(key, b), "") for key, a, b in difference.settings
     ]
-    for key, a, b in difference.measures:
-        name = _NAMES.get(key, key)
-        if key in _TIMES:
-            texts = (format_ps(a), format_ps(b))
-        elif key == "bytes_moved":
-            texts = (format_bytes(a), format_bytes(b))
+    measures = {key: (a, b) for key, a, b in difference.measures}
+    nodes = measures["nodes"]
+    percent = [
+        dict(zip(PARTS, percentages(parts), strict=True))
+        for parts in zip(*(measures[part + _NODE_PS] for part in PARTS), strict=True)
+    ]
+    for key, both in measures.items():
+        part = key.removesuffix(_NODE_PS)
+        if part in PARTS:
+            texts = [
+                f"{format_ps(total // count)}, {share[part]:2} %"
+                for total, count, share in zip(both, nodes, percent, strict=True)
+            ]
+            change = _change(both[0] * nodes[1], both[1] * nodes[0])
         else:
-            texts = (f"{a:,}", f"{b:,}")
-        rows.append((name, *texts, _change(a, b)))
+            texts = [_shown(key, number) for number in both]
+            change = _change(*both)
+        rows.append((_NAMES.get(key, key), *texts, change))
     columns = (Column(""), *(Column(name, number=True) for name in (*names, "change")))
     return terminal_table(columns, rows)
 
@@ -192,9 +181,9 @@ def _shown(key: str, value: object) -> str:
         return "-" if value is None else str(value)
     if key.endswith("_ps"):
         return format_ps(value)
-    if key.endswith("bytes"):
+    if key.startswith("bytes") or key.endswith("bytes"):
         return format_bytes(value)
-    return f"{value / 10**9:,g} Gb/s" if "bits_per_second" in key else str(value)
+    return f"{value / 10**9:,g} Gb/s" if "bits_per_second" in key else f"{value:,}"
 
 
 def _change(one: int, other: int) -> str:

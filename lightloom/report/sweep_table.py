@@ -26,16 +26,8 @@ _WIDE = 30
 class SweepRow:
     """One point of a sweep.
 
-    Attributes
-    ----------
-    values
-        Value of each key, then of ``algorithm``.
-    task
-        What was asked.
-    completion_time_ps, bound_ps
-        Of the schedule, and what none can beat; ``None`` where there is none.
-    ending, detail
-        How the run ended, and what a person should know beyond that.
+    `values` has the value of each key, then of ``algorithm``; `ending` says how the run
+    ended, `detail` what a person should know beyond that.
     """
 
     values: Mapping[str, object]
@@ -89,13 +81,7 @@ class SweepRow:
 
 
 def sweep_table(rows: Sequence[SweepRow]) -> Table:
-    """Return a sweep as a table of the terminal.
-
-    Parameters
-    ----------
-    rows
-        Points of one grid.
-    """
+    """Return a sweep as a table of the terminal."""
     keys = [Column(_heading(key), number=True) for key in rows[0].values]
     keys[-1] = Column("algorithm")
     columns = [
@@ -114,11 +100,6 @@ def sweep_panels(rows: Sequence[SweepRow]) -> list[Panel]:
     The x axis is the first key of numbers; each combination of the others, and each
     algorithm, is a line. Where no key has numbers, there is a group of dots for each
     combination of values.
-
-    Parameters
-    ----------
-    rows
-        Points of one grid.
     """
     x = next((key for key in rows[0].values if _is_axis(key, rows)), None)
     panels = [_panel(rows, x, "completion time, us", SweepRow.time_us)]

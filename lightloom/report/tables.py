@@ -1,7 +1,9 @@
-"""Terminal tables: one look for all of them."""
+"""Tables: one look for all of them on the terminal, and CSV files."""
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +11,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from lightloom.formats.compression import open_writing
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from rich.text import TextType
+
 
 _STYLES = {
     "yes": "green",
@@ -40,17 +46,7 @@ def terminal_table(
     *,
     title: str | None = None,
 ) -> Table:
-    """Return rows as a table; ``None`` is shown as ``-``, verdicts in colour.
-
-    Parameters
-    ----------
-    columns
-        Headings, in order.
-    rows
-        One value for each column; shown as `str` says.
-    title
-        Line above the table.
-    """
+    """Return rows as a table; ``None`` is shown as ``-``, verdicts in colour."""
     table = _empty(title)
     drawn = [[_cell(value) for value in row] for row in rows]
     for place, column in enumerate(columns):
@@ -76,16 +72,8 @@ def blocks(table: Table, width: int) -> list[Table]:
     one while another has room. Those that still do not fit follow in further tables,
     each of which begins with the columns that name a row.
 
-    Parameters
-    ----------
-    table
-        Its columns are given widths.
-    width
-        Characters of a line.
-
-    Returns
-    -------
-    Tables of at most `width`, but where a single column and the names need more.
+    Returns tables of at most `width`, but where a single column and the names need
+    more.
     """
     least = [column.min_width or 1 for column in table.columns]
     names, rest = _names(table, least, width), len(least)
@@ -153,3 +141,19 @@ def _empty(title: TextType | None) -> Table:
 def _cell(value: object) -> Text:
     text = "-" if value is None else str(value)
     return Text(text, style=_STYLES.get(text, ""))
+
+
+def save_csv(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], path: Path
+) -> None:
+    """Write rows under a heading, ``None`` as an empty field, lines ended by LF.
+
+    Names that end in ``.gz`` and ``.zst`` compress. Raises `InputError` if the file
+    cannot be written; nothing is left behind.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    with open_writing(path) as file:
+        file.write(text.getvalue().encode())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from lightloom.core.columns import Ragged
 from lightloom.routing.pathfinder import CLOSED, OVERFULL, Auction
@@ -185,12 +183,12 @@ def _legs(
 class Detours:
     """Searches stacked copies (layers) of a grid by Dijkstra's algorithm.
 
-    Importing this module loads scipy: import it where it is needed.
-
     `layers`: number of copies; edge ids of copy i are ``4 * nodes * i`` larger.
     """
 
     def __init__(self, fabric: Lightpath, layers: int) -> None:
+        from scipy.sparse import csr_array
+
         self._fabric = fabric
         nodes = fabric.node_count
         tail, head = fabric.edges()
@@ -213,6 +211,8 @@ class Detours:
         `price`: positive price of each edge id; sums must stay below 2**53, where sums
         of doubles are exact.
         """
+        from scipy.sparse.csgraph import dijkstra
+
         self._graph.data = np.array(price, dtype=np.float64)[self._ids]
         distance, before, _ = dijkstra(
             self._graph,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.report.step_panel import step_panels
+from lightloom.report.schedule_panels import step_panels
 from tests.cli.program import run, run_json
 
 
@@ -60,7 +60,7 @@ def test_two_side_by_side_and_their_difference() -> None:
     assert result.exit_code == 2
     result = run("diff", "a.jsonl", "b.jsonl")
     assert result.exit_code == 0
-    for text in ("lumorph-2", "fixed costs", "-57.1 %", "steps differ from the first"):
+    for text in ("lumorph-2", "  alpha ", "-57.1 %", "steps differ from the first"):
         assert text in result.stdout
     record = run_json("diff", "a.jsonl", "a.jsonl")
     assert record["same"]

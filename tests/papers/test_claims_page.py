@@ -19,7 +19,7 @@ from lightloom.papers.claims_page import (
     text_section,
 )
 from lightloom.papers.text_claims import text_claims
-from lightloom.report.csv_file import save_csv
+from lightloom.report.tables import save_csv
 
 if TYPE_CHECKING:
     from pathlib import Path

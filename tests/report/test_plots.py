@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.report.csv_file import save_csv
 from lightloom.report.panel import Mark, Panel, Series
-from lightloom.report.panel_drawing import COLOURS
-from lightloom.report.plots import draw, save_plot
+from lightloom.report.plots import COLOURS, draw, save_plot
+from lightloom.report.tables import save_csv
 from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
@@ -120,3 +120,36 @@ def test_csv_files_have_a_heading_and_lf_lines(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     save_csv(("a", "b"), [(1, None), ("x,y", 2.5)], path)
     assert path.read_bytes() == b'a,b\n1,\n"x,y",2.5\n'
+
+
+@pytest.mark.parametrize(
+    ("x", "base"),
+    [
+        ([1, 4, 9], 10),
+        ([2.1, 3, 4.4], 10),
+        ([1, 1.001, 1.002], 10),
+        ([0.011, 0.4, 8], 10),
+        ([1e-5, 40, 8e12], 10),
+        ([4, 8, 900], 2),
+    ],
+)
+def test_numbers_at_a_logarithmic_axis_stand_apart(x: list[float], base: int) -> None:
+    """Few decades or many: no number is written over its neighbour."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    curve = Series("highs", x, [0.2, 0.5, 1.0], markers=False)
+    panel = Panel("proven", "seconds", "share", [curve], x_log=base)
+    figure = draw([panel, replace(panel, title="again"), panel])
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    for axes in figure.axes:
+        labels = [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]
+        low, high = axes.get_xlim()
+        boxes = sorted(
+            label.get_window_extent(canvas.get_renderer()).extents[[0, 2]].tolist()
+            for label in labels
+            if label.get_text() and low <= label.get_position()[0] <= high
+        )
+        assert len(boxes) > 1
+        for before, after in itertools.pairwise(boxes):
+            assert before[1] < after[0]

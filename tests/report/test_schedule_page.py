@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -16,8 +17,9 @@ import lightloom as ll
 from lightloom.core.columns import column
 from lightloom.core.fabric import PacketFabric
 from lightloom.instances.fabrics import load_fabric
-from lightloom.report.schedule_page.link_loads import link_view
+from lightloom.report.schedule_page.fabric_drawing import link_view
 from tests.cli.program import run
+from tests.report.turns import in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +44,7 @@ _FLAGS = (
 )
 
 
+@functools.cache
 def page_of(name: str, algorithm: str = "auto") -> str:
     """Return the page of a schedule of a named instance."""
     return ll.show(ll.synthesise(name, algorithm).schedule).html
@@ -67,6 +70,8 @@ def test_a_page_says_what_the_replay_says() -> None:
     circuits = sum(len(segment["src"]) for segment in data["segments"])
     assert circuits == made.schedule.circuit_count
     assert data["layout"]["shape"] == "grid"
+    for step, parts in zip(timeline.steps, data["shares"]["steps"], strict=True):
+        assert sum(parts) == 16 * step.duration_ps
     assert [one["label"] for one in data["used"]] == [
         *("all nodes", "busiest edge", "mean edge"),
     ]
@@ -167,6 +172,31 @@ def test_links_carry_what_pairs_send(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("name", ["torus-16", "superpod-16", "sipac-64"])
+def test_pairs_have_the_links_that_they_cross(name: str) -> None:
+    """From the source to the destination of each pair that sends, one after another."""
+    data = data_of(page_of(f"{name}/all-reduce-1MiB"))
+    links, pairs = data["links"], data["pairs"]
+    for src, dst in {*zip(pairs["src"], pairs["dst"], strict=True)}:
+        ahead = {
+            links["tail"][at]: links["head"][at] for at in links["ways"][f"{src}>{dst}"]
+        }
+        here = src
+        while ahead:
+            here = ahead.pop(here)
+        assert here == dst
+
+
+def test_what_breaks_a_rule_has_a_colour_of_its_own() -> None:
+    """In light and in dark, and nothing else is painted in it."""
+    page = page_of("lightpath-4/all-gather-64KiB", "ring")
+    for theme in re.findall(r":root[^{]*\{([^}]*)\}", page):
+        colours = dict(re.findall(r"--(\w+): (#\w+)", theme))
+        assert list(colours.values()).count(colours["fault"]) == 1
+    assert ".bad { color: var(--fault)" in page
+    assert page.count('css("--fault")') == 1
+
+
 def test_a_large_schedule_is_sampled_and_says_so() -> None:
     """256 ranks fit; what is left out is named."""
     page = page_of("ideal-switch-256/all-to-all-64MiB", "direct")
@@ -233,7 +263,7 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
     path = tmp_path / "page.html"
     path.write_text(page_of(name), encoding="utf-8")
     data = data_of(path.read_text(encoding="utf-8"))
-    last = len(data["steps"]) - 1
+    last = len(data["moments"]) - 1
     browser.get(f"file://{path}")
 
     def find(identity: str) -> WebElement:
@@ -269,6 +299,7 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
                 option.click()
     find("node").send_keys("1")
     assert "drawn" in find("legend").text
+    find("node").clear()
     if data["transfers"]:
         find("follow").click()
         assert find("follow").get_attribute("aria-pressed") == "true"
@@ -277,7 +308,7 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
         find("chunk").send_keys("\ue009a", "0")  # Control and A, then the first chunk
         find("follow").click()
     browser.find_elements("css selector", "#where tbody tr")[-1].click()
-    assert step() == last
+    assert data["moments"][step()][0] == len(data["steps"]) - 1
     assert "No rule is broken" in find("verdict").text
     assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
     sent = [
@@ -291,12 +322,140 @@ def test_every_control_works(browser: WebDriver, tmp_path: Path, name: str) -> N
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
 
+_SPY = """
+window.texts = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const wide = this.measureText(text).width;
+  const from = {left: x, right: x - wide, center: x - wide / 2}[this.textAlign];
+  window.texts.push([this.canvas.id, text, from, from + wide]);
+  write.call(this, text, x, y);
+};
+"""
+"""Keeps what is written into canvases: which one, what, from where to where."""
+_SHADES = """
+const canvas = document.getElementById(arguments[0]), pen = canvas.getContext("2d");
+const all = pen.getImageData(0, 0, canvas.width, canvas.height).data, found = new Set();
+for (let i = 0; i < all.length; i += 4) {
+  const some = [all[i], all[i + 1], all[i + 2]];
+  if (all[i + 3] && Math.max(...some) - Math.min(...some) > 60) found.add(some.join());
+}
+return [...found];
+"""
+"""Colours of a canvas that are not grey."""
+
+
+def opened(browser: WebDriver, page: str, path: Path) -> None:
+    """Open a page from a file, in light colours."""
+    path.write_text(page, encoding="utf-8")
+    browser.get(f"file://{path}")
+    if browser.find_element("id", "theme").text == "Light":
+        browser.find_element("id", "theme").click()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _INSTANCES)
+def test_nodes_ways_and_data_are_shown_as_the_page_opens(
+    browser: WebDriver, tmp_path: Path, name: str
+) -> None:
+    """Parts of a node's time in a table; ways and data in colour."""
+    page = page_of(name)
+    opened(browser, page, tmp_path / "page.html")
+    find = functools.partial(browser.find_element, "id")
+    colour = find("colour").get_attribute("value")
+    find("by").find_elements("tag name", "option")[1].click()
+    rows = find("where").find_elements("css selector", "tbody tr")
+    assert len(rows) == data_of(page)["layout"]["nodes"]
+    percent = find("where").find_elements("css selector", "tfoot tr")[-1].text
+    assert sum(map(int, re.findall(r"(\d+) %", percent))) == 100
+    find("draw").find_elements("tag name", "option")[1].click()
+    assert find("colour").get_attribute("value") == colour
+    assert browser.execute_script(_SHADES, "fabric")
+    assert "no routes in its file" not in find("legend").text
+    assert not re.search("There are no|no circuit", find("legend").text)
+    if not data_of(page)["transfers"]:
+        return
+    find("follow").click()
+    find("way").find_elements("tag name", "li")[0].click()
+    assert browser.execute_script(_SHADES, "fabric")
+    assert re.search("[1-9][0-9]* transfers? of the chunk drawn", find("legend").text)
+    routed = "lightpath" in name or "links that the chunk" in find("legend").text
+    assert routed == ("lightpath" in name or data_of(page)["links"] is not None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fabric", ["ring-16", "ramp-16", "lightpath-16"])
+def test_every_configuration_of_a_step_is_shown(
+    browser: WebDriver, tmp_path: Path, fabric: str
+) -> None:
+    """One position of the slider for each; the time line shows what planes change."""
+    schedule = in_turns(50_000_000 if fabric == "ring-16" else 4_000_000, fabric)
+    page = ll.show(schedule).html
+    opened(browser, page, tmp_path / "page.html")
+    find = functools.partial(browser.find_element, "id")
+    count = len(schedule.segments)
+    drawn = 0
+    for at, segment in enumerate(schedule.segments):
+        assert f"configuration {at + 1} of {count}" in find("now").text
+        assert f"configuration {at + 1} of {count}" in find("planes-now").text
+        pairs = np.unique([segment.circuits.src, segment.circuits.dst], axis=1)
+        assert f"{pairs.shape[1]} pairs with circuits drawn" in find("legend").text
+        drawn += pairs.shape[1]
+        find("next").click()
+    assert drawn > max(len(segment.circuits) for segment in schedule.segments)
+    find("rows").find_elements("tag name", "option")[0].click()
+    data = data_of(page)
+    lasts = data["steps"][-1][1]
+    for segment in data["segments"]:
+        middle = sum(segment["set"]) / 2 / lasts
+        if (segment["set"][1] - segment["set"][0]) / lasts > 0.005:
+            assert browser.execute_script(_PIXEL, middle) == _ORANGE
+
+
+_ORANGE = [0xD5, 0x5E, 0x00]
+_PIXEL = """
+const canvas = document.getElementById("time"), box = canvas.getBoundingClientRect();
+const x = (46 + (box.width - 54) * arguments[0]) * canvas.width / box.width;
+const pixel = canvas.getContext("2d").getImageData(x, canvas.height * 0.4, 1, 1);
+return [...pixel.data].slice(0, 3);
+"""
+"""The colour in the first row of the time line, at a share of the time."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wide", [360, 1200])
+@pytest.mark.parametrize("name", ["lightpath-16/all-reduce-1MiB", "ocs-8/groups-3MB"])
+def test_ticks_are_round_and_apart(
+    browser: WebDriver, tmp_path: Path, name: str, wide: int
+) -> None:
+    """On a phone and on a desk: numbers like 0, 5, 10, none over another."""
+    spy = browser.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument", {"source": _SPY}
+    )
+    size = {"width": wide, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    opened(browser, page_of(name), tmp_path / "page.html")
+    again = "window.texts.length = 0; dispatchEvent(new Event('resize')); return texts"
+    texts = browser.execute_script(again)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", spy)
+    ticks = [row for row in texts if row[0] == "time" and row[1].endswith("us")]
+    assert ticks
+    for before, after in itertools.pairwise(ticks):
+        assert before[3] + 3 < after[2]
+    assert ticks[-1][3] <= wide
+    values = [float(text.removesuffix(" us").replace(",", "")) for _, text, *_ in ticks]
+    every = f"{values[0]:e}"
+    assert every.partition("e")[0].rstrip("0") in ("1.", "2.", "5.")
+    assert values == pytest.approx([values[0] * n for n in range(1, len(values) + 1)])
+
+
 @pytest.mark.slow
 def test_every_way_to_choose_a_step(browser: WebDriver, tmp_path: Path) -> None:
     """The slider, Enter in the table, a click into the time line; then a node."""
     path = tmp_path / "page.html"
     path.write_text(page_of("torus-16/all-reduce-1MiB"), encoding="utf-8")
-    steps = data_of(path.read_text(encoding="utf-8"))["steps"]
+    steps = [row[1:3] for row in data_of(path.read_text(encoding="utf-8"))["moments"]]
     browser.get(f"file://{path}")
     slider = browser.find_element("id", "step")
 

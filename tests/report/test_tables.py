@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from lightloom.core.certificate import Certificate
-from lightloom.report.bound_table import bound_table
+from lightloom.report.result_tables import bound_table
 from lightloom.report.tables import Column, blocks, terminal_table
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from tests.examples.small_demands import best_of_wavelengths, random_demand
 from tests.synth.test_ring import near_traffic
 
 if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
     from lightloom.solvers import SolveOptions
     from lightloom.solvers.adapter import Adapter, Answer
     from lightloom.solvers.standard_form import StandardForm
@@ -129,14 +130,14 @@ def test_many_pairs_either_way_round_take_limited_work(
     largest_gap: float,
 ) -> None:
     """A solver's split closes a gap of several per cent, or 3 % are let be."""
-    programs: list[int] = []
-    solve = prices.solve_in_child
+    asked: list[IntArray] = []
+    search_prices = PriceSearch.prices
 
-    def counted(adapter: Adapter, form: StandardForm, options: SolveOptions) -> Answer:
-        programs.append(form.columns + len(form.row_lower))
-        return solve(adapter, form, options)
+    def counted(search: PriceSearch, counts: IntArray) -> tuple[int, ...] | None:
+        asked.append(counts)
+        return search_prices(search, counts)
 
-    monkeypatch.setattr(prices, "solve_in_child", counted)
+    monkeypatch.setattr(PriceSearch, "prices", counted)
     demand = _traffic(each, seed, heavy=heavy)
     plan = ring_wavelengths(WIDE, demand)
     assert plan.gap is not None
@@ -144,7 +145,7 @@ def test_many_pairs_either_way_round_take_limited_work(
     assert plan.witness is not None
     check_ring_witness(WIDE, demand, plan.witness)
     assert verify(ring_schedule(WIDE, plan)).violations == ()
-    assert programs == []
+    assert asked == []
 
 
 def test_prices_end_with_their_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,11 +141,11 @@ def test_a_bound_that_is_beaten_is_our_own_fault(
 
     true = judge.every_bound
 
-    def too_high(fabric: object, task: object) -> object:
-        return {
-            name: replace(bound, bound=2**60)
-            for name, bound in true(fabric, task).items()  # type: ignore[arg-type]
-        }
+    def too_high(fabric: object, task: object, **few_sets: int) -> object:
+        bounds = true(fabric, task, **few_sets)  # type: ignore[arg-type]
+        if few_sets:  # The bound that the synthesiser itself states is a true one.
+            return bounds
+        return {name: replace(bound, bound=2**60) for name, bound in bounds.items()}
 
     monkeypatch.setattr(judge, "every_bound", too_high)
     report = checked(subjects.honest, kinds=["ocs"], examples=10)

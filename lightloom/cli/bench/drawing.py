@@ -14,9 +14,9 @@ from lightloom.bench.analysis import (
     performance_profile,
     scaling,
 )
-from lightloom.report.csv_file import save_csv
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
+from lightloom.report.tables import save_csv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

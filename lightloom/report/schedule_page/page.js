@@ -2,9 +2,9 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const get = (id) => document.getElementById(id);
-  const steps = data.steps, pairs = data.pairs, layout = data.layout;
+  const steps = data.steps, pairs = data.pairs, layout = data.layout, moments = data.moments;
   const timed = data.facts.some(([name]) => name === "completion time");
-  const end = Math.max(1, ...steps.map((step) => step[1]));
+  const end = steps.reduce((most, step) => Math.max(most, step[1]), 1);
   const US = 1e6;
   let now = 0, timer = null, following = false, hits = [];
 
@@ -14,7 +14,7 @@
     for (const [unit, of] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
       if (bytes >= of) return (bytes / of).toLocaleString("en", { maximumFractionDigits: 2 }) + " " + unit;
     }
-    return bytes + " B";
+    return Math.round(bytes) + " B";
   };
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const element = (tag, text) => { const made = document.createElement(tag); if (text !== undefined) made.textContent = text; return made; };
@@ -42,28 +42,40 @@
   // Rows of each step, made once.
   const rowsOf = steps.map(() => []);
   (pairs.step || []).forEach((step, row) => { if (rowsOf[step]) rowsOf[step].push(row); });
-  const segmentOf = new Map(data.segments.map((segment) => [segment.plane + ":" + segment.index, segment]));
   const planes = [...new Set(data.segments.map((segment) => segment.plane))].sort((a, b) => a - b);
 
-  // What each plane holds when a step transmits: what the step uses, else the latest set before.
-  const held = (step) => {
-    const used = new Map((steps[step] ? steps[step][4] : []).map(([plane, index]) => [plane, index]));
-    const found = [];
-    for (const plane of planes) {
-      let index = used.get(plane);
-      if (index === undefined) {
-        const before = data.segments.filter((one) => one.plane === plane && (!one.set || one.set[1] <= steps[step][1]));
-        index = before.length ? before[before.length - 1].index : undefined;
-      }
-      const segment = segmentOf.get(plane + ":" + index);
-      if (segment) found.push(segment);
-    }
-    return found;
+  // The first moment of each step, and how many it has.
+  const firstOf = new Map(), momentsOf = new Map();
+  moments.forEach(([step], at) => { if (!firstOf.has(step)) firstOf.set(step, at); momentsOf.set(step, (momentsOf.get(step) || 0) + 1); });
+  const stepNow = () => moments[now] ? moments[now][0] : 0;
+  // What each plane holds, or sets, in the moment that is shown.
+  const held = () => {
+    const latest = new Map();
+    for (let at = 0; at <= now && at < moments.length; at++) for (const segment of moments[at][3]) latest.set(data.segments[segment].plane, data.segments[segment]);
+    return planes.map((plane) => latest.get(plane)).filter(Boolean);
+  };
+  // Pairs that send in this moment.
+  const rowsNow = () => {
+    const [step, from, to] = moments[now] || [0, 0, 0], all = rowsOf[step] || [];
+    if (momentsOf.get(step) === 1) return all;
+    if (timed) return all.filter((row) => pairs.start_ps[row] < to && pairs.end_ps[row] > from);
+    const holds = new Set(held().map((segment) => segment.plane + ":" + segment.index));
+    return all.filter((row) => pairs.plane[row] < 0 || holds.has(pairs.plane[row] + ":" + pairs.segment[row]));
+  };
+  // What each plane does in this moment, where planes change.
+  const planesNow = () => {
+    const counts = new Map();
+    for (const segment of data.segments) counts.set(segment.plane, (counts.get(segment.plane) || 0) + 1);
+    const told = held().filter((segment) => counts.get(segment.plane) > 1).map((segment) => {
+      const setting = segment.set && moments[now][1] >= segment.set[0] && moments[now][1] < segment.set[1];
+      return `plane ${segment.plane}: configuration ${segment.index + 1} of ${counts.get(segment.plane)}` + (setting ? `, set until ${us(segment.set[1])} us` : "");
+    });
+    return told.slice(0, 8).join("; ") + (told.length > 8 ? "; ..." : "");
   };
 
   // ---- fabric ------------------------------------------------------------
   const links = data.links;
-  const loaded = () => links && !following && get("colour").value === "load" && get("node").value === "";
+  const loaded = () => links && (following || get("colour").value === "load");
   // Fabrics whose switches are drawn have a row for each tier.
   const tiered = () => links && links.spots.length && (loaded() || layout.levels);
   const places = (width, height) => {
@@ -79,45 +91,42 @@
       return [width / 2 + radius * Math.cos(angle), height / 2 + radius * Math.sin(angle)];
     };
   };
+  // The circuits of a pair in this moment, by plane: "src>dst>plane".
+  const lightOf = () => {
+    const found = new Map();
+    for (const segment of held()) segment.src.forEach((src, i) => {
+      const key = `${src}>${segment.dst[i]}>${segment.plane}`, wide = segment.wavelengths ? segment.wavelengths[i] : null;
+      if (!found.has(key)) found.set(key, []);
+      found.get(key).push([wide ? wide.length : 1, wide ? wide[0] : segment.plane, segment.route ? segment.route[i] : null, segment.direction ? segment.direction[i] : null]);
+    });
+    return found;
+  };
+  // The rows that are drawn: [src, dst, wavelengths, first wavelength, route, bytes, plane, direction].
   const rows = () => {
-    // The rows that are drawn: [src, dst, value, wavelength, route, bytes].
-    const chosen = get("node").value === "" ? null : Number(get("node").value);
-    const plane = get("plane").value;
-    const bytes = new Map();
-    for (const row of rowsOf[now] || []) {
-      const key = pairs.src[row] + ">" + pairs.dst[row];
+    const chosen = get("node").value === "" ? null : Number(get("node").value), plane = get("plane").value;
+    const on = (row) => plane === "all" || String(row[6]) === plane, bytes = new Map(), light = lightOf(), found = [];
+    for (const row of rowsNow()) {
+      const key = `${pairs.src[row]}>${pairs.dst[row]}>${pairs.plane[row]}`;
       bytes.set(key, (bytes.get(key) || 0) + pairs.bytes[row]);
     }
-    let found = [];
-    if (following) {
-      found = way(now).map((row) => [row[1], row[2], 1, null, null, 0]);
-    } else if (get("draw").value === "circuits" && data.segments.length) {
-      for (const segment of held(now)) {
-        if (plane !== "all" && String(segment.plane) !== plane) continue;
-        segment.src.forEach((src, i) => found.push([
-          src, segment.dst[i], segment.wavelengths ? segment.wavelengths[i].length : 1,
-          segment.wavelengths ? segment.wavelengths[i][0] : segment.plane,
-          segment.route ? segment.route[i] : null, bytes.get(src + ">" + segment.dst[i]) || 0, segment.plane,
-          segment.direction ? segment.direction[i] : null]));
-      }
-    } else {
-      const seen = new Map();
-      for (const row of rowsOf[now] || []) {
-        if (plane !== "all" && String(pairs.plane[row]) !== plane) continue;
-        const key = pairs.src[row] + ">" + pairs.dst[row] + ">" + pairs.plane[row];
-        if (!seen.has(key)) { seen.set(key, [pairs.src[row], pairs.dst[row], 1, pairs.plane[row], null, 0, pairs.plane[row], null]); found.push(seen.get(key)); }
-        seen.get(key)[5] += pairs.bytes[row];
-      }
-    }
-    return chosen === null ? found : found.filter((row) => row[0] === chosen || row[1] === chosen);
+    const add = (src, dst, number, size, op) => {
+      const key = `${src}>${dst}>${number}`, circuits = light.get(key) || [[1, number, null, null]];
+      const total = circuits.reduce((sum, [wide]) => sum + wide, 0);
+      for (const [wide, first, route, direction] of circuits) found.push([src, dst, wide, first, route, size * wide / total, number, direction, op]);
+    };
+    if (following) for (const [, src, dst, op, number] of way(true)) add(src, dst, number, 0, op);
+    else if (get("draw").value === "circuits" && data.segments.length) for (const key of light.keys()) add(...key.split(">").map(Number), bytes.get(key) || 0, 0);
+    else for (const [key, size] of bytes) add(...key.split(">").map(Number), size, 0);
+    return found.filter((row) => on(row) && (chosen === null || row[0] === chosen || row[1] === chosen));
   };
   const painter = (drawn) => {
-    const by = following ? "way" : get("colour").value;
+    if (following) return [(row) => row[8] ? css("--green") : css("--blue"), "Blue: copied, green: added up"];
+    const by = get("colour").value === "load" && get("draw").value === "data" ? "bytes" : get("colour").value;
     if (by === "wavelength") return [(row) => PALETTE[(row[3] || 0) % PALETTE.length], "Colour: first wavelength (or plane) modulo " + PALETTE.length];
     const at = by === "bytes" ? 5 : 2;
-    const most = Math.max(1, ...drawn.map((row) => row[at]));
+    const most = drawn.reduce((found, row) => Math.max(found, row[at]), 1);
     const word = by === "bytes" ? "data of the pair, up to " + size(most) : "wavelengths of the circuit, up to " + most;
-    return [(row) => shade(row[at] / most), "Colour: " + (by === "way" ? "transfers of the chunk in this step" : word)];
+    return [(row) => shade(row[at] / most), "Colour: " + word];
   };
   const line = (pen, from, to, bend) => {
     const [x, y] = from, [u, v] = to, dx = u - x, dy = v - y;
@@ -129,15 +138,27 @@
     const canvas = get("fabric"), [pen, width, height] = surface(canvas);
     const drawn = rows(), [colour, words] = painter(drawn);
     hits = [];
-    let said = words;
-    if (loaded()) said = drawLinks(pen, width, height);
+    const edges = get("colour").value === "load" && !following && layout.shape !== "planes" ? edgeLoads(drawn) : null;
+    let said;
+    if (loaded()) said = drawLinks(pen, width, height, drawn);
     else if (layout.shape === "planes" && !following || drawn.length > 3000 && !layout.rows && !layout.ring) said = drawPlanes(pen, width, height, drawn, colour, words);
-    else if (get("colour").value === "load" && layout.shape !== "planes") said = drawNetwork(pen, width, height, drawn, colour, true, words);
-    else drawNetwork(pen, width, height, drawn, colour, false, words);
-    get("legend").textContent = `${layout.label}. ${said}.` + (loaded() ? "" : ` ${drawn.length.toLocaleString("en")} drawn.`);
-    canvas.setAttribute("aria-label", `${layout.label}, step ${now}: ${drawn.length} ${get("draw").value}`);
+    else said = drawNetwork(pen, width, height, drawn, colour, edges && edges.size ? edges : null, words);
+    const count = new Set(drawn.map((row) => row[0] + ">" + row[1] + ">" + row[6])).size, noun = following ? `transfer${count === 1 ? "" : "s"} of the chunk` : get("draw").value === "circuits" && data.segments.length ? "pairs with circuits" : "pairs that send";
+    get("legend").textContent = `${layout.label}. ${said}. ` + (count ? `${count.toLocaleString("en")} ${noun} drawn.${straight(drawn)}` : `There are no ${noun} in this ${momentsOf.get(stepNow()) > 1 ? "configuration" : "step"}${get("node").value === "" ? "" : " at node " + get("node").value}.`);
+    get("planes-now").textContent = moments.length ? planesNow() : "";
+    canvas.setAttribute("aria-label", `${layout.label}, step ${stepNow()}: ${count} ${noun}`);
   };
-  const drawNetwork = (pen, width, height, drawn, colour, loads, words) => {
+  // Why lines join the ends of pairs, where they do.
+  const straight = (drawn) => {
+    if (layout.shape === "planes" && !following || loaded()) return "";
+    const bare = drawn.filter((row) => !(row[4] && row[4].length > 1) && (row[7] === null || row[7] === undefined)).length;
+    if (!bare || tiered()) return "";
+    if (layout.shape === "planes") return " Lines go through a switch, from port to port.";
+    if (links) return " Lines join the ends of pairs; coloured by load, they go along links.";
+    if (data.segments.some((segment) => segment.route || segment.direction)) return ` ${bare === drawn.length ? "They have" : bare + " have"} no circuit in the file: straight lines join their ends.`;
+    return ` Circuits of this fabric (${data.facts[0][1]}) have no routes between its nodes: lines join their ends.`;
+  };
+  const drawNetwork = (pen, width, height, drawn, colour, load, words) => {
     const place = places(width, height), nodes = layout.nodes;
     pen.strokeStyle = css("--faint"); pen.lineWidth = 1.5;
     if (tiered()) switches(pen, place, width);
@@ -172,8 +193,8 @@
       pen.beginPath(); pen.arc(width / 2, height / 2, Math.min(width, height) / 2 - 22, 0, 2 * Math.PI); pen.stroke();
     }
     let said = words;
-    if (loads) {
-      const load = edgeLoads(drawn), most = Math.max(1, ...load.values());
+    if (load) {
+      const sent = get("draw").value === "data", most = Math.max(1, ...load.values());
       for (const [key, count] of load) {
         const [a, b] = key.split(">").map(Number);
         pen.strokeStyle = shade(count / most); pen.lineWidth = 1 + 5 * count / most;
@@ -181,7 +202,7 @@
         else if (layout.edges === "loops") wire(pen, place, a, b, 3, [(width - 44) / layout.cols, (height - 44) / layout.rows]);
         else line(pen, place(a), place(b), 0.12);
       }
-      said = load.size ? `Colour: wavelengths on an edge of the fabric, up to ${most}` : "This fabric has no routes in its file";
+      said = sent ? `Colour: data on an edge of the fabric, up to ${size(most)}` : `Colour: wavelengths on an edge of the fabric, up to ${most}`;
     } else {
       pen.globalAlpha = drawn.length > 800 ? 0.35 : 0.85;
       for (const row of drawn) {
@@ -221,8 +242,9 @@
     line(pen, [to[0] - ex, to[1] - ey], to, 0);
   };
   // Links by what they carry in this step, each way on its right; a node to a switch, or to a neighbour.
-  const drawLinks = (pen, width, height) => {
-    const place = places(width, height), carried = links.of[now] === undefined ? [[], []] : links.loads[links.of[now]];
+  const drawLinks = (pen, width, height, drawn) => {
+    const place = places(width, height), some = following || get("node").value !== "", known = some || links.of[now] !== undefined;
+    const carried = some ? carriedBy(drawn) : known ? links.loads[links.of[now]] : [[], []];
     // Of packets a link is as full as its data take long; light has no rate of a link.
     const lasts = carried[1].map((bytes, i) => links.rate ? bytes * 8 / links.rate[carried[0][i]] : bytes);
     const most = Math.max(1e-18, ...lasts), wide = layout.shape === "grid" && !links.spots.length;
@@ -233,15 +255,23 @@
     pen.strokeStyle = css("--faint"); pen.lineWidth = thin;
     if (links.tail.length <= 20000) links.tail.forEach((_, at) => link(at, 2.2 * thin));
     pen.globalAlpha = links.spots.length && thin < 0.3 ? 0.5 : 1;
-    carried[0].forEach((at, i) => { pen.strokeStyle = shade(lasts[i] / most); pen.lineWidth = (1 + 3 * lasts[i] / most) * thin; link(at, 2.2 * Math.max(0.5, thin)); });
+    carried[0].forEach((at, i) => { pen.strokeStyle = following ? css("--blue") : shade(lasts[i] / most); pen.lineWidth = (1 + 3 * lasts[i] / most) * thin; link(at, 2.2 * Math.max(0.5, thin)); });
     pen.globalAlpha = 1;
     switches(pen, place, width);
     const radius = links.spots.length ? Math.max(1.5, Math.min(6, width / layout.nodes / 3)) : Math.max(1.5, Math.min(9, 90 / Math.sqrt(Math.max(1, layout.nodes))));
-    dots(pen, place, (rowsOf[now] || []).map((row) => [pairs.src[row], pairs.dst[row]]), radius, layout.nodes <= (links.spots.length ? 40 : 128), 0, wide);
+    dots(pen, place, following ? drawn : rowsNow().map((row) => [pairs.src[row], pairs.dst[row]]), radius, layout.nodes <= (links.spots.length ? 40 : 128), 0, wide);
     const tiers = links.tiers.length ? "Switches: " + links.tiers.map(([name, count]) => count + " " + name).join(", ") + ". " : "";
-    if (links.of[now] === undefined) return tiers + "Loads of this step are not in this page";
+    if (!known) return tiers + "Loads of this step are not in this page";
+    const lost = some ? drawn.filter((row) => !links.ways[row[0] + ">" + row[1]]).length : 0, left = lost ? `; the links of ${lost} pairs are not in this page` : "";
+    if (following) return `${tiers}Blue: links that the chunk crosses${left}`;
     const needs = links.rate ? `time that a link needs for its data, up to ${us(most * 1e12)} us; ` : "";
-    return `${tiers}Colour: ${needs}most data on a link ${size(Math.max(0, ...carried[1]))}`;
+    return `${tiers}Colour: ${needs}most data on a link ${size(Math.max(0, ...carried[1]))}${left}`;
+  };
+  // Links that some rows cross, and what these carry; one for each that is followed.
+  const carriedBy = (drawn) => {
+    const total = new Map();
+    for (const row of drawn) for (const at of links.ways[row[0] + ">" + row[1]] || []) total.set(at, (total.get(at) || 0) + (following ? 1 : row[5]));
+    return [[...total.keys()], [...total.values()]];
   };
   // Names where there is room for them, else numbers, else every so many of them.
   const switches = (pen, place, width) => {
@@ -279,18 +309,18 @@
     }
   };
   const edgeLoads = (drawn) => {
-    const load = new Map(), nodes = layout.nodes;
+    const load = new Map(), nodes = layout.nodes, sent = get("draw").value === "data";
     const add = (a, b, count) => load.set(a + ">" + b, (load.get(a + ">" + b) || 0) + count);
     for (const row of drawn) {
-      if (row[4]) for (let i = 1; i < row[4].length; i++) add(row[4][i - 1], row[4][i], row[2]);
+      if (row[4]) for (let i = 1; i < row[4].length; i++) add(row[4][i - 1], row[4][i], sent ? row[5] : row[2]);
       else if (row[7] !== null && row[7] !== undefined && layout.edges === "loops") {
         // Along the row in directions 0 and 1, along the column in 2 and 3.
         const { rows: down, cols: across } = layout, turn = row[7] % 2 ? -1 : 1;
         const ahead = (node) => row[7] < 2 ? node - node % across + (node % across + turn + across) % across : (node + turn * across + nodes) % nodes;
-        for (let node = row[0], left = down + across; node !== row[1] && left > 0; node = ahead(node), left--) add(node, ahead(node), row[2]);
+        for (let node = row[0], left = down + across; node !== row[1] && left > 0; node = ahead(node), left--) add(node, ahead(node), sent ? row[5] : row[2]);
       } else if (row[7] !== null && row[7] !== undefined && layout.shape === "circle") {
         const turn = row[7] === 0 ? 1 : nodes - 1;
-        for (let node = row[0]; node !== row[1]; node = (node + turn) % nodes) add(node, (node + turn) % nodes, row[2]);
+        for (let node = row[0]; node !== row[1]; node = (node + turn) % nodes) add(node, (node + turn) % nodes, sent ? row[5] : row[2]);
       }
     }
     return load;
@@ -333,27 +363,36 @@
       if (!byNode) { if (where.has(segment.plane)) bar(where.get(segment.plane), ...segment.set, css("--orange")); }
       else for (const node of new Set(segment.src.concat(segment.dst))) if (where.has(node)) bar(where.get(node), ...segment.set, css("--orange"));
     }
-    const spans = new Map();
-    (pairs.step || []).forEach((step, row) => {
-      const one = byNode ? pairs.src[row] : pairs.plane[row];
-      if (!where.has(one)) return;
-      const key = one + ":" + step, span = spans.get(key);
-      if (!span) spans.set(key, [one, pairs.start_ps[row], pairs.end_ps[row]]);
-      else { span[1] = Math.min(span[1], pairs.start_ps[row]); span[2] = Math.max(span[2], pairs.end_ps[row]); }
+    // Alpha below data, as a node that sends anything is counted: see docs/how-to/see-a-schedule.md.
+    const bars = [];
+    (pairs.step || []).forEach((_, row) => {
+      for (const one of byNode ? [pairs.src[row], pairs.dst[row]] : [pairs.plane[row]]) if (where.has(one)) bars.push([where.get(one), pairs.start_ps[row], pairs.end_ps[row]]);
     });
-    for (const [one, from, to] of spans.values()) {
-      const paid = timed ? Math.min(to, from + data.alpha) : from;
-      bar(where.get(one), from, paid, css("--yellow")); bar(where.get(one), paid, to, css("--blue"));
-    }
-    for (const index of faulty) if (steps[index]) { pen.fillStyle = css("--orange"); pen.fillRect(x(steps[index][0]), 0, Math.max(2, x(steps[index][1]) - x(steps[index][0])), 4); }
-    const step = steps[now];
-    if (step) { pen.strokeStyle = css("--ink"); pen.lineWidth = 1.5; pen.strokeRect(x(step[0]), 2, Math.max(1, x(step[1]) - x(step[0])), height - bottom); }
-    pen.fillStyle = css("--soft"); pen.textBaseline = "top";
-    for (let i = 0; i <= 4; i++) {
-      pen.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
-      pen.fillText(timed ? us(end * i / 4) + " us" : "step " + Math.round(end * i / 4), x(end * i / 4), height - bottom + 5);
+    if (timed) for (const [y, from, to] of bars) bar(y, from, Math.min(to, from + data.alpha), css("--yellow"));
+    for (const [y, from, to] of bars) { const paid = timed ? Math.min(to, from + data.alpha) : from; if (to > paid) bar(y, paid, to, css("--blue")); }
+    for (const index of faulty) if (steps[index]) { pen.fillStyle = css("--fault"); pen.fillRect(x(steps[index][0]), 0, Math.max(2, x(steps[index][1]) - x(steps[index][0])), 4); }
+    const step = steps[stepNow()], frame = (from, to) => pen.strokeRect(x(from), 2, Math.max(1, Math.min(width - 1, x(to)) - x(from)), height - bottom);
+    pen.strokeStyle = css("--ink"); pen.lineWidth = 1.5;
+    if (moments[now]) frame(moments[now][1], moments[now][2]);
+    if (step && momentsOf.get(stepNow()) > 1) { pen.setLineDash([3, 4]); pen.lineWidth = 1; frame(step[0], step[1]); pen.setLineDash([]); }
+    pen.fillStyle = css("--soft"); pen.textBaseline = "top"; pen.textAlign = "center";
+    for (const [ps, text] of ticks(pen, width - left - right)) {
+      const half = pen.measureText(text).width / 2;
+      pen.fillText(text, Math.max(left + (ps ? half : 0), Math.min(width - half, x(ps))), height - bottom + 5);
+      pen.fillRect(x(ps) - 0.5, height - bottom - 1, 1, 5);
     }
     canvas.setAttribute("aria-label", `Time line of ${count} ${byNode ? "nodes" : "planes"} over ${timed ? us(end) + " microseconds" : steps.length + " steps"}`);
+  };
+  // Round numbers, as many as fit a width: 1, 2 or 5 times a power of ten.
+  const ticks = (pen, wide) => {
+    const whole = timed ? end / US : end, text = (value, places) => timed ? value.toLocaleString("en", { maximumFractionDigits: places }) + (value ? " us" : "") : "step " + value;
+    for (let power = timed ? Math.floor(Math.log10(whole)) - 2 : 0; ; power++) for (const digit of [1, 2, 5]) {
+      const every = Number(`${digit}e${power}`), places = Math.max(0, -power), count = Math.floor(whole / every * (1 + 1e-12));
+      if (count > 12) continue;
+      const labels = [...Array(count + 1).keys()].map((i) => Number((i * every).toPrecision(12)));
+      const room = Math.max(...labels.map((value) => pen.measureText(text(value, places)).width)) * 1.3 + 6;
+      if (count < 1 || room <= wide * every / whole) return labels.map((value) => [timed ? value * US : value, text(value, places)]);
+    }
   };
   const drawUsed = () => {
     const canvas = get("used"), [pen, width, height] = surface(canvas), left = 46, right = 8, wide = width - left - right;
@@ -375,45 +414,51 @@
 
   // ---- tables ------------------------------------------------------------
   const fillWhere = () => {
-    const body = get("where").tBodies[0], sums = [0, 0, 0];
-    steps.forEach((step, index) => {
-      let slow = -1;
-      for (const row of rowsOf[index]) if (slow < 0 || pairs.end_ps[row] > pairs.end_ps[slow]) slow = row;
-      const line = element("tr"); line.dataset.step = index; line.tabIndex = 0;
+    const body = get("where").tBodies[0], foot = get("where").tFoot, byStep = get("by").value === "steps", shares = data.shares;
+    body.replaceChildren(); foot.replaceChildren();
+    get("where-first").textContent = byStep ? "step" : "node"; get("where-last").hidden = get("where-ends").hidden = !byStep;
+    const nodes = shares ? shares.all : 1, row = (tag, texts) => {
+      const line = element("tr");
+      texts.forEach((text, i) => { if (byStep || i !== 1 && i !== 6) line.append(element(tag, text)); });
+      return line;
+    };
+    const parts = (values, of) => shares ? values.map((value) => us(value / of)) : ["", "", "", ""];
+    if (byStep) steps.forEach((step, index) => {
+      const line = row("td", [index, step[5] && step[5].length ? step[5].join(" to ") : "", ...parts(shares && shares.steps[index], nodes), timed ? us(step[1]) : ""]);
+      line.dataset.step = index; line.tabIndex = 0;
       if (faulty.has(index)) line.className = "bad";
-      if (slow >= 0 && timed) {
-        const waits = pairs.start_ps[slow] - step[0], lasts = step[1] - pairs.start_ps[slow];
-        const alpha = Math.min(data.alpha, lasts), parts = [waits, alpha, lasts - alpha];
-        parts.forEach((part, i) => { sums[i] += part; });
-        [index, `${pairs.src[slow]} to ${pairs.dst[slow]}`, ...parts.map(us), us(step[1])].forEach((text) => line.append(element("td", text)));
-      } else [index, "", "", "", "", timed ? us(step[1]) : ""].forEach((text) => line.append(element("td", text)));
-      line.addEventListener("click", () => choose(index));
-      line.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(index); });
+      line.addEventListener("click", () => choose(firstOf.get(index)));
+      line.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(firstOf.get(index)); });
       body.append(line);
     });
-    if (timed) {
-      const share = (part) => `${(100 * part / end).toFixed(0)} %`;
-      for (const texts of [["all", "", ...sums.map(us), us(end)], ["", "", ...sums.map(share), ""]]) {
-        const line = element("tr");
-        texts.forEach((text) => line.append(element("th", text)));
-        get("where").tFoot.append(line);
-      }
-    }
+    else if (shares) shares.nodes.forEach((values, node) => body.append(row("td", [node, "", ...parts(values, 1), ""])));
+    if (!shares) return;
+    const sums = shares.steps.reduce((sum, values) => sum.map((value, i) => value + values[i]), [0, 0, 0, 0]);
+    foot.append(row("th", ["all", "", ...parts(sums, nodes), us(end)]), row("th", ["", "", ...shares.percent.map((percent) => percent + " %"), ""]));
   };
-  const way = (only) => {
-    const moved = data.transfers, chunk = Number(get("chunk").value), found = [];
-    (moved.step || []).forEach((step, row) => {
-      if (moved.chunk_lo[row] <= chunk && chunk < moved.chunk_hi[row] && (only === undefined || only === step)) found.push([step, moved.src[row], moved.dst[row], moved.op[row]]);
+  // Transfers of the chunk, those of this moment alone where `here`.
+  const way = (here) => {
+    const moved = data.transfers, chunk = Number(get("chunk").value), found = [], step = stepNow();
+    const holds = new Set(here ? held().map((segment) => segment.plane + ":" + segment.index) : []);
+    (moved.step || []).forEach((index, row) => {
+      if (moved.chunk_lo[row] > chunk || chunk >= moved.chunk_hi[row]) return;
+      if (here && (index !== step || moved.plane[row] >= 0 && !holds.has(moved.plane[row] + ":" + moved.segment[row]))) return;
+      found.push([index, moved.src[row], moved.dst[row], moved.op[row], moved.plane[row], moved.segment[row]]);
     });
     return found;
   };
   const fillWay = () => {
     const list = get("way"); list.replaceChildren();
-    for (const [step, src, dst, op] of way().slice(0, 2000)) {
+    for (const [step, src, dst, op, plane, segment] of way(false).slice(0, 2000)) {
       const item = element("li", `step ${step}: ${src} to ${dst}, ${op ? "added" : "copied"}`);
-      item.dataset.step = step; list.append(item);
+      item.dataset.moment = momentOf(step, plane, segment); list.append(item);
     }
     if (!list.children.length) list.append(element("li", "No transfer in this page moves this chunk."));
+  };
+  // The first moment of a step in which a plane holds a segment.
+  const momentOf = (step, plane, segment) => {
+    const begun = moments.findIndex(([of, , , begins]) => of === step && begins.some((at) => data.segments[at].plane === plane && data.segments[at].index === segment));
+    return begun < 0 ? firstOf.get(step) : begun;
   };
   const fillVerdict = () => {
     const bad = data.violationCount;
@@ -425,7 +470,7 @@
     for (const row of data.violations) {
       const line = element("tr");
       row.forEach((text) => line.append(element("td", text === null ? "" : text)));
-      if (row[1] !== null) { line.dataset.step = row[1]; line.addEventListener("click", () => choose(row[1])); }
+      if (row[1] !== null) { line.dataset.step = row[1]; line.addEventListener("click", () => choose(firstOf.get(row[1]))); }
       body.append(line);
     }
   };
@@ -433,16 +478,16 @@
   // ---- control -----------------------------------------------------------
   const draw = () => {
     drawFabric(); drawTime();
-    const step = steps[now];
-    get("now").textContent = step ? `step ${now} of ${steps.length}` + (timed ? `: ${us(step[0])} to ${us(step[1])} us` : "") + `, ${size(step[2])}` : "no steps";
+    const step = steps[stepNow()], count = momentsOf.get(stepNow()), moment = moments[now];
+    get("now").textContent = step ? `step ${stepNow()} of ${steps.length}` + (count > 1 ? `, configuration ${now - firstOf.get(stepNow()) + 1} of ${count}` : "") + (timed ? `: ${us(moment[1])} to ${us(moment[2])} us` : "") + `, ${size(step[2])}${count > 1 ? " in the step" : ""}` : "no steps";
     get("step").value = now;
-    for (const line of get("where").tBodies[0].rows) line.classList.toggle("now", Number(line.dataset.step) === now);
+    for (const line of get("where").tBodies[0].rows) line.classList.toggle("now", line.dataset.step !== undefined && Number(line.dataset.step) === stepNow());
   };
-  const choose = (step) => { now = Math.max(0, Math.min(steps.length - 1, step)); draw(); };
+  const choose = (moment) => { now = Math.max(0, Math.min(moments.length - 1, moment || 0)); draw(); };
   const play = (on) => {
     clearInterval(timer); timer = null;
     get("play").textContent = on ? "Pause" : "Play"; get("play").setAttribute("aria-pressed", String(on));
-    if (on) timer = setInterval(() => choose(now + 1 < steps.length ? now + 1 : 0), 700);
+    if (on) timer = setInterval(() => choose(now + 1 < moments.length ? now + 1 : 0), 700);
   };
   const theme = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -454,8 +499,9 @@
     const box = element("div"); box.append(element("dt", name), element("dd", value)); get("facts").append(box);
     if (name === "verdict" && value !== "valid") box.lastChild.className = "bad";
   }
+  get("fault-key").hidden = !faulty.size;
   get("notes").textContent = data.notes.join(" ");
-  get("step").max = Math.max(0, steps.length - 1);
+  get("step").max = Math.max(0, moments.length - 1);
   get("plane").append(element("option", "all")); get("plane").firstChild.value = "all";
   for (const plane of planes) get("plane").append(element("option", String(plane)));
   get("plane-label").hidden = planes.length < 2;
@@ -470,21 +516,23 @@
   if (!Object.keys(data.transfers).length) get("chunk-section").hidden = true;
   else { get("chunk").max = data.transfers.chunk_hi.reduce((a, b) => Math.max(a, b)) - 1; get("chunk").value = data.transfers.chunk_lo[0]; }
   get("step").addEventListener("input", (event) => { play(false); choose(Number(event.target.value)); });
-  for (const [id, to] of [["first", () => 0], ["previous", () => now - 1], ["next", () => now + 1], ["last", () => steps.length - 1]]) get(id).addEventListener("click", () => { play(false); choose(to()); });
+  for (const [id, to] of [["first", () => 0], ["previous", () => now - 1], ["next", () => now + 1], ["last", () => moments.length - 1]]) get(id).addEventListener("click", () => { play(false); choose(to()); });
   get("play").addEventListener("click", () => play(timer === null));
   get("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
-  for (const id of ["draw", "colour", "plane", "node", "rows"]) get(id).addEventListener("input", draw);
-  get("use").addEventListener("input", drawUsed);
+  for (const id of ["draw", "colour", "plane", "rows"]) get(id).addEventListener("change", draw);
+  get("node").addEventListener("input", draw);
+  get("by").addEventListener("change", () => { fillWhere(); draw(); });
+  get("use").addEventListener("change", drawUsed);
   get("chunk").addEventListener("input", () => { fillWay(); draw(); });
   get("follow").addEventListener("click", () => { following = !following; get("follow").setAttribute("aria-pressed", String(following)); draw(); });
-  get("way").addEventListener("click", (event) => { if (event.target.dataset.step) choose(Number(event.target.dataset.step)); });
+  get("way").addEventListener("click", (event) => { if (event.target.dataset.moment) choose(Number(event.target.dataset.moment)); });
   get("fabric").addEventListener("mousemove", (event) => {
     const box = event.target.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
     const hit = hits.find(([u, v, radius]) => Math.hypot(u - x, v - y) <= radius);
     if (!hit) { get("hover").textContent = ""; return; }
-    const own = (rowsOf[now] || []).filter((row) => pairs.src[row] === hit[3]), heard = (rowsOf[now] || []).filter((row) => pairs.dst[row] === hit[3]);
+    const sending = rowsNow(), own = sending.filter((row) => pairs.src[row] === hit[3]), heard = sending.filter((row) => pairs.dst[row] === hit[3]);
     const sum = (found) => size(found.reduce((total, row) => total + pairs.bytes[row], 0));
-    get("hover").textContent = `node ${hit[3]}: sends ${sum(own)} to ${own.length}, receives ${sum(heard)} from ${heard.length} in this step`;
+    get("hover").textContent = `node ${hit[3]}: sends ${sum(own)} to ${own.length}, receives ${sum(heard)} from ${heard.length} in this ${momentsOf.get(stepNow()) > 1 ? "configuration" : "step"}`;
   });
   get("fabric").addEventListener("click", (event) => {
     const box = event.target.getBoundingClientRect();
@@ -493,12 +541,12 @@
   });
   get("time").addEventListener("click", (event) => {
     const box = event.target.getBoundingClientRect(), ps = (event.clientX - box.left - 46) / (box.width - 54) * end;
-    const at = steps.findIndex((step) => step[1] >= ps);
+    const at = moments.findIndex((moment) => moment[2] >= ps);
     if (at >= 0) choose(at);
   });
   document.addEventListener("keydown", (event) => {
     if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
-    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: steps.length - 1 }[event.key];
+    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: moments.length - 1 }[event.key];
     if (to !== undefined) { event.preventDefault(); play(false); choose(to); }
     if (event.key === " " && event.target.tagName !== "BUTTON") { event.preventDefault(); play(timer === null); }
     if (event.key === "d" || event.key === "D") theme(document.documentElement.dataset.theme !== "dark");

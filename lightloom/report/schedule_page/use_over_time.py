@@ -38,20 +38,10 @@ def use_over_time(
 ) -> list[dict[str, Any]]:
     """Return shares of rates, 0 to 1: ``label``, and ``bins`` or a value per step.
 
-    Parameters
-    ----------
-    schedule
-        What is shown.
-    timeline
-        Its replay; without one nothing is known.
-    valid
-        Whether it breaks no rule; the edges of circuits that cannot be are left out.
-
-    Returns
-    -------
-    The nodes on average in equal intervals; each plane, where there are several; and in
-    each step the busiest edge and the mean over all edges that are ever used, where an
-    edge is a link of packets, or a wavelength of a waveguide, span or subnet.
+    Those of all nodes in equal intervals; of each plane, where there are several; and
+    in each step of the busiest edge and the mean over all edges that are ever used,
+    where an edge is a link of packets, or a wavelength of a waveguide, span or subnet.
+    Edges of a schedule that is not `valid` are left out: its circuits may not exist.
     """
     if timeline is None or not timeline.completion_time_ps:
         return []

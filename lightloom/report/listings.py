@@ -1,4 +1,4 @@
-"""The algorithms, what they serve and their parameters, as tables."""
+"""What can be chosen, as tables: algorithms, parameters, candidates, instances."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 import msgspec
 import msgspec.inspect
 
+from lightloom.core.task import Collective
+from lightloom.core.training import Training
+from lightloom.core.units import format_ps
+from lightloom.instances.collectives import COLLECTIVES
+from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.report.tables import Column, terminal_table
 from lightloom.synth.demand_algorithms import ON_DEMANDS
 from lightloom.synth.ocs.baseline_schedules import BASELINES
+from lightloom.synth.ramp.schedules import most_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.table import Table
 
+    from lightloom.instances.instance import Instance
     from lightloom.plans.algorithms import AlgorithmEntry
+    from lightloom.synth.auto.candidate_pool import Candidate
+
 
 DEMANDS = "demand"
 """What algorithms for demands serve, beside the operations of collectives."""
@@ -41,20 +50,8 @@ _PARAMETER_COLUMNS = (
 class Parameter:
     """A parameter of an algorithm.
 
-    Attributes
-    ----------
-    name
-        Its key, as ``--param`` takes it.
-    type
-        What it takes, in words.
-    default
-        What it is if not given; ``None``: the algorithm chooses, as `meaning` says.
-    allowed
-        Its domain; '' where the type says it all.
-    meaning
-        A sentence or more.
-    is_list
-        Whether it takes a list.
+    `name` is its key, as ``--param`` takes it. Where `default` is ``None``, the
+    algorithm chooses, as `meaning` says; `allowed` is '' where `type` says it all.
     """
 
     name: str
@@ -191,3 +188,100 @@ def value_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return str(value)
+
+
+_CANDIDATE_TABLE_COLUMNS = (
+    Column("algorithm"),
+    Column("parameters"),
+    Column("mapping"),
+    Column("at least", number=True),
+    Column("replayed", number=True),
+    Column("reconfigurations", number=True),
+)
+
+
+def candidate_table(compared: Sequence[Candidate], *, shown: int) -> Table:
+    """Return the first candidates; the title says how many there were."""
+    realised = sum(candidate.completion_time_ps is not None for candidate in compared)
+    title = f"compared {len(compared)} candidates, {realised} of them by replay"
+    if len(compared) > shown:
+        title += f"; the best {shown}"
+    rows = [
+        (
+            candidate.algorithm,
+            parameters_text(candidate.parameters),
+            candidate.mapping,
+            format_ps(candidate.predicted_ps),
+            _time(candidate.completion_time_ps),
+            candidate.reconfigurations,
+        )
+        for candidate in compared[:shown]
+    ]
+    return terminal_table(_CANDIDATE_TABLE_COLUMNS, rows, title=title)
+
+
+def parameters_text(parameters: Mapping[str, object]) -> str:
+    """Return parameters as ``--param`` takes them."""
+    return " ".join(f"{key}={value_text(value)}" for key, value in parameters.items())
+
+
+def _time(time_ps: int | None) -> str | None:
+    return None if time_ps is None else format_ps(time_ps)
+
+
+_INSTANCE_TABLE_COLUMNS = (
+    Column("fabric"),
+    Column("nodes", number=True),
+    Column("operations"),
+    Column("sizes"),
+    Column("schedules"),
+)
+_MOST_SIZES = 4
+
+
+def instance_table(instances: Iterable[Instance]) -> Table:
+    """Return named instances, those of a fabric with the same sizes in one row.
+
+    A name is ``FABRIC/OPERATION-SIZE`` of one row. Of many sizes the first two and the
+    last are shown; all collectives together are named so. What is too large for a
+    schedule file says what streams it instead.
+    """
+    collectives = set(COLLECTIVES)
+    nodes: dict[str, int] = {}
+    sizes: dict[tuple[str, str, str], list[str]] = {}
+    for instance in instances:
+        fabric, task = instance.name.split("/")
+        op, size = task.rsplit("-", 1)
+        nodes[fabric] = instance.fabric.node_count
+        sizes.setdefault((fabric, op, _made_by(instance)), []).append(size)
+    ops: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    for (fabric, op, made), names in sizes.items():
+        ops.setdefault((fabric, tuple(names), made), []).append(op)
+    rows = [
+        (
+            fabric,
+            nodes[fabric],
+            "every collective" if set(names) == collectives else " ".join(names),
+            _sizes(of_size),
+            made,
+        )
+        for (fabric, of_size, made), names in ops.items()
+    ]
+    return terminal_table(_INSTANCE_TABLE_COLUMNS, rows)
+
+
+def _made_by(instance: Instance) -> str:
+    """Return the command that takes an instance."""
+    fabric, task = instance.fabric, instance.task
+    if isinstance(fabric, Ramp) and isinstance(task, Collective):
+        ranks = task.rank_count or fabric.node_count
+        if ranks > most_ranks(fabric, task.op):
+            return "too large: ramp check"
+    return "train" if isinstance(task, Training) else "synth"
+
+
+def _sizes(names: tuple[str, ...]) -> str:
+    if len(names) <= _MOST_SIZES:
+        return " ".join(names)
+    first, second, *_, last = names
+    return f"{first} {second} .. {last}"
