@@ -27,11 +27,5 @@ FIGURES: Catalogue[Figure] = Catalogue(
 
 
 def figure(name: str) -> Figure:
-    """Return a figure.
-
-    Raises
-    ------
-    InputError
-        If there is no such figure; the nearest names are suggested.
-    """
+    """Return a figure."""
     return FIGURES.get(name)

@@ -136,23 +136,7 @@ def near(
     best: str = "",
     bound: str = "",
 ) -> Comparison:
-    """Return a comparison that matches if the values differ by little.
-
-    Parameters
-    ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        The two values, in `unit`.
-    unit
-        Unit of both, as text.
-    why
-        Why they differ, said where they do; by default by how many per cent.
-    band
-        Largest difference that matches, as a part of the paper's value.
-    best, bound
-        As in `Comparison`.
-    """
+    """Return a comparison that matches if the values differ by little."""
     ends = sorted((paper * (1 - band), paper * (1 + band)))
     point = Point("", ours, *ends)
     off = f"{100 * (ours - paper) / paper:+.1f} %"
@@ -176,27 +160,7 @@ def holds(
     best: str = "",
     bound: str = "",
 ) -> Comparison:
-    """Return a comparison of a claim in words.
-
-    Parameters
-    ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        What the paper has, and what was found, in words.
-    points
-        Every number that the claim is about, with its band: it matches if all are in
-        theirs. One at least.
-    why
-        Why it does not, said only then.
-    best, bound
-        As in `Comparison`.
-
-    Raises
-    ------
-    ValueError
-        If there are no points.
-    """
+    """Return a comparison of a claim in words."""
     judged = tuple(points)
     if not judged:
         message = f"no points to judge by: {claim}"
@@ -211,54 +175,24 @@ def between(
     least: float | None = None,
     most: float | None = None,
 ) -> tuple[Point, ...]:
-    """Return points with one band for all.
-
-    Parameters
-    ----------
-    values
-        Numbers by what they are called.
-    least, most
-        Ends of the band, which belong to it.
-    """
+    """Return points with one band for all."""
     return tuple(
         Point(_label(name), value, least, most) for name, value in values.items()
     )
 
 
 def above(values: Mapping[Any, float], limit: float) -> tuple[Point, ...]:
-    """Return points that are to exceed a limit, which is not in their band.
-
-    Parameters
-    ----------
-    values
-        Numbers by what they are called.
-    limit
-        What they are to exceed.
-    """
+    """Return points that are to exceed a limit, which is not in their band."""
     return between(values, least=nextafter(limit, inf))
 
 
 def below(values: Mapping[Any, float], limit: float) -> tuple[Point, ...]:
-    """Return points that are to stay below a limit, which is not in their band.
-
-    Parameters
-    ----------
-    values
-        Numbers by what they are called.
-    limit
-        What they are to stay below.
-    """
+    """Return points that are to stay below a limit, which is not in their band."""
     return between(values, most=nextafter(limit, -inf))
 
 
 def rising(values: Mapping[Any, float]) -> tuple[Point, ...]:
-    """Return points that do not fall from each to the next, and rise over all.
-
-    Parameters
-    ----------
-    values
-        Positive numbers by what they are called, in order.
-    """
+    """Return points that do not fall from each to the next, and rise over all."""
     if len(values) < 2:
         return fact("there are several", so=False)
     steps = {
@@ -271,50 +205,22 @@ def rising(values: Mapping[Any, float]) -> tuple[Point, ...]:
 
 
 def falling(values: Mapping[Any, float]) -> tuple[Point, ...]:
-    """Return points that do not rise from each to the next, and fall over all.
-
-    Parameters
-    ----------
-    values
-        Positive numbers by what they are called, in order.
-    """
+    """Return points that do not rise from each to the next, and fall over all."""
     return rising(dict(reversed([*values.items()])))
 
 
 def fact(label: str, *, so: bool) -> tuple[Point, ...]:
-    """Return the point of a statement that is so (1) or not (0).
-
-    Parameters
-    ----------
-    label
-        The statement.
-    so
-        Whether it is so.
-    """
+    """Return the point of a statement that is so (1) or not (0)."""
     return (Point(label, float(so), 1.0, 1.0),)
 
 
 def not_reproducible(claim: str, paper: str, ours: str, why: str) -> Comparison:
-    """Return a claim that cannot be judged.
-
-    Parameters
-    ----------
-    claim, paper, ours
-        As in `holds`.
-    why
-        Which input is missing.
-    """
+    """Return a claim that cannot be judged."""
     return Comparison(claim, paper, ours, (), why)
 
 
 def percent_less(time: float, reference: float) -> float:
-    """Return by how many per cent a time is below a reference.
-
-    Parameters
-    ----------
-    time, reference
-        Two times in one unit.
-    """
+    """Return by how many per cent a time is below a reference."""
     return 100 * (reference - time) / reference
 
 

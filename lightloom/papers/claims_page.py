@@ -87,18 +87,7 @@ those that it cannot, with the reason. The page is made by
 
 
 def claims_page(folder: Path) -> str:
-    """Return the page as Markdown.
-
-    Parameters
-    ----------
-    folder
-        Has a folder of files for each figure.
-
-    Raises
-    ------
-    InputError
-        A figure was not computed there.
-    """
+    """Return the page as Markdown."""
     parts, counts = [], {}
     for paper in ON_PAGE:
         figures = sorted(
@@ -117,30 +106,14 @@ def claims_page(folder: Path) -> str:
 
 
 def figure_section(figure: Figure, rows: Iterable[Sequence[str]]) -> str:
-    """Return what the page says of a figure.
-
-    Parameters
-    ----------
-    figure
-        The figure.
-    rows
-        Its claims, as `Comparison.row` has them.
-    """
+    """Return what the page says of a figure."""
     head = f"### {figure.label}: {figure.title}\n"
     made = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
     return "\n".join([head, made, _table(CLAIM_COLUMNS, rows)])
 
 
 def text_section(paper: str, texts: Iterable[TextClaim]) -> str:
-    """Return what the page says of numbers that no figure computes.
-
-    Parameters
-    ----------
-    paper
-        Its folder.
-    texts
-        The claims.
-    """
+    """Return what the page says of numbers that no figure computes."""
     rows = [
         (text.where, *text.comparison.row(), text.command and f"`{text.command}`")
         for text in texts

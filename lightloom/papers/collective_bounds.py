@@ -21,13 +21,6 @@ def best_bound(fabric: AnyFabric, op: str, buffer_bytes: int) -> Certificate:
 
     Of large all-to-alls, whose pairs are too many to count, only what a node receives
     counts: as much as in an all-gather, from as many.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    op, buffer_bytes
-        The collective.
     """
     nodes = tuple(range(fabric.node_count))
     if op == "all-to-all" and len(nodes) > _MOST_NODES:

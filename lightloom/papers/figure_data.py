@@ -16,17 +16,7 @@ Tell: TypeAlias = "Callable[[str], None]"
 
 @dataclass(frozen=True)
 class Data:
-    """Rows under named columns.
-
-    Attributes
-    ----------
-    columns
-        Names, with units.
-    rows
-        Values in the order of the columns; ``None`` where there is none.
-    given
-        The settings that the rows were computed with, by name.
-    """
+    """Rows under named columns, and the settings `given` that they were computed with."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -41,15 +31,7 @@ class Data:
         return replace(self, rows=tuple(kept))
 
     def without(self, column: str, value: Value) -> Data:
-        """Return the rows that have another value in a column.
-
-        Parameters
-        ----------
-        column
-            Its name.
-        value
-            What is left out.
-        """
+        """Return the rows that have another value in a column."""
         place = self.columns.index(column)
         kept = [row for row in self.rows if row[place] != value]
         return replace(self, rows=tuple(kept))
@@ -60,33 +42,12 @@ class Data:
         return [row[place] for row in self.rows]
 
     def numbers(self, column: str, **wanted: Value) -> list[float]:
-        """Return the numbers of a column, without those that are missing.
-
-        Parameters
-        ----------
-        column
-            Its name.
-        wanted
-            As `where` takes it.
-        """
+        """Return the numbers of a column, without those that are missing."""
         found = self.where(**wanted).values(column)
         return [value for value in found if isinstance(value, int | float)]
 
     def number(self, column: str, **wanted: Value) -> float:
-        """Return the number of a column in the only row that has the wanted values.
-
-        Parameters
-        ----------
-        column
-            Its name.
-        wanted
-            As `where` takes it.
-
-        Raises
-        ------
-        ValueError
-            If there is no such row, or more than one.
-        """
+        """Return the number of a column in the only row that has the wanted values."""
         (only,) = self.numbers(column, **wanted)
         return only
 
@@ -100,15 +61,7 @@ class Data:
         return [value for value in found if isinstance(value, str)]
 
     def curve(self, x: str, y: str, **wanted: Value) -> dict[float, float]:
-        """Return the numbers of a column by those of another, where both are there.
-
-        Parameters
-        ----------
-        x, y
-            Names of the two columns.
-        wanted
-            As `where` takes it.
-        """
+        """Return the numbers of a column by those of another, where both are there."""
         kept = self.where(**wanted)
         return {
             at: value

@@ -50,15 +50,6 @@ def index_page(
     """Return a document that needs no network and no other file.
 
     Same files and rows, same bytes.
-
-    Parameters
-    ----------
-    jobs
-        The figures.
-    done
-        Rows of those whose files are there, by name.
-    failed
-        Rows of those that ended otherwise, by name.
     """
     ordered = sorted(jobs, key=lambda job: _in_order(job.name))
     versions = ", ".join(dict.fromkeys(job.version for job in jobs))

@@ -84,13 +84,7 @@ class Figure:
         return {**defaults, **self.changes}
 
     def at(self, **changes: object) -> Figure:
-        """Return the figure with some settings changed, for example smaller.
-
-        Raises
-        ------
-        TypeError
-            If `compute` has no such setting.
-        """
+        """Return the figure with some settings changed, for example smaller."""
         unknown = set(changes) - set(self.settings)
         if unknown:
             message = f"{self.name} has no settings {sorted(unknown)}"
@@ -109,19 +103,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A computed figure.
-
-    Attributes
-    ----------
-    figure
-        What was asked for.
-    data
-        The data behind it.
-    comparisons
-        The paper's claims beside ours.
-    panels
-        The plot.
-    """
+    """A computed figure: its data, the paper's claims beside ours, and the plot."""
 
     figure: Figure
     data: Data
@@ -154,17 +136,7 @@ class Reproduction:
         )
 
     def save(self, folder: Path) -> tuple[Path, ...]:
-        """Write ``data.csv``, ``comparison.csv``, the PNG and the SVG.
-
-        Parameters
-        ----------
-        folder
-            Made if it is not there.
-
-        Returns
-        -------
-        The four paths.
-        """
+        """Write ``data.csv``, ``comparison.csv``, the PNG and the SVG."""
         folder.mkdir(parents=True, exist_ok=True)
         data, claims = folder / DATA_FILE, folder / CLAIMS_FILE
         save_csv(self.data.columns, self.data.rows, data)

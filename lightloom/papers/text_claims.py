@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 class TextClaim:
     """A number that a paper prints outside its figures, or that nobody computes here.
 
-    Attributes
-    ----------
-    where
-        Section, figure or equation of the paper.
-    comparison
-        The number beside ours; `not_reproducible` with the reason where there is none.
-    command
-        What prints ours; empty where the page computes it from what is printed.
+    `where` is a section, figure or equation; `command` prints ours, and is empty where
+    the page computes it from what is printed.
     """
 
     where: str
@@ -32,27 +26,11 @@ class TextClaim:
 
 
 def text_claims(paper: str) -> tuple[TextClaim, ...]:
-    """Return what a paper prints beside its figures, computed anew; takes seconds.
-
-    Parameters
-    ----------
-    paper
-        Its folder, whose module ``text`` has a function ``claims``.
-    """
+    """Return what a paper prints beside its figures, computed anew; takes seconds."""
     module = import_module(f"lightloom.papers.{paper}.text")
     return tuple(module.claims())
 
 
 def unknown(where: str, claim: str, paper: str, why: str) -> TextClaim:
-    """Return a number that cannot be computed here.
-
-    Parameters
-    ----------
-    where
-        As in `TextClaim`.
-    claim, paper
-        What is claimed, and its number.
-    why
-        What it would take.
-    """
+    """Return a number that cannot be computed here."""
     return TextClaim(where, not_reproducible(claim, paper, "-", why))

@@ -26,22 +26,7 @@ def verified_schedule(
     *,
     router: str = "minimum-congestion",
 ) -> Schedule:
-    """Return a verified schedule of a collective over all nodes.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    op, buffer_bytes
-        The collective.
-    algorithm, parameters, router
-        As `synthesise` takes them.
-
-    Raises
-    ------
-    NoAnswerError
-        If nothing was found, or what was found breaks a rule.
-    """
+    """Return a verified schedule of a collective over all nodes."""
     nodes = tuple(range(fabric.node_count))
     name = f"{fabric.kind}-{len(nodes)}"
     instance = Instance(fabric, Collective(op, nodes, buffer_bytes), name)

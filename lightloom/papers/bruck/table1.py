@@ -44,17 +44,7 @@ _DELAYS_US = {1: 7, 8: 150}
 def best_cuts(
     steps: int, cuts: int, weight: Callable[[int], int] = lambda _step: 1
 ) -> tuple[int, ...]:
-    """Return the steps before which strides change, with least weight times hops.
-
-    Parameters
-    ----------
-    steps
-        Of the index algorithm in radix 2.
-    cuts
-        How often the stride changes.
-    weight
-        What step k weighs: 1 where all move as much.
-    """
+    """Return the steps before which strides change, with least weight times hops."""
     places = combinations(range(1, steps), cuts)
     return min(
         places,

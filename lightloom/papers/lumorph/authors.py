@@ -68,15 +68,7 @@ def comparisons() -> Iterator[Comparison]:
 
 
 def ring_ps(gpus: int, size: int) -> int:
-    """Return 2 (N - 1) (alpha + B / (N r)), a ring on the switch; N divides B.
-
-    Parameters
-    ----------
-    gpus
-        N.
-    size
-        B, in bytes.
-    """
+    """Return 2 (N - 1) (alpha + B / (N r)), a ring on the switch; N divides B."""
     switch = ideal_switch(gpus)
     block_ps = transmission_ps(size // gpus, switch.node_bits_per_s)
     return 2 * (gpus - 1) * (switch.alpha_ps + block_ps)
@@ -86,13 +78,6 @@ def lumorph_2_ps(gpus: int, size: int) -> int:
     """Return LUMORPH-2 with every round charged, N a power of two that divides B.
 
     The sum over rounds of alpha + delay + B / (2^i r), twice.
-
-    Parameters
-    ----------
-    gpus
-        N.
-    size
-        B, in bytes.
     """
     rack = lightpath(gpus)
     rounds = gpus.bit_length() - 1

@@ -57,13 +57,6 @@ class LineOfCalls:
     The line goes through two replays: rounds cost the same at every size, and data go
     at the same rate. LUMORPH's rounds are each charged a reconfiguration. `auto` is
     what replay says, and has a line between every two of its sizes.
-
-    Attributes
-    ----------
-    gpus
-        GPUs of the rack, whoever takes part in the replay for them.
-    algorithm
-        One of `ALGORITHMS`.
     """
 
     gpus: int
@@ -76,15 +69,7 @@ class LineOfCalls:
         return 0
 
     def collective_ps(self, op: str, devices: IntArray, size_bytes: int) -> int:
-        """Return the time of an all-reduce over all GPUs.
-
-        Parameters
-        ----------
-        op, devices
-            Not looked at: all GPUs take part in an all-reduce.
-        size_bytes
-            Buffer of a GPU.
-        """
+        """Return the time of an all-reduce over all GPUs."""
         del op, devices
         if self.algorithm == FREE:
             return 0

@@ -59,15 +59,7 @@ def _timed(gpus: int, pattern: str, repeats: int) -> Row:
 
 
 def pattern_requests(pattern: str, gpus: int) -> list[Requests]:
-    """Return the distinct rounds of a pattern as requests.
-
-    Parameters
-    ----------
-    pattern
-        One of `PATTERNS`.
-    gpus
-        GPUs of the rack.
-    """
+    """Return the distinct rounds of a pattern as requests."""
     node = np.arange(gpus, dtype=np.int64)
     if pattern == "all-to-all":
         src, dst = np.repeat(node, gpus), np.tile(node, gpus)

@@ -31,15 +31,7 @@ _PAPER = {"bert": 1.7, "inception": 1.31, "ncf": 1.08}
 
 
 def log_rows(tell: Tell, folder: str) -> Iterator[Row]:
-    """Yield how long the calls of every log take, as rows of Fig. 11.
-
-    Parameters
-    ----------
-    tell
-        Told what is being done.
-    folder
-        Of the logs.
-    """
+    """Yield how long the calls of every log take, as rows of Fig. 11."""
     for title, calls in published_logs(folder).items():
         needed = device_count(calls)
         gpus = next((size for size in _RACKS if size >= needed), None)

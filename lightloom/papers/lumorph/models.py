@@ -9,16 +9,9 @@ from lightloom.core.training import Training
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model, and the samples that each GPU works on.
+    """A model, and the samples that each GPU works on, which the paper does not give.
 
-    Attributes
-    ----------
-    title
-        Name in the paper.
-    model
-        Name in the catalogue of workloads.
-    local_batch
-        Samples of a GPU; the paper does not give them.
+    `title` is its name in the paper, `model` that in the catalogue of workloads.
     """
 
     title: str

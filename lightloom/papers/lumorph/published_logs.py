@@ -24,18 +24,7 @@ WITHOUT_LOGS = (
 
 
 def published_logs(folder: str) -> dict[str, tuple[Call, ...]]:
-    """Return the calls of every log of a folder, by the name of its file.
-
-    Parameters
-    ----------
-    folder
-        Of files with one log each; names that begin with a dot are left out.
-
-    Raises
-    ------
-    InputError
-        No such folder, or no file in it; a file that is no log.
-    """
+    """Return the calls of every log of a folder, by the name of its file."""
     where = Path(folder)
     if not where.is_dir():
         what = "no such folder"

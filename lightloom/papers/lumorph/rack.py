@@ -28,16 +28,8 @@ if TYPE_CHECKING:
 class MeasuredAllReduce:
     """An all-reduce that was synthesised, verified and replayed.
 
-    Attributes
-    ----------
-    algorithm
-        Name, with parameters where `auto` chose.
-    completion_time_ps
-        What replay says: only what the plane does not hold yet is paid for.
-    steps, reconfigurations
-        Counts of the replayed schedule.
-    fabric, question, schedule
-        What was asked, and what was found.
+    `algorithm` has parameters where `auto` chose; replay has the completion time: only
+    what the plane does not hold yet is paid for.
     """
 
     algorithm: str
@@ -77,39 +69,13 @@ class MeasuredAllReduce:
 
 
 def lightpath(gpus: int, **changes: object) -> Lightpath:
-    """Return the paper's rack with some keys changed.
-
-    Parameters
-    ----------
-    gpus
-        Number of GPUs; the catalogue has ``lightpath-<gpus>``.
-    **changes
-        New values by field of the record.
-
-    Raises
-    ------
-    KeyError
-        If the catalogue has no such rack.
-    """
+    """Return the paper's rack with some keys changed."""
     rack = cast("Lightpath", fabrics()[f"lightpath-{gpus}"])
     return msgspec.structs.replace(rack, **changes)
 
 
 def ideal_switch(gpus: int, **changes: object) -> IdealSwitch:
-    """Return the paper's electrical baseline with some keys changed.
-
-    Parameters
-    ----------
-    gpus
-        Number of GPUs; the catalogue has ``ideal-switch-<gpus>``.
-    **changes
-        New values by field of the record.
-
-    Raises
-    ------
-    KeyError
-        If the catalogue has no such switch.
-    """
+    """Return the paper's electrical baseline with some keys changed."""
     switch = cast("IdealSwitch", fabrics()[f"ideal-switch-{gpus}"])
     return msgspec.structs.replace(switch, **changes)
 
@@ -122,22 +88,7 @@ def measure(
     *,
     router: str = "minimum-congestion",
 ) -> MeasuredAllReduce:
-    """Synthesise, verify and replay an all-reduce.
-
-    Parameters
-    ----------
-    fabric
-        The network; all its nodes take part.
-    buffer_bytes
-        Buffer of a node.
-    algorithm, parameters, router
-        As `synthesise` takes them.
-
-    Raises
-    ------
-    NoAnswerError
-        If nothing was found, or what was found breaks a rule.
-    """
+    """Synthesise, verify and replay an all-reduce."""
     told = json.dumps(dict(parameters or {}), sort_keys=True)
     question = AllReduce(buffer_bytes, algorithm, told, router)
     schedule = question.schedule(fabric)
@@ -154,15 +105,7 @@ def measure(
 
 
 def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
-    """Return into how many pieces a double binary tree best cuts its buffer.
-
-    Parameters
-    ----------
-    switch
-        The network; all nodes take part.
-    buffer_bytes
-        Buffer of a node.
-    """
+    """Return into how many pieces a double binary tree best cuts its buffer."""
     return DoubleBinaryTree.best_pieces(
         switch.node_count, buffer_bytes, switch.alpha_ps, switch.node_bits_per_s
     )
@@ -170,15 +113,7 @@ def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class AllReduce:
-    """An all-reduce by some algorithm, the fabric left open.
-
-    Attributes
-    ----------
-    buffer_bytes, algorithm, router
-        As in `measure`.
-    parameters
-        Those of the algorithm, as JSON.
-    """
+    """An all-reduce by some algorithm, parameters as JSON, the fabric left open."""
 
     buffer_bytes: int
     algorithm: str

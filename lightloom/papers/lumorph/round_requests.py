@@ -33,15 +33,6 @@ def rounds(algorithm: str, gpus: int, lasers: int = 16) -> list[list[Requests]]:
 
     Each round is a list of partial permutations, one for each simultaneous peer:
     a request is a pair of tiles that talk in that round.
-
-    Parameters
-    ----------
-    algorithm
-        An algorithm of `lightloom.plans.algorithms`.
-    gpus
-        Ranks.
-    lasers
-        Lasers of a tile, which bound the peers of a round.
     """
     collective = Collective("all-reduce", tuple(range(gpus)), 2**20 * gpus)
     maker = make_algorithm(algorithm, {}, op=collective.op)
@@ -74,17 +65,7 @@ def distinct(requests: Sequence[Requests]) -> list[Requests]:
 
 
 def overlap(fabric: Lightpath, requests: Requests, router: str) -> int:
-    """Return the routes on the fullest directed edge when requests are routed.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    requests
-        Pairs of tiles.
-    router
-        One of `ROUTERS`.
-    """
+    """Return the routes on the fullest directed edge when requests are routed."""
     src, dst = requests
     if router == MIN_CONGESTION:
         return minimum_congestion(fabric, src, dst).congestion
@@ -93,15 +74,7 @@ def overlap(fabric: Lightpath, requests: Requests, router: str) -> int:
 
 
 def largest_load(fabric: Lightpath, route: Ragged) -> int:
-    """Return the routes on the fullest directed edge.
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    route
-        Tiles of each route, in order.
-    """
+    """Return the routes on the fullest directed edge."""
     return int(edge_loads(fabric, route).max(initial=0))
 
 
@@ -111,17 +84,6 @@ def pieces(fabric: Lightpath, requests: Requests, router: str, waveguides: int) 
     Every route takes a waveguide of each of its edges for itself. A round whose
     fullest edge has too few is split in two halves, which are routed anew, and so
     on (the paper's appendix C).
-
-    Parameters
-    ----------
-    fabric
-        The rack.
-    requests
-        The pairs of tiles of a round.
-    router
-        One of `ROUTERS`.
-    waveguides
-        Of each directed edge.
     """
     src, dst = requests
     if overlap(fabric, requests, router) <= waveguides or len(src) == 1:

@@ -46,15 +46,7 @@ METHODS = (EVERY_STEP, ONE_SHOT, "ideal", "overlapped", "auto")
 
 
 def switches(nodes: int, planes: int, port_gbyte_per_s: float) -> Ocs:
-    """Return switches with .2 ms to change and .02 ms a transfer.
-
-    Parameters
-    ----------
-    nodes, planes
-        Of the fabric.
-    port_gbyte_per_s
-        Rate of a circuit.
-    """
+    """Return switches with .2 ms to change and .02 ms a transfer."""
     rate = round(planes * port_gbyte_per_s * _BITS_PER_GB)
     return Ocs(
         nodes=nodes,

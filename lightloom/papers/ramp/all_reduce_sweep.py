@@ -26,15 +26,7 @@ OP = "all-reduce"
 def sweep(
     nodes: Sequence[int], buffers: Sequence[int], tell: Tell
 ) -> Iterator[tuple[int, int, dict[str, Timed]]]:
-    """Yield numbers of nodes, sizes of the buffer, and the all-reduce by strategy.
-
-    Parameters
-    ----------
-    nodes, buffers
-        Numbers of nodes, and sizes in bytes.
-    tell
-        Told what is being done.
-    """
+    """Yield numbers of nodes, sizes of the buffer, and the all-reduce by strategy."""
     for count in nodes:
         tell(f"{count} nodes")
         network = fat_tree(BITS_PER_S, BITS_PER_S).part(count)
@@ -44,15 +36,7 @@ def sweep(
 
 
 def against_nodes(y: str, y_label: str, *marks: Mark) -> Plot:
-    """Return a plot of a column against the nodes, a panel for each buffer.
-
-    Parameters
-    ----------
-    y, y_label
-        The column, and its axis, with units.
-    marks
-        Lines across the panels.
-    """
+    """Return a plot of a column against the nodes, a panel for each buffer."""
     return Plot(
         x="nodes",
         y=y,

@@ -24,14 +24,8 @@ _NS = 1_000
 class Tier:
     """Nodes, or groups of nodes of the tier below, that have something in common.
 
-    Attributes
-    ----------
-    members
-        How many there are, 1 or more.
-    bits_per_s
-        Rate at which each node sends to another member when all do.
-    head_to_head_ps
-        What a step between members takes before its last bit sets out.
+    Each node sends to another member at `bits_per_s` when all do; `head_to_head_ps` is
+    what a step between members takes before its last bit sets out.
     """
 
     members: int
@@ -41,19 +35,11 @@ class Tier:
 
 @dataclass(frozen=True)
 class TieredNetwork:
-    """Tiers of nodes, the innermost first.
+    """Tiers of nodes, the innermost first: of a tree of switches, or a torus.
 
-    Attributes
-    ----------
-    name
-        In tables.
-    tiers
-        Levels of a tree of switches, or dimensions of a torus.
-    forwarding
-        ``none``: switches join any two members. Otherwise the members of a tier stand
-        in a ring whose nodes forward, with links one way or both ways.
-    apart
-        Whether tiers have links of their own, so that all can work at once.
+    Without `forwarding` switches join any two members of a tier; otherwise they stand
+    in a ring whose nodes forward. `apart`: tiers have links of their own, so that all
+    can work at once.
     """
 
     name: str
@@ -70,13 +56,7 @@ class TieredNetwork:
         return count
 
     def part(self, nodes: int) -> TieredNetwork:
-        """Return the network of the first nodes: inner tiers are filled before outer.
-
-        Raises
-        ------
-        InputError
-            So many nodes do not fill tiers evenly.
-        """
+        """Return the network of the first nodes: inner tiers are filled first."""
         left, tiers = nodes, []
         for tier in self.tiers:
             members = min(left, tier.members)
@@ -93,17 +73,7 @@ class TieredNetwork:
 
 
 def apart(network: TieredNetwork, inner: int, nodes: int) -> TieredNetwork:
-    """Return the network of so many nodes that stand `inner` places apart.
-
-    Parameters
-    ----------
-    network
-        The network.
-    inner
-        Nodes of a block; all numbers here are powers of two.
-    nodes
-        How many blocks there are, each with one of the nodes.
-    """
+    """Return the network of so many nodes that stand `inner` places apart."""
     left, tiers = inner, []
     for tier in network.tiers:
         taken = min(left, tier.members)
@@ -120,11 +90,6 @@ def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> TieredNetwork:
     of two that fit switches of 40 ports, 20 of them down. Between servers a GPU sends
     through its own port; trunks never slow it down. A path crosses NVSwitch (100 ns),
     or 1, 3 or 5 switches of 350 ns; propagation adds up from 10, 50 and 1250 ns.
-
-    Parameters
-    ----------
-    inside_bits_per_s, outside_bits_per_s
-        Rate of a GPU inside its server, and that of its network port.
     """
     inner = 2 * IO_PS + 120 * _NS
     leaf = 2 * IO_PS + (350 + 10) * _NS

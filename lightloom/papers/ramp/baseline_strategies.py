@@ -40,19 +40,7 @@ Rings = tuple[Tier, ...]
 
 @dataclass(frozen=True)
 class StrategyPlan:
-    """What a strategy does on a network.
-
-    Attributes
-    ----------
-    network
-        Its name.
-    strategy
-        One of `STRATEGIES`.
-    rings
-        Members of each ring.
-    runs
-        The steps.
-    """
+    """What a strategy does on a network: members of each ring, and the steps."""
 
     network: str
     strategy: str
@@ -68,20 +56,6 @@ def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Strategy
     where two halves of the buffer begin with one dimension each. A network of circuits
     that cannot change has the ring alone. ``levels``, on switches, is each of these
     with one step a ring, in which everyone exchanges with all others of it.
-
-    Parameters
-    ----------
-    network
-        The network.
-    op
-        One of `OPERATIONS`.
-    size_bytes
-        The full buffer: see `lightloom.core.task.Collective`.
-
-    Raises
-    ------
-    InputError
-        An operation there is not.
     """
     tiers, way = network.tiers, network.forwarding
     whole = Fraction(size_bytes)

@@ -25,29 +25,7 @@ def ramp_runs(
     head_to_head_ps: int,
     steps: tuple[int, ...] = STEPS,
 ) -> Iterator[RepeatedSteps]:
-    """Yield the steps of an operation on all nodes of a shape (Table 8, corrected).
-
-    Parameters
-    ----------
-    shape
-        The network that is used.
-    op
-        A collective, or ``barrier``; for broadcast see `broadcast_run`.
-    size_bytes
-        The full buffer: see `lightloom.core.task.Collective`.
-    transceivers, bits_per_s
-        Of a node, and the rate of one.
-    head_to_head_ps
-        What every step takes before its last bit sets out.
-    steps
-        Steps whose subgroups are whole: all of them, but where one number of every
-        rack takes part, which leaves out those along the numbers.
-
-    Raises
-    ------
-    InputError
-        An operation there is not.
-    """
+    """Yield the steps of an operation on all nodes of a shape (Table 8, corrected)."""
     rates = {
         step: per_pair(transceivers, shape, step) * bits_per_s
         for step in steps
@@ -93,19 +71,6 @@ def _sweeps(
 def broadcast_run(
     size_bytes: int, pieces: int, depth: int, bits_per_s: int, head_to_head_ps: int
 ) -> RepeatedSteps:
-    """Return the steps of a broadcast by a tree (equation 1, corrected).
-
-    Parameters
-    ----------
-    size_bytes
-        The full buffer.
-    pieces, depth
-        Pieces that it passes in, k in the paper; hops from the root to the last node,
-        s - 1 in the paper.
-    bits_per_s
-        Rate of a feeder to its class, that of a node where each feeds one.
-    head_to_head_ps
-        What every step takes before its last bit sets out.
-    """
+    """Return the steps of a broadcast by a tree (equation 1, corrected)."""
     piece = Fraction(size_bytes, pieces)
     return RepeatedSteps(pieces + depth - 1, piece, bits_per_s, head_to_head_ps)

@@ -71,14 +71,7 @@ BEST_AND_PRINTED = (
 class Timed:
     """A collective on a system by its fastest plan.
 
-    Attributes
-    ----------
-    system, strategy
-        Names.
-    rings
-        Members of each ring, or of each subgroup.
-    time
-        Its parts.
+    `rings` are the members of each ring, or of each subgroup.
     """
 
     system: str
@@ -116,21 +109,7 @@ def on_ramp(
     bits_per_s: int = RAMP_BITS_PER_S,
     strategy: str | None = None,
 ) -> Timed:
-    """Return an operation on so many nodes of RAMP, at the best of places.
-
-    Parameters
-    ----------
-    op
-        An operation.
-    size_bytes
-        The full buffer.
-    nodes
-        How many take part.
-    bits_per_s
-        Rate of a node.
-    strategy
-        The only one wanted; by default the fastest.
-    """
+    """Return an operation on so many nodes of RAMP, at the best of places."""
     fabric = ramp(bits_per_s)
     offered = (
         plan
@@ -148,19 +127,7 @@ def on_ramp_as_printed(
     nodes: int = NODES,
     bits_per_s: int = RAMP_BITS_PER_S,
 ) -> Timed:
-    """Return an operation on nodes of RAMP by an algorithm of the paper.
-
-    Parameters
-    ----------
-    op
-        An operation.
-    size_bytes
-        The full buffer.
-    nodes
-        How many take part.
-    bits_per_s
-        Rate of a node.
-    """
+    """Return an operation on nodes of RAMP by an algorithm of the paper."""
     only = STEPS if op == "all-to-all" else None
     timed = on_ramp(op, size_bytes, nodes, bits_per_s, only)
     return replace(timed, system=RAMP + AS_PRINTED)
@@ -172,19 +139,7 @@ def on_rings(
     size_bytes: int,
     strategies: Sequence[str] = STRATEGIES,
 ) -> dict[str, Timed]:
-    """Return an operation on a network by each of its strategies, fastest sizes.
-
-    Parameters
-    ----------
-    network
-        The network; all nodes take part.
-    op
-        An operation.
-    size_bytes
-        The full buffer.
-    strategies
-        Those wanted; by default the paper's.
-    """
+    """Return an operation on a network by each of its strategies, fastest sizes."""
     offered = list(ring_plans(network, op, size_bytes))
     found = {}
     for strategy in strategies:
@@ -196,29 +151,13 @@ def on_rings(
 
 
 def best_on(network: TieredNetwork, op: str, size_bytes: int) -> Timed:
-    """Return an operation on a network by the fastest strategy that is known.
-
-    Parameters
-    ----------
-    network
-        The network; all nodes take part.
-    op
-        An operation.
-    size_bytes
-        The full buffer.
-    """
+    """Return an operation on a network by the fastest strategy that is known."""
     known = on_rings(network, op, size_bytes, (*STRATEGIES, LEVELS)).values()
     return min(known, key=lambda timed: timed.time.total_ps)
 
 
 def on_rival_as_printed(network: TieredNetwork, op: str, size_bytes: int) -> Timed:
-    """Return an operation on a network by the fastest strategy of the paper.
-
-    Parameters
-    ----------
-    network, op, size_bytes
-        As in `best_on`.
-    """
+    """Return an operation on a network by the fastest strategy of the paper."""
     printed = on_rings(network, op, size_bytes).values()
     timed = min(printed, key=lambda one: one.time.total_ps)
     return replace(timed, system=network.name + AS_PRINTED)
@@ -233,17 +172,7 @@ def title_of(name: str) -> str:
 def beside_the_paper(
     data: Data, ours: Sequence[float], paper: Sequence[float], label: str
 ) -> Panel:
-    """Return ours and the paper's values of each network as dots.
-
-    Parameters
-    ----------
-    data
-        Has the columns ``network`` and ``oversubscription``.
-    ours, paper
-        A value for each row.
-    label
-        Of the vertical axis, with the unit.
-    """
+    """Return ours and the paper's values of each network as dots."""
     networks = zip(data.values("network"), data.values("oversubscription"), strict=True)
     names = [f"{network}\n{ratio}".replace(" at ", "\n") for network, ratio in networks]
     series = [Series("ours", names, ours), Series("paper", names, paper)]

@@ -21,21 +21,9 @@ LEVELS = 3
 class FatTreeComponents:
     """A fat tree of three tiers of like switches, as often as is needed.
 
-    Attributes
-    ----------
-    name
-        In tables.
-    ports, port_gbit_per_s
-        Of a switch.
-    switch_usd, switch_w
-        Price and power of a switch.
-    transceiver_w
-        Power of an optical transceiver.
-    copper_w
-        Power of the transceivers at both ends of the links to nodes, where those are
-        copper; ``None`` where all are optical.
-    paid_per_port
-        Transceivers for each port of a node that the printed totals pay for.
+    `copper_w` is the power of the transceivers at both ends of the links to nodes,
+    where those are copper; `paid_per_port` counts the transceivers for each port of a
+    node that the printed totals pay for.
     """
 
     name: str
@@ -76,27 +64,11 @@ class FatTreeComponents:
         return self.switches_per_copy * copies
 
     def cost_usd(self, copies: int, transceivers: int) -> int:
-        """Return what switches and some transceivers cost.
-
-        Parameters
-        ----------
-        copies
-            How often the tree is there.
-        transceivers
-            How many are paid for.
-        """
+        """Return what switches and some transceivers cost."""
         return self.switches(copies) * self.switch_usd + transceivers * TRANSCEIVER_USD
 
     def power_w(self, copies: int, per_port: int) -> Fraction:
-        """Return the power of switches and `per_port` transceivers a port of a node.
-
-        Parameters
-        ----------
-        copies
-            How often the tree is there.
-        per_port
-            Transceivers that are counted for each port of a node.
-        """
+        """Return the power of switches and `per_port` transceivers a port of a node."""
         links = NODES * copies
         return self.switches(copies) * self.switch_w + links * self._per_port_w(
             per_port
@@ -130,17 +102,7 @@ COPIES = {"1:1": (64, 128), "10:1": (6, 12), "64:1": (1, 2)}
 
 @dataclass(frozen=True)
 class RampParts:
-    """RAMP with broadcast-and-select subnets.
-
-    Attributes
-    ----------
-    groups, racks, numbers, transceivers_per_group
-        x, J, Lambda and b.
-    transceiver_gbit_per_s
-        Rate of one.
-    coupler_usd
-        Price of a subnet.
-    """
+    """RAMP with broadcast-and-select subnets: x, J, Lambda, b, and what parts cost."""
 
     groups: int = 32
     racks: int = 32
@@ -180,13 +142,5 @@ class RampParts:
 
 
 def usd_per_gbit(cost_usd: Fraction | int, node_gbit_per_s: int) -> Fraction:
-    """Return the cost of a unit of rate, over the rates of all nodes together.
-
-    Parameters
-    ----------
-    cost_usd
-        Of the whole network.
-    node_gbit_per_s
-        Rate of each of the 65,536 nodes.
-    """
+    """Return the cost of a unit of rate, over the rates of all nodes together."""
     return Fraction(cost_usd) / (NODES * node_gbit_per_s)

@@ -17,17 +17,7 @@ LEAST_AT_RECEIVER_DBM = -15.0
 
 @dataclass(frozen=True)
 class LinkComponent:
-    """A component, and the power behind it.
-
-    Attributes
-    ----------
-    name
-        What it is.
-    change_db
-        Gain, or loss if negative.
-    power_dbm
-        Power at its output.
-    """
+    """A component, its gain (loss if negative), and the power at its output."""
 
     name: str
     change_db: float
@@ -38,14 +28,8 @@ class LinkComponent:
 class Budget:
     """The path with broadcast-and-select subnets, the lossiest of the three.
 
-    Attributes
-    ----------
-    groups, racks, numbers
-        x, J and Lambda.
-    launch_dbm
-        Power of the transmitter; an assumption.
-    excess_db
-        What each passive component loses beyond splitting; an assumption.
+    `launch_dbm` and `excess_db`, which each passive component loses beyond splitting,
+    are assumptions; groups, racks and numbers are x, J and Lambda.
     """
 
     groups: int = 32

@@ -36,10 +36,7 @@ _ALONG_NUMBERS = (2, 4)
 class Box:
     """Nodes of the first so many groups, racks and numbers.
 
-    Attributes
-    ----------
-    groups, racks, numbers
-        How many. The numbers are one, or a multiple of the groups.
+    The numbers are one, or a multiple of the groups.
     """
 
     groups: int
@@ -76,20 +73,7 @@ class Box:
 
 
 def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
-    """Yield the boxes of so many nodes that steps serve, fewest steps first.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    nodes
-        How many nodes take part.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Yield the boxes of so many nodes that steps serve, fewest steps first."""
     found = [
         Box(x, racks, nodes // x // racks)
         for x in range(1, fabric.groups + 1)
@@ -112,22 +96,6 @@ def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Strategy
     shifts, and for broadcast ``tree`` instead: see ``docs/ramp.md``. A step
     lasts as on the fabric without its reconfiguration, which goes on while data are
     on their way between memory and transceiver.
-
-    Parameters
-    ----------
-    fabric
-        The network.
-    box
-        Nodes that take part.
-    op
-        An operation, or ``barrier``.
-    size_bytes
-        The full buffer: see `lightloom.core.task.Collective`.
-
-    Raises
-    ------
-    InputError
-        An operation there is not.
     """
     if op == "broadcast":
         yield _tree(fabric, box, size_bytes)
@@ -143,20 +111,7 @@ def plans(fabric: Ramp, box: Box, op: str, size_bytes: int) -> Iterator[Strategy
 def fastest(
     offered: Iterable[StrategyPlan], processor: Processor
 ) -> tuple[StrategyPlan, Estimate]:
-    """Return the plan that ends first, the first of equals, and its time.
-
-    Parameters
-    ----------
-    offered
-        Plans, at least one.
-    processor
-        What adds the buffers.
-
-    Raises
-    ------
-    InputError
-        None is offered.
-    """
+    """Return the plan that ends first, the first of equals, and its time."""
     timed = [(plan, total(plan.runs, processor)) for plan in offered]
     if not timed:
         raise InputError("no plan to choose from", where="plans")

@@ -22,17 +22,7 @@ _NOTHING = Fraction(0)
 
 @dataclass(frozen=True)
 class Processor:
-    """What computes at a node; defaults are those of an A100 at half precision.
-
-    Attributes
-    ----------
-    memory_bytes_per_s
-        Bandwidth of its memory.
-    flops_per_s
-        Peak rate of additions.
-    element_bytes
-        Bytes of an element.
-    """
+    """What computes at a node; defaults are those of an A100 at half precision."""
 
     memory_bytes_per_s: int = 2 * 10**12
     flops_per_s: int = 130 * 10**12
@@ -43,13 +33,6 @@ class Processor:
 
         Roofline: all are read and one is written, and each element takes one addition
         less than there are sources; the slower of the two counts.
-
-        Parameters
-        ----------
-        sources
-            Buffers, 2 or more.
-        size_bytes
-            Of each.
         """
         moved = (sources + 1) * size_bytes / self.memory_bytes_per_s
         added = (sources - 1) * size_bytes / self.element_bytes / self.flops_per_s
@@ -58,15 +41,7 @@ class Processor:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A completion time in its parts, exact, in picoseconds.
-
-    Attributes
-    ----------
-    steps
-        Number of steps.
-    head_to_head_ps, head_to_tail_ps, compute_ps
-        Sums over the steps.
-    """
+    """A completion time in its parts, each summed over the steps, exact."""
 
     steps: int
     head_to_head_ps: Fraction
@@ -83,20 +58,8 @@ class Estimate:
 class RepeatedSteps:
     """Steps that are alike for the slowest node.
 
-    Attributes
-    ----------
-    steps
-        How many there are.
-    wire_bytes
-        Data that a node sends in one of them, on average.
-    bits_per_s
-        Rate at which it does.
-    head_to_head_ps
-        What a step takes before its last bit sets out.
-    reduced_bytes
-        Size of each of the buffers that are added at its end.
-    sources
-        Number of these buffers, the node's own included; 1 where none are added.
+    In each it sends `wire_bytes` on average, after `head_to_head_ps`; at its end
+    `sources` buffers of `reduced_bytes` are added, its own included (1: none are).
     """
 
     steps: int
@@ -113,15 +76,7 @@ class RepeatedSteps:
 
 
 def total(runs: Iterable[RepeatedSteps], processor: Processor) -> Estimate:
-    """Return the completion time of runs that follow each other.
-
-    Parameters
-    ----------
-    runs
-        The steps, of RAMP or of any other network.
-    processor
-        What adds the buffers.
-    """
+    """Return the completion time of runs that follow each other."""
     steps = 0
     head = tail = compute = _NOTHING
     for run in runs:
@@ -141,11 +96,6 @@ def together(
 
     Step i of one coincides with step i of the other: the slower counts, and a node
     adds up what came in by both, buffers of equal numbers of sources.
-
-    Parameters
-    ----------
-    left, right
-        The two sequences.
     """
     waiting = [list(left), list(right)]
     merged: list[RepeatedSteps] = []

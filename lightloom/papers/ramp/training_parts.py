@@ -57,18 +57,7 @@ GIVEN = (_COMPUTED, _PLACES)
 class TimedCalls(NamedTuple):
     """Collectives that follow each other in an iteration, all groups at once.
 
-    Attributes
-    ----------
-    op
-        The operation.
-    size_bytes
-        The full buffer.
-    times
-        How often.
-    nodes
-        Of a group.
-    inner
-        Nodes between two of a group, and 1 for neighbours.
+    There are `inner` places from one of the `nodes` of a group to the next.
     """
 
     op: str
@@ -78,13 +67,7 @@ class TimedCalls(NamedTuple):
     inner: int = 1
 
     def time_ps(self, system: str) -> Fraction | int:
-        """Return what they take.
-
-        Parameters
-        ----------
-        system
-            A name of RAMP or a rival; with `AS_PRINTED` by the paper's algorithms.
-        """
+        """Return what they take."""
         if self.nodes == 1 or not self.size_bytes:
             return 0
         name, printed = system.removesuffix(AS_PRINTED), system.endswith(AS_PRINTED)
@@ -102,15 +85,7 @@ class TimedCalls(NamedTuple):
 def rows(
     model: Sequence[TimedCalls], data: Sequence[TimedCalls], computing_s: float
 ) -> Iterator[Row]:
-    """Yield an iteration on every system, by the best and by the paper's algorithms.
-
-    Parameters
-    ----------
-    model, data
-        Collectives of model and of data parallelism.
-    computing_s
-        Seconds of computation, which are given.
-    """
+    """Yield an iteration on every system, by the best and by the paper's algorithms."""
     for ending in ("", AS_PRINTED):
         mine_s = 0.0
         for name in (RAMP, *RIVALS):
@@ -131,17 +106,7 @@ def rows(
 
 
 def ratios(data: Data, column: str, ending: str = "") -> list[float]:
-    """Return a column of all rivals, by the best or the paper's algorithms.
-
-    Parameters
-    ----------
-    data
-        Has `COLUMNS`.
-    column
-        One of them.
-    ending
-        ``""`` or `AS_PRINTED`.
-    """
+    """Return a column of all rivals, by the best or the paper's algorithms."""
     return [
         value for name in RIVALS for value in data.numbers(column, system=name + ending)
     ]
@@ -149,17 +114,7 @@ def ratios(data: Data, column: str, ending: str = "") -> list[float]:
 
 @dataclass(frozen=True)
 class ShareClaim:
-    """A range of the paper that rests on its times of computation.
-
-    Attributes
-    ----------
-    claim, paper
-        What is claimed, and the range.
-    column, systems
-        The column that has ours, and of which systems.
-    unit
-        Of the range.
-    """
+    """A range of the paper, in `unit`, that rests on its times of computation."""
 
     claim: str
     paper: str
@@ -186,17 +141,7 @@ class ShareClaim:
 def share_claims(
     data: Data, label: str, claims: Sequence[ShareClaim]
 ) -> Iterator[Comparison]:
-    """Yield what communication alone decides, then what it does not.
-
-    Parameters
-    ----------
-    data
-        Has `COLUMNS`.
-    label
-        Column that names the rows of the paper.
-    claims
-        Ranges that rest on computation.
-    """
+    """Yield what communication alone decides, then what it does not."""
     column = "communication_times_ramp"
     points = {
         (place, name + ending): data.number(
@@ -220,17 +165,7 @@ def share_claims(
 
 
 def panels(data: Data, label: str, text: str, x_log: int | None) -> Iterator[Panel]:
-    """Yield the times of communication, and its share, by row of the paper.
-
-    Parameters
-    ----------
-    data
-        Has `COLUMNS`.
-    label, text
-        The column of the rows, and what it is called.
-    x_log
-        Base of its axis.
-    """
+    """Yield the times of communication, and its share, by row of the paper."""
     for title, column, unit in (
         ("communication of an iteration", "communication_ms", "time (ms)"),
         (

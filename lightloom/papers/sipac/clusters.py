@@ -39,19 +39,7 @@ NOT_MODELLED = (
 
 @dataclass(frozen=True)
 class MeasuredCollective:
-    """A collective that was synthesised, verified and replayed.
-
-    Attributes
-    ----------
-    algorithm
-        Name, with its parameters.
-    completion_time_ps
-        What replay says.
-    steps
-        Steps of the schedule.
-    schedule
-        The schedule itself.
-    """
+    """A collective that was synthesised, verified and replayed."""
 
     algorithm: str
     completion_time_ps: int
@@ -67,22 +55,7 @@ class MeasuredCollective:
 def measure(
     fabric: AnyFabric, op: str, buffer_bytes: int, algorithm: str, **parameters: object
 ) -> MeasuredCollective:
-    """Synthesise, verify and replay a collective over all nodes.
-
-    Parameters
-    ----------
-    fabric
-        The cluster.
-    op, buffer_bytes
-        The collective; the buffer is rounded up to whole blocks.
-    algorithm, parameters
-        As `synthesise` takes them.
-
-    Raises
-    ------
-    NoAnswerError
-        If nothing was found, or what was found breaks a rule.
-    """
+    """Synthesise, verify and replay a collective over all nodes."""
     if COLLECTIVES[op].uses_blocks:
         buffer_bytes += -buffer_bytes % fabric.node_count
     schedule = verified_schedule(fabric, op, buffer_bytes, algorithm, parameters)
@@ -98,15 +71,7 @@ def measure(
 
 
 def replayed_on(measured: MeasuredCollective, fabric: AnyFabric) -> MeasuredCollective:
-    """Return the same schedule replayed at other rates of the same cluster.
-
-    Parameters
-    ----------
-    measured
-        What was measured.
-    fabric
-        The same cluster at other rates.
-    """
+    """Return the same schedule replayed at other rates of the same cluster."""
     moved = replace(measured.schedule, fabric=fabric.table())
     time_ps = replay(moved).completion_time_ps
     return replace(measured, completion_time_ps=time_ps, schedule=moved)
@@ -119,13 +84,6 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
     torus, the hierarchical ring on servers. All-to-all and incast: one hop at a time on
     SiPAC, whose nodes forward, packets straight to their ends elsewhere. Broadcast:
     the fastest that `auto` finds.
-
-    Parameters
-    ----------
-    fabric
-        The cluster; all nodes take part.
-    op, buffer_bytes
-        The collective.
     """
     if op == "broadcast":
         return measure(fabric, op, buffer_bytes, "auto")

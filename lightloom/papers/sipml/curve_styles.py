@@ -28,17 +28,7 @@ _STYLES: dict[str, LineStyle] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
 def curve_panels(
     data: Data, x: str, x_label: str, *, y_log: int | None = None
 ) -> Iterator[Panel]:
-    """Yield the times to accuracy of each model on each fabric.
-
-    Parameters
-    ----------
-    data
-        With the columns of `lightloom.papers.sipml.sweep`.
-    x, x_label
-        Column of the horizontal axis, and its text.
-    y_log
-        Base of a logarithmic axis of times, or ``None``.
-    """
+    """Yield the times to accuracy of each model on each fabric."""
     for model in data.names("model"):
         series = []
         for colour, fabric in enumerate(_ORDER):

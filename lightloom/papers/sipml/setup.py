@@ -33,18 +33,10 @@ _NAMES = {"ideal-switch": FLAT, "ocs": OCS, "ring": RING}
 class Trained:
     """A model of the paper, and how many iterations a batch needs.
 
-    Attributes
-    ----------
-    model
-        Name in the catalogue of workloads.
-    batches
-        Batch sizes that are tried.
-    fewest_iterations, critical_batch
-        A batch of B needs ``fewest (1 + critical / B)`` iterations: the curve between
-        perfect scaling and none. Synthetic, both numbers chosen by us: the measured
-        curves of the paper's source are not among our inputs.
-    fixed_samples
-        Where not 0, iterations are instead so many that so many samples are seen.
+    A batch of B needs ``fewest (1 + critical / B)`` iterations: the curve between
+    perfect scaling and none. Synthetic, both numbers chosen by us: the measured curves
+    of the paper's source are not among our inputs. With `fixed_samples` iterations are
+    instead so many that so many samples are seen.
     """
 
     model: str
@@ -100,17 +92,7 @@ LATENCY = (
 def fabrics(
     gpus: int, gbit: int, *, latency_ps: int = LATENCY_PS
 ) -> dict[str, AnyFabric]:
-    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s.
-
-    Parameters
-    ----------
-    gpus
-        GPUs of each fabric.
-    gbit
-        Rate of a GPU in Gb/s.
-    latency_ps
-        What a transfer pays.
-    """
+    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s."""
     found = baselines(gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT)
     return {
         _NAMES.get(name, name.replace("electrical-cluster", "Elect-Cluster")): fabric
@@ -125,21 +107,7 @@ def best_plan(
     most: int,
     circuits: CircuitMode = "one-shot",
 ) -> TrainingPlan | None:
-    """Return the fastest training to the accuracy, ``None`` where none can be run.
-
-    Parameters
-    ----------
-    planner
-        Of the model.
-    fabric
-        The fabric.
-    curve
-        Iterations by batch size.
-    most
-        Devices of a replica, at most.
-    circuits
-        How they are set.
-    """
+    """Return the fastest training to the accuracy, ``None`` where none can be run."""
     try:
         return planner.plan(
             fabric,

@@ -39,25 +39,7 @@ def sweep(
     only: tuple[str, ...] | None = None,
     data_parallel: bool = False,
 ) -> Iterator[Row]:
-    """Yield the best training on each fabric at each rate, as a row of data.
-
-    Parameters
-    ----------
-    trained
-        The model.
-    gpus
-        GPUs of every fabric.
-    rates
-        Rates of a GPU in Gb/s.
-    tell
-        Told what is being done.
-    planner
-        Of the model, with what it has placed so far; by default a new one.
-    only
-        Fabrics, by the paper's names; by default all.
-    data_parallel
-        Whether to add data parallelism alone on the ideal switch.
-    """
+    """Yield the best training on each fabric at each rate, as a row of data."""
     planner, curve = planner or trained.planner(tell), trained.curve()
     for rate in rates:
         named = fabrics(gpus, rate)
