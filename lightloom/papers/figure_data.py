@@ -16,7 +16,7 @@ Tell: TypeAlias = "Callable[[str], None]"
 
 @dataclass(frozen=True)
 class Data:
-    """Rows under named columns, and the settings `given` that they were computed with."""
+    """Rows under named columns, and the settings they were computed with."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]

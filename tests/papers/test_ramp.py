@@ -9,9 +9,9 @@ import pytest
 
 from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
-from lightloom.papers.ramp.baseline_networks import apart, fat_tree
-from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, size_text
-from lightloom.papers.ramp.fig7 import is_served
+from lightloom.papers.ramp.components import is_served
+from lightloom.papers.ramp.rivals import apart, fat_tree
+from lightloom.papers.ramp.systems import GB, MB, on_ramp, size_text
 from tests.papers.judged import BEST_ROWS, check_best_rows, check_verdicts
 
 if TYPE_CHECKING:

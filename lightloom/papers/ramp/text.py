@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import near
-from lightloom.papers.ramp.compared_systems import NODES, ramp
+from lightloom.papers.ramp.systems import NODES, ramp
 from lightloom.papers.text_claims import TextClaim, unknown
 
 if TYPE_CHECKING:
