@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from itertools import pairwise
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
@@ -234,3 +235,27 @@ def _text(value: float, digits: int) -> str:
     if 10**4 <= abs(value) < 10**7:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+@dataclass(frozen=True)
+class TextClaim:
+    """A number that a paper prints outside its figures, or that nobody computes here.
+
+    `where` is a section, figure or equation; `command` prints ours, and is empty where
+    the page computes it from what is printed.
+    """
+
+    where: str
+    comparison: Comparison
+    command: str = ""
+
+
+def text_claims(paper: str) -> tuple[TextClaim, ...]:
+    """Return what a paper prints beside its figures, computed anew; takes seconds."""
+    module = import_module(f"lightloom.papers.{paper}.text")
+    return tuple(module.claims())
+
+
+def unknown(where: str, claim: str, paper: str, why: str) -> TextClaim:
+    """Return a number that cannot be computed here."""
+    return TextClaim(where, not_reproducible(claim, paper, "-", why))

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.papers import FIGURES, PAPERS
-from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
+from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict, text_claims
 from lightloom.papers.reproduction import CLAIMS_FILE
-from lightloom.papers.text_claims import text_claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from lightloom.papers.claims import TextClaim
     from lightloom.papers.reproduction import Figure
-    from lightloom.papers.text_claims import TextClaim
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 ON_PAGE = ("lumorph", "sipml", "sipac", "ramp")

@@ -21,17 +21,15 @@ from lightloom.papers.claims import (
     percent_less,
     rising,
 )
-from lightloom.papers.lumorph.authors import (
+from lightloom.papers.lumorph.all_reduces import (
+    ALGORITHMS,
     VALUES_US,
     lumorph_2_ps,
     racks,
     ring_ps,
 )
-from lightloom.papers.lumorph.fig7 import ALGORITHMS
-from lightloom.papers.lumorph.fig11 import TWO, LineOfCalls
-from lightloom.papers.lumorph.models import MODELS
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
-from lightloom.papers.lumorph.round_requests import (
+from lightloom.papers.lumorph.rounds import (
     MIN_CONGESTION,
     ROUTERS,
     distinct,
@@ -40,6 +38,7 @@ from lightloom.papers.lumorph.round_requests import (
     pieces,
     rounds,
 )
+from lightloom.papers.lumorph.training import MODELS, TWO, LineOfCalls
 from tests.papers.judged import BEST_ROWS, check_best_rows, check_verdicts
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.sipac.clusters import (
     AUTO,
     CLUSTERS,
+    FIXED_PORT,
+    OPS,
     USUAL,
     measure,
     replayed_on,
     usual,
 )
-from lightloom.papers.sipac.fig4a import OPS
-from lightloom.papers.sipac.fig4b import FIXED_PORT
 from lightloom.validate import verify
 from tests.papers.judged import check_best_rows, check_verdicts
 

@@ -10,14 +10,9 @@ import pytest
 
 from lightloom.papers import FIGURES, figure
 from lightloom.papers.claims import ClaimVerdict
-from lightloom.papers.figure_data import Data
-from lightloom.papers.sipml.setup import (
-    FLAT,
-    TRANSFORMER,
-    Trained,
-    fabrics,
-)
-from lightloom.papers.sipml.table1 import PAPER
+from lightloom.papers.reproduction import Data
+from lightloom.papers.sipml.setup import FLAT, TRANSFORMER, Trained, fabrics
+from lightloom.papers.sipml.sweeps import SPEEDUPS
 from tests.papers.judged import check_verdicts
 
 if TYPE_CHECKING:
@@ -128,7 +123,7 @@ def test_all_fabrics_have_the_rate_of_a_gpu_and_the_latency() -> None:
 
 def test_the_paper_loses_speed_with_latency_in_each_row() -> None:
     """In each row of the paper's table the speed falls with the latency."""
-    for row in PAPER.values():
+    for row in SPEEDUPS.values():
         values = [row[us] for us in sorted(row)]
         assert values == sorted(values, reverse=True)
-    assert np.all(np.diff([row[1] for row in PAPER.values()]) > 0)
+    assert np.all(np.diff([row[1] for row in SPEEDUPS.values()]) > 0)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import PS_PER_US
 from lightloom.papers.claims import above, below, between, holds, near, rising
-from lightloom.papers.plot import Plot
 from lightloom.papers.ramp.rivals import (
     HIERARCHICAL,
     RING,
@@ -31,15 +30,15 @@ from lightloom.papers.ramp.systems import (
     size_text,
     title_of,
 )
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
     from lightloom.papers.ramp.systems import Timed
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 BITS_PER_S = 2_400_000_000_000
 SIZES = tuple(2**k for k in range(4, 17))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.units import PS_PER_US
 from lightloom.papers.claims import above, between, holds, near
-from lightloom.papers.collective_bounds import best_bound, bound_text
-from lightloom.papers.plot import Plot
+from lightloom.papers.collectives import best_bound, bound_text
 from lightloom.papers.ramp.closed_forms import ramp_runs, total
 from lightloom.papers.ramp.rivals import as_published, matched
 from lightloom.papers.ramp.systems import (
@@ -29,14 +28,14 @@ from lightloom.papers.ramp.systems import (
     rounded,
     title_of,
 )
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.synth.ramp.subgroups import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
     from lightloom.report.panel import Panel
 
 LEAST, MOST = ("reduce-scatter", 7.6), ("all-to-all", 171.0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 LEAST_ON_PATH_DBM = -20.0
 LEAST_AT_RECEIVER_DBM = -15.0

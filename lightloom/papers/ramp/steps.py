@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 PRINTED_SUBGROUPS = (18, 18, 18, 27)
 """Subgroups by step, from Table 5: Lambda J, Lambda J, Lambda x, J x^2."""

@@ -34,8 +34,8 @@ from lightloom.synth.ramp.subgroups import STEPS, Shape
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lightloom.papers.figure_data import Data
     from lightloom.papers.ramp.rivals import TieredNetwork
+    from lightloom.papers.reproduction import Data
 
 NAME = "ramp"
 _ALONG_NUMBERS = (2, 4)

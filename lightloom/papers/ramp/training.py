@@ -9,7 +9,6 @@ from lightloom.core.units import PS_PER_S
 from lightloom.instances.gpus import ELEMENT_BYTES, gpu_named
 from lightloom.instances.workloads import layer_graph, model_named
 from lightloom.papers.claims import above, holds, near, not_reproducible
-from lightloom.papers.plot import Plot
 from lightloom.papers.ramp.rivals import apart, as_published
 from lightloom.papers.ramp.systems import (
     AS_PRINTED,
@@ -21,7 +20,7 @@ from lightloom.papers.ramp.systems import (
     on_rival_as_printed,
     title_of,
 )
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 _FAT_TREE, _, _TOPOOPT = as_published()
 RIVALS = (_FAT_TREE.name, _TOPOOPT.name)

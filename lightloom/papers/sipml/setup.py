@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.training import Training
 from lightloom.core.units import PS_PER_S, PS_PER_US
+from lightloom.report.panel import Panel, Series
 from lightloom.training.baselines import baselines
 from lightloom.training.planner import Planner
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lightloom.instances.instance import AnyFabric
+    from lightloom.papers.reproduction import Data, Row, Tell
+    from lightloom.report.panel import LineStyle
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingPlan
 
@@ -128,3 +131,76 @@ def minutes(plan: TrainingPlan) -> float:
     needed = plan.time_to_accuracy_ps
     assert needed is not None
     return needed / PS_PER_MINUTE
+
+
+MOST_MODEL_PARALLEL = 16
+"""The paper's degree: no replica of its figures has more devices."""
+
+COLUMNS = (
+    *("model", "gpus", "gbit_per_s", "fabric", "model_parallel", "replicas", "batch"),
+    *("iteration_us", "minutes", "communication_share"),
+)
+
+
+def sweep(
+    trained: Trained,
+    gpus: int,
+    rates: Iterable[int],
+    tell: Tell,
+    *,
+    planner: Planner | None = None,
+    only: tuple[str, ...] | None = None,
+    data_parallel: bool = False,
+) -> Iterator[Row]:
+    """Yield the best training on each fabric at each rate, as a row of data."""
+    planner, curve = planner or trained.planner(tell), trained.curve()
+    for rate in rates:
+        named = fabrics(gpus, rate)
+        for name, fabric in named.items():
+            if only is None or name in only:
+                tell(f"{trained.model}, {gpus} GPUs, {rate} Gb/s, {name}")
+                plan = best_plan(planner, fabric, curve, MOST_MODEL_PARALLEL)
+                yield trained.model, gpus, rate, name, *_found(plan)
+        if data_parallel:
+            plan = best_plan(planner, named[FLAT], curve, 1)
+            yield trained.model, gpus, rate, DATA_PARALLEL, *_found(plan)
+
+
+def _found(plan: TrainingPlan | None) -> Row:
+    """Return what is to be said of a training, nothing where none can be run."""
+    if plan is None:
+        return (None,) * 6
+    strategy = plan.strategy
+    return (
+        *(strategy.model_parallel, strategy.replicas, strategy.batch_size),
+        *(plan.iteration_ps / 1e6, minutes(plan), float(plan.communication_share)),
+    )
+
+
+CLUSTERS = tuple(f"Elect-Cluster {rate}G" for rate in UPLINKS_GBIT)
+_ORDER = (*CLUSTERS, OCS, RING, DATA_PARALLEL, FLAT)
+_STYLES: dict[str, LineStyle] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
+"""Broken lines are drawn over whole ones: curves that coincide are both seen."""
+
+
+def curve_panels(
+    data: Data, x: str, x_label: str, *, y_log: int | None = None
+) -> Iterator[Panel]:
+    """Yield the times to accuracy of each model on each fabric."""
+    for model in data.names("model"):
+        series = []
+        for colour, fabric in enumerate(_ORDER):
+            curve = data.curve(x, "minutes", model=model, fabric=fabric)
+            if curve:
+                style = _STYLES.get(fabric, "-")
+                points = list(curve), list(curve.values())
+                series.append(Series(fabric, *points, style, colour))
+        yield Panel(
+            model,
+            x_label,
+            "time to accuracy (minutes)",
+            series,
+            x_log=2,
+            y_log=y_log,
+            x_ticks=[(place, str(place)) for place in data.sizes(x)],
+        )

@@ -11,9 +11,7 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
 from lightloom.papers.claims import between, holds, near
-from lightloom.papers.decomposition.traffic import permutation_matrix, pipeline_matrix
-from lightloom.papers.plot import Plot
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import find_bound
 from lightloom.synth.synthesise import synthesise
@@ -24,7 +22,47 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
+
+_NODES = 32
+_NOISE = 0.003
+
+
+def pipeline_matrix(seed: int) -> FloatArray:
+    """Return traffic of tensor, pipeline and data parallelism on 32 nodes.
+
+    The largest line sum is 1. What is there has noise of standard deviation .003.
+    """
+    i, j = np.indices((_NODES, _NODES))
+    ahead = ((i % 8 < 6) & (j - i == 2)) | ((i % 8 >= 6) & (i - j == 6))
+    size = np.where((i != j) & (i // 2 == j // 2), 680 * 125 / 1024, 0.0)
+    size += np.where(abs(i - j) == 8, 16 * 125 / 1024, 0.0)
+    size += np.where(ahead, 741 / 1024, 0.0)
+    size += np.where(abs(i - j) == 24, 96 / 1024, 0.0)
+    return _with_noise(size, np.random.default_rng(seed), _NOISE)
+
+
+def permutation_matrix(seed: int, noise: float = 0.0) -> FloatArray:
+    """Return 16 random permutations of 100 nodes, four of .7 in all, twelve of .3."""
+    rng = np.random.default_rng(seed)
+    size = np.zeros((100, 100))
+    for weight in [0.7 / 4] * 4 + [0.3 / 12] * 12:
+        size[np.arange(100), rng.permutation(100)] += weight
+    np.fill_diagonal(size, 0.0)
+    return _with_noise(size, rng, noise)
+
+
+def _with_noise(size: FloatArray, rng: np.random.Generator, noise: float) -> FloatArray:
+    size = size / _line_sum(size)
+    drawn = rng.normal(0, noise, size.shape) if noise else 0.0
+    size = np.where(size > 0, np.maximum(size + drawn, 0.0), 0.0)
+    whole: FloatArray = size / _line_sum(size)
+    return whole
+
+
+def _line_sum(size: FloatArray) -> float:
+    return float(max(size.sum(axis=0).max(), size.sum(axis=1).max()))
+
 
 KNOWN = {
     0.01: (0.0833, 0.0752, 0.0737),
@@ -35,7 +73,7 @@ KNOWN = {
 """Pipeline traffic on 16 switches by delay: the best published method, implemented
 again; wrap-around packing; and the line bound."""
 
-_PIPELINE, _NOISE = "pipeline", 0.003
+_PIPELINE = "pipeline"
 _MATRICES: dict[str, tuple[Callable[[int], FloatArray], tuple[int, ...]]] = {
     _PIPELINE: (pipeline_matrix, (16,)),
     "permutations": (permutation_matrix, (4, 16)),

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from lightloom.core.units import MIB, PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.papers.claims import between, fact, holds, near
-from lightloom.papers.plot import Plot
-from lightloom.papers.reproduction import Figure
-from lightloom.papers.verified_schedules import verified_schedule
+from lightloom.papers.collectives import verified_schedule
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.plans.algorithms.shift_rings import hop_rounds
 from lightloom.replay import completion_time_ps
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 KNOWN_US = {(1, 0): 403.5, (1, 5): 82.7, (1, 2): 80.4} | {
     (8, 0): 2715.6,

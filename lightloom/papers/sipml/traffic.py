@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.papers.claims import (
-    above,
-    between,
-    fact,
-    holds,
-)
+from lightloom.papers.claims import above, between, fact, holds
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
 from lightloom.report.panel import Panel, Series
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
     from lightloom.papers.sipml.setup import Trained
 
 _PORTS = 16

@@ -9,9 +9,8 @@ from lightloom.core.units import PS_PER_S
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
 from lightloom.papers.claims import between, holds, near
-from lightloom.papers.plot import Plot
-from lightloom.papers.reproduction import Figure
-from lightloom.papers.verified_schedules import verified_schedule
+from lightloom.papers.collectives import verified_schedule
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.replay import completion_time_ps
 from lightloom.synth.certify import signed
 from lightloom.synth.ocs.baseline_schedules import baseline_schedule, ideal_ps
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 KNOWN = {
     (16, 4, 25.0, 0.125): (1.56234, 0.369375, 0.16234, 0.369375),

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from lightloom.instances.fabrics.fat_tree import FatTree
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.papers.claims import NEAR, above, holds, not_reproducible
-from lightloom.papers.collective_bounds import best_bound, bound_text
-from lightloom.papers.plot import Plot
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.collectives import best_bound, bound_text
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.papers.sipac.clusters import NOT_MODELLED, measure
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import AnyFabric
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 GRADIENT_BYTES = 14 * 10**6
 """MobileNetV2 has 3.5 million parameters of four bytes."""
