@@ -85,7 +85,7 @@ class Data:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plot:
     """A panel, or one for each value of a column, drawn from rows.
 
@@ -96,35 +96,35 @@ class Plot:
     x_label, y_label
         With units.
     series
-        Column whose values are a series each.
+        Column whose values are a series each; or columns drawn instead of `y`, with
+        the labels of their series.
     panel
         Column whose values are a panel each; by default there is one panel.
     title
         Of a panel; ``{}`` stands for the value of `panel`.
-    only
-        Values of `series` that are drawn, in order; by default all.
-    names
-        Values of `series` as the legend has them, where they differ.
-    styles
-        Line styles by value of `series`, where they are not whole lines.
+    only, colours
+        Values of `series` that are drawn, in order, by default all; and all that have
+        a colour, in order, by default those drawn.
+    names, styles
+        Values of `series` as the legend has them, and their lines, where not whole.
     kind, x_log, y_log, marks
         As in `lightloom.report.panel.Panel`.
-    tick
-        Text of a value of `x` at its tick, or ``None`` to let ticks be chosen.
-    ticks_every
-        Every so many values of `x` have a tick.
+    tick, ticks_every
+        Text of a value of `x` at its tick, or ``None`` to let ticks be chosen; every
+        so many values have one.
     shown
         What is drawn of a value of `y`, for example in another unit.
     """
 
     x: str
-    y: str
+    y: str = ""
     x_label: str
     y_label: str
-    series: str
+    series: str | Mapping[str, str]
     panel: str | None = None
     title: str = "{}"
-    only: tuple[Value, ...] | None = None
+    only: tuple[Value, ...] = ()
+    colours: tuple[Value, ...] = ()
     names: Mapping[str, str] | Callable[[str], str] = field(default_factory=dict)
     styles: Mapping[str, LineStyle] = field(default_factory=dict)
     kind: Kind = "lines"
@@ -145,42 +145,46 @@ class Plot:
             yield self._panel(data, part, self.title.format(value))
 
     def _panel(self, whole: Data, part: Data, title: str) -> Panel:
-        places = list(dict.fromkeys(whole.values(self.series)))
-        drawn = [one for one in self.only or places if one in places]
-        series = [
-            self._series(part.where(**{self.series: one}), one, place)
-            for place, one in enumerate(drawn)
-        ]
+        series = self._all_series(whole, part)
         ticks = None
         if self.tick is not None and self.kind == "lines":
             sizes = whole.sizes(self.x)[:: self.ticks_every]
             ticks = [(size, self.tick(size)) for size in sizes]
         return Panel(
-            title,
-            self.x_label,
-            self.y_label,
-            [one for one in series if one.x],
-            self.kind,
-            self.x_log,
-            self.y_log,
-            ticks,
-            self.marks,
+            *(title, self.x_label, self.y_label, [one for one in series if one.x]),
+            *(self.kind, self.x_log, self.y_log, ticks, self.marks),
         )
 
-    def _series(self, rows: Data, value: Value, place: int) -> Series:
-        found = [
-            (at, self.shown(y))
-            for at, y in zip(rows.values(self.x), rows.values(self.y), strict=True)
+    def _all_series(self, whole: Data, part: Data) -> list[Series]:
+        if not isinstance(self.series, str):
+            return [
+                self._series(part, column, label, colour)
+                for colour, (column, label) in enumerate(self.series.items())
+            ]
+        there = dict.fromkeys(whole.values(self.series))
+        drawn = [value for value in self.only or there if value in there]
+        colours = list(self.colours or drawn)
+        return [
+            self._series(
+                part.where(**{self.series: value}), self.y, value, colours.index(value)
+            )
+            for value in drawn
+        ]
+
+    def _series(self, rows: Data, column: str, value: Value, colour: int) -> Series:
+        points = [
+            (x, self.shown(y))
+            for x, y in zip(rows.values(self.x), rows.values(column), strict=True)
             if isinstance(y, int | float)
         ]
-        xs = [at for at, _ in found]
-        x: list[float] | list[str] = [at for at in xs if isinstance(at, int | float)]
+        xs: list[float] | list[str]
+        xs = [x for x, _ in points if isinstance(x, int | float)]
         if self.kind != "lines":
-            x = [str(at) for at in xs]
+            xs = [str(x) for x, _ in points]
         text, names = str(value), self.names
         label = names.get(text, text) if isinstance(names, Mapping) else names(text)
         style = self.styles.get(text, "-")
-        return Series(label, x, [y for _, y in found], style, place)
+        return Series(label, xs, [y for _, y in points], style, colour)
 
 
 DATA_FILE, CLAIMS_FILE = "data.csv", "comparison.csv"

@@ -365,23 +365,6 @@ _WHY_BEST = (
     "; each GPU of an ideal switch exchanges with all others at once and pays alpha"
     " once, which nothing with fewer lasers than peers can do"
 )
-_FIG7_NOTES = (
-    (
-        "time_us is what replay says: a plane pays only for circuits it does not"
-        " hold yet, and rounds share lasers where that saves more than it costs."
-        " every_round_charged_us is the paper's rule: every round has all lasers and"
-        " pays 3.7 us. Ring, tree and auto (switch) run on the ideal switch and pay"
-        " nothing."
-    ),
-    (
-        "The tree is the double binary tree, cut into as many pieces as suit the"
-        " buffer; the paper does not say how its tree is pipelined."
-    ),
-    (
-        "The figure is printed without values; the authors' values beside ours are"
-        " those that their published constants give."
-    ),
-)
 
 
 _FIG8A_ALGORITHMS = ("lumorph-2", "lumorph-4", "multiport", "auto")
@@ -521,16 +504,6 @@ def _fig8a_panels(data: Data) -> Iterator[Panel]:
         yield from plot(data)
 
 
-_FIG8A_NOTES = (
-    "The paper does not print the buffer; its constants give its 4X at 4 MiB.",
-    (
-        "time_us is replayed: schedules are synthesised anew for every delay, and the"
-        " longer it is the more rounds share circuits. every_round_charged_us is the"
-        " paper's rule."
-    ),
-)
-
-
 _FIG8B_ALGORITHMS = ("lumorph-2", "lumorph-4", "auto")
 
 _GBIT, _BITS_PER_GBYTE = 10**9, 8 * 10**9
@@ -609,11 +582,6 @@ def _fig8b_panels(data: Data) -> Iterator[Panel]:
         yield from plot(data.where(algorithm=algorithm))
 
 
-_FIG8B_NOTES = (
-    "The paper's buffers for this figure are not given in its text.",
-    "time_us is replayed, every_round_charged_us is the paper's rule.",
-)
-
 FIGURE = (
     Figure(
         name="lumorph-fig7",
@@ -626,7 +594,23 @@ FIGURE = (
         compute=_fig7_rows,
         claims=_fig7_claims,
         panels=_fig7_panels,
-        notes=_FIG7_NOTES,
+        notes=(
+            (
+                "time_us is what replay says: a plane pays only for circuits it does"
+                " not hold yet, and rounds share lasers where that saves more than it"
+                " costs. every_round_charged_us is the paper's rule: every round has"
+                " all lasers and pays 3.7 us. Ring, tree and auto (switch) run on the"
+                " ideal switch and pay nothing."
+            ),
+            (
+                "The tree is the double binary tree, cut into as many pieces as suit"
+                " the buffer; the paper does not say how its tree is pipelined."
+            ),
+            (
+                "The figure is printed without values; the authors' values beside ours"
+                " are those that their published constants give."
+            ),
+        ),
     ),
     Figure(
         name="lumorph-fig8a",
@@ -640,7 +624,14 @@ FIGURE = (
         compute=_fig8a_rows,
         claims=_fig8a_claims,
         panels=_fig8a_panels,
-        notes=_FIG8A_NOTES,
+        notes=(
+            "The paper does not print the buffer; its constants give its 4X at 4 MiB.",
+            (
+                "time_us is replayed: schedules are synthesised anew for every delay,"
+                " and the longer it is the more rounds share circuits."
+                " every_round_charged_us is the paper's rule."
+            ),
+        ),
     ),
     Figure(
         name="lumorph-fig8b",
@@ -653,6 +644,9 @@ FIGURE = (
         compute=_fig8b_rows,
         claims=_fig8b_claims,
         panels=_fig8b_panels,
-        notes=_FIG8B_NOTES,
+        notes=(
+            "The paper's buffers for this figure are not given in its text.",
+            "time_us is replayed, every_round_charged_us is the paper's rule.",
+        ),
     ),
 )

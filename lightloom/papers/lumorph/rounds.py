@@ -167,18 +167,6 @@ def _fig3_claims(data: Data) -> Iterator[Comparison]:
         )
 
 
-_FIG3_NOTES = (
-    (
-        "Seconds depend on the machine; everything else does not. Best of three runs"
-        " (all-to-all: one) over the distinct rounds of a pattern."
-    ),
-    (
-        "congestion is that of the worst round, bound the largest bound of a round:"
-        " where they are equal the worst round is proved optimal."
-    ),
-)
-
-
 _PAPERS = ("lumorph-2", "lumorph-4")
 _CURVES = tuple((name, router) for name in _PAPERS for router in ROUTERS)
 
@@ -309,18 +297,6 @@ _WHY_RANDOM = (
     f"our random router chooses among the {CANDIDATES} shortest simple paths; the"
     " paper does not say among how many it chooses"
 )
-_FIG5_NOTES = (
-    (
-        "overlap_routes counts every route, as the paper does. Peers of one round use"
-        " different wavelengths, which share a waveguide:"
-        " overlap_routes_per_wavelength is the number of waveguides truly needed."
-    ),
-    (
-        f"random: one of the {CANDIDATES} shortest simple paths by Yen's algorithm,"
-        " with seed 0. minimum-congestion: Algorithm 2 by negotiated routing, checked"
-        " against cuts. Ranks on tiles in row-major order."
-    ),
-)
 
 
 _OURS = ("multiport", "auto")
@@ -427,19 +403,6 @@ def _fig6_panels(data: Data) -> Iterator[Panel]:
         )
 
 
-_FIG6_NOTES = (
-    (
-        "reconfigurations_paper_rule: every route takes a waveguide of each edge for"
-        " itself, a round that lacks waveguides is split in halves until all fit, and"
-        " every round is charged. reconfigurations: circuits of different wavelengths"
-        " share a waveguide, and a plane pays only for what it does not hold."
-    ),
-    (
-        f"random: one of the {CANDIDATES} shortest simple paths, seed 0. Fibres between"
-        " wafers are as many as waveguides."
-    ),
-)
-
 FIGURE = (
     Figure(
         name="lumorph-fig3",
@@ -469,7 +432,16 @@ FIGURE = (
             x_log=2,
             y_log=10,
         ),
-        notes=_FIG3_NOTES,
+        notes=(
+            (
+                "Seconds depend on the machine; everything else does not. Best of"
+                " three runs (all-to-all: one) over the distinct rounds of a pattern."
+            ),
+            (
+                "congestion is that of the worst round, bound the largest bound of a"
+                " round: where they are equal the worst round is proved optimal."
+            ),
+        ),
     ),
     Figure(
         name="lumorph-fig5",
@@ -482,7 +454,20 @@ FIGURE = (
         compute=_fig5_rows,
         claims=_fig5_claims,
         panels=_fig5_panels,
-        notes=_FIG5_NOTES,
+        notes=(
+            (
+                "overlap_routes counts every route, as the paper does. Peers of one"
+                " round use different wavelengths, which share a waveguide:"
+                " overlap_routes_per_wavelength is the number of waveguides truly"
+                " needed."
+            ),
+            (
+                f"random: one of the {CANDIDATES} shortest simple paths by Yen's"
+                " algorithm, with seed 0. minimum-congestion: Algorithm 2 by"
+                " negotiated routing, checked against cuts. Ranks on tiles in"
+                " row-major order."
+            ),
+        ),
     ),
     Figure(
         name="lumorph-fig6",
@@ -495,6 +480,18 @@ FIGURE = (
         compute=_fig6_rows,
         claims=_fig6_claims,
         panels=_fig6_panels,
-        notes=_FIG6_NOTES,
+        notes=(
+            (
+                "reconfigurations_paper_rule: every route takes a waveguide of each"
+                " edge for itself, a round that lacks waveguides is split in halves"
+                " until all fit, and every round is charged. reconfigurations:"
+                " circuits of different wavelengths share a waveguide, and a plane"
+                " pays only for what it does not hold."
+            ),
+            (
+                f"random: one of the {CANDIDATES} shortest simple paths, seed 0."
+                " Fibres between wafers are as many as waveguides."
+            ),
+        ),
     ),
 )

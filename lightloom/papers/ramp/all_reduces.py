@@ -188,12 +188,6 @@ def _time_text(us: float) -> str:
     return f"{us:.3g} us"
 
 
-_FIG20_SIZES = (
-    "The paper names 10 GB alone; the other sizes are chosen here. Drawn are the least"
-    " and the greatest; below each bar stands the time that it divides."
-)
-
-
 def _fig21_rows(
     tell: Tell, *, nodes: tuple[int, ...] = SIZES, buffers: tuple[int, ...] = BUFFERS
 ) -> Iterator[Row]:
@@ -252,12 +246,6 @@ def _fig21_claims(data: Data) -> Iterator[Comparison]:
         ),
         why="more steps",
     )
-
-
-_FIG21_NOTE = (
-    f"Every node has {BITS_PER_S / 10**12:g} Tb/s, on RAMP over 32 transceivers; the"
-    " fat tree has the same rate everywhere."
-)
 
 
 NEGLIGIBLE = 10
@@ -320,12 +308,6 @@ def _fig22_claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-_FIG22_NOTE = (
-    "2.4 Tb/s a node everywhere. Above 1 an operation spends more time on data than on"
-    " latency. The paper prints curves alone."
-)
-
-
 _SCATTER = "reduce-scatter"
 
 
@@ -358,26 +340,6 @@ def _fig23_claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-def _fig23_panels(data: Data) -> Iterator[Panel]:
-    nodes = data.sizes("nodes")
-    yield Panel(
-        "1 GB",
-        "nodes",
-        "computing (us)",
-        [
-            Series("one source a step", nodes, data.numbers("one_source_us")),
-            Series("RAMP, several sources", nodes, data.numbers("ramp_us")),
-        ],
-        x_log=2,
-        x_ticks=[(count, f"{count:,}") for count in nodes[::4]],
-    )
-
-
-_FIG23_NOTE = (
-    "Adding d buffers reads d and writes one: 3/2 of the buffer's bytes for each step"
-    " of two, (d + 1)/d for d; memory of 2 TB/s is what counts, not the 130 TFLOP/s."
-)
-
 FIGURE = (
     Figure(
         name="ramp-fig20",
@@ -389,7 +351,14 @@ FIGURE = (
         compute=_fig20_rows,
         claims=_fig20_claims,
         panels=_fig20_panels,
-        notes=(ESTIMATED, _FIG20_SIZES),
+        notes=(
+            ESTIMATED,
+            (
+                "The paper names 10 GB alone; the other sizes are chosen here. Drawn"
+                " are the least and the greatest; below each bar stands the time that"
+                " it divides."
+            ),
+        ),
     ),
     Figure(
         name="ramp-fig21",
@@ -402,7 +371,13 @@ FIGURE = (
         compute=_fig21_rows,
         claims=_fig21_claims,
         panels=against_nodes("time_us", "completion time (us)"),
-        notes=(ESTIMATED, _FIG21_NOTE),
+        notes=(
+            ESTIMATED,
+            (
+                f"Every node has {BITS_PER_S / 10**12:g} Tb/s, on RAMP over 32"
+                " transceivers; the fat tree has the same rate everywhere."
+            ),
+        ),
     ),
     Figure(
         name="ramp-fig22",
@@ -415,7 +390,13 @@ FIGURE = (
             "head to tail / head to head",
             Mark("latency negligible above", y=NEGLIGIBLE),
         ),
-        notes=(ESTIMATED, _FIG22_NOTE),
+        notes=(
+            ESTIMATED,
+            (
+                "2.4 Tb/s a node everywhere. Above 1 an operation spends more time on"
+                " data than on latency. The paper prints curves alone."
+            ),
+        ),
     ),
     Figure(
         name="ramp-fig23",
@@ -423,7 +404,25 @@ FIGURE = (
         columns=("nodes", "one_source_us", "ramp_us", "ratio"),
         compute=_fig23_rows,
         claims=_fig23_claims,
-        panels=_fig23_panels,
-        notes=(_FIG23_NOTE,),
+        panels=Plot(
+            x="nodes",
+            series={
+                "one_source_us": "one source a step",
+                "ramp_us": "RAMP, several sources",
+            },
+            title="1 GB",
+            x_label="nodes",
+            y_label="computing (us)",
+            x_log=2,
+            tick="{:,}".format,
+            ticks_every=4,
+        ),
+        notes=(
+            (
+                "Adding d buffers reads d and writes one: 3/2 of the buffer's bytes"
+                " for each step of two, (d + 1)/d for d; memory of 2 TB/s is what"
+                " counts, not the 130 TFLOP/s."
+            ),
+        ),
     ),
 )

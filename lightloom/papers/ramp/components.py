@@ -248,14 +248,6 @@ def _fig7_panels(data: Data) -> Iterator[Panel]:
     )
 
 
-_FIG7_NOTES = (
-    (
-        "Nodes are 64 x^2, the rate of a node is b x times 400 Gb/s. Marked points have"
-        " an x that divides 64, as the subgroups of the four steps need."
-    ),
-)
-
-
 RAMP = RampParts()
 RAMP_TRANSCEIVER_USD = (600, 1200)
 """400 Gb/s at a dollar each, 1.5 and 3 times."""
@@ -369,21 +361,6 @@ def _table3_panels(data: Data) -> Iterator[Panel]:
     yield beside_the_paper(data, ours, paper, "cost (billion USD)")
 
 
-_TABLE3_NOTES = (
-    (
-        "A 3-tier tree of k-port switches has 65,536 / (k/2) leaves, as many spines and"
-        " 65,536 / k cores, rounded up; SuperPod is 64, 6 or 1 copies of a tree of"
-        " 40-port switches, the fat tree 128, 12 or 2 of 64-port switches."
-    ),
-    (
-        "Prices are the printed ones: 200 USD a transceiver in both, though those of"
-        " the fat tree carry 100 Gb/s and a dollar each is the stated price; switches"
-        " 23,700 and 44,000 USD; couplers 3000 USD. Cables, and what is inside of"
-        " servers, are left out."
-    ),
-)
-
-
 RAMP_TRANSCEIVER_W = (Fraction("3.4"), Fraction("3.8"))
 """With receivers of a fixed wavelength, and of a tunable one."""
 SOA_W = Fraction("0.88")
@@ -493,15 +470,6 @@ def _table4_panels(data: Data) -> Iterator[Panel]:
     yield beside_the_paper(data, ours, paper, "power (MW)")
 
 
-_TABLE4_NOTES = (
-    (
-        "Switches of 404 W (40 ports of 200 Gb/s) and 320 W (64 of 100 Gb/s), optical"
-        " transceivers of 4.35 W and 3.5 W, copper ones of 0.5 W at both ends of the"
-        " links to nodes of the fat tree. A path has 5 switches and 6 transceivers."
-    ),
-    f"At 1:1 every node has {NODE_GBIT_PER_S / 1000:g} Tb/s.",
-)
-
 FIGURE = (
     Figure(
         name="ramp-fig7",
@@ -510,7 +478,13 @@ FIGURE = (
         compute=_fig7_rows,
         claims=_fig7_claims,
         panels=_fig7_panels,
-        notes=_FIG7_NOTES,
+        notes=(
+            (
+                "Nodes are 64 x^2, the rate of a node is b x times 400 Gb/s. Marked"
+                " points have an x that divides 64, as the subgroups of the four steps"
+                " need."
+            ),
+        ),
     ),
     Figure(
         name="ramp-table3",
@@ -523,7 +497,20 @@ FIGURE = (
         compute=_table3_rows,
         claims=_table3_claims,
         panels=_table3_panels,
-        notes=_TABLE3_NOTES,
+        notes=(
+            (
+                "A 3-tier tree of k-port switches has 65,536 / (k/2) leaves, as many"
+                " spines and 65,536 / k cores, rounded up; SuperPod is 64, 6 or 1"
+                " copies of a tree of 40-port switches, the fat tree 128, 12 or 2 of"
+                " 64-port switches."
+            ),
+            (
+                "Prices are the printed ones: 200 USD a transceiver in both, though"
+                " those of the fat tree carry 100 Gb/s and a dollar each is the stated"
+                " price; switches 23,700 and 44,000 USD; couplers 3000 USD. Cables,"
+                " and what is inside of servers, are left out."
+            ),
+        ),
     ),
     Figure(
         name="ramp-table4",
@@ -535,6 +522,14 @@ FIGURE = (
         compute=_table4_rows,
         claims=_table4_claims,
         panels=_table4_panels,
-        notes=_TABLE4_NOTES,
+        notes=(
+            (
+                "Switches of 404 W (40 ports of 200 Gb/s) and 320 W (64 of 100 Gb/s),"
+                " optical transceivers of 4.35 W and 3.5 W, copper ones of 0.5 W at"
+                " both ends of the links to nodes of the fat tree. A path has 5"
+                " switches and 6 transceivers."
+            ),
+            f"At 1:1 every node has {NODE_GBIT_PER_S / 1000:g} Tb/s.",
+        ),
     ),
 )

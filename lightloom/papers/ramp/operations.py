@@ -19,6 +19,7 @@ from lightloom.papers.ramp.systems import (
     OPERATIONS,
     PROCESSOR,
     RAMP,
+    RAMP_BITS_PER_S,
     TERABIT,
     best_on,
     on_ramp,
@@ -32,66 +33,94 @@ from lightloom.papers.reproduction import Figure, Plot
 from lightloom.synth.ramp.subgroups import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.papers.claims import Comparison
+    from lightloom.papers.ramp.rivals import TieredNetwork
+    from lightloom.papers.ramp.systems import Timed
     from lightloom.papers.reproduction import Data, Row, Tell
     from lightloom.report.panel import Panel
 
 LEAST, MOST = ("reduce-scatter", 7.6), ("all-to-all", 171.0)
 """Operations with the least and the greatest speed-up, as the paper has them."""
-_NETS = as_published()
-_SYSTEMS = tuple(network.name for network in _NETS)
+
+
+FAT_TREE, TORUS, TOPOOPT = RIVALS = tuple(network.name for network in as_published())
+
+
+def _timed(
+    op: str, size_bytes: int, nets: Sequence[TieredNetwork], bits_per_s: int
+) -> Iterator[tuple[Timed, float]]:
+    """Yield systems with times over RAMP's: by our best, and by the paper's."""
+    for on_mine, on_theirs in (
+        (on_ramp, best_on),
+        (on_ramp_as_printed, on_rival_as_printed),
+    ):
+        mine = on_mine(op, size_bytes, bits_per_s=bits_per_s)
+        for timed in (mine, *(on_theirs(net, op, size_bytes) for net in nets)):
+            yield timed, timed.times(mine)
+
+
+def _gains(data: Data, ending: str) -> dict[tuple[str, str], float]:
+    """Return times over RAMP's by operation and system, of all with one ending."""
+    return {
+        (op, name): data.number("times_ramp", operation=op, system=name + ending)
+        for op in OPERATIONS
+        for name in RIVALS
+    }
+
+
+def _least(gains: dict[tuple[str, str], float]) -> dict[str, float]:
+    """Return the least speed-up over any rival, by operation."""
+    return {op: min(gains[op, name] for name in RIVALS) for op in OPERATIONS}
 
 
 def _fig18_rows(tell: Tell, *, size_bytes: int = GB) -> Iterator[Row]:
     """Estimate every operation on every system, by our best and by the paper's."""
     for op in OPERATIONS:
         tell(op)
-        best = (
-            on_ramp(op, size_bytes),
-            *(best_on(net, op, size_bytes) for net in _NETS),
-        )
-        printed = (
-            on_ramp_as_printed(op, size_bytes),
-            *(on_rival_as_printed(net, op, size_bytes) for net in _NETS),
-        )
-        for systems in (best, printed):
-            mine, *_ = systems
-            for timed in systems:
-                yield (
-                    *(op, timed.system, timed.label, timed.us, timed.time.steps),
-                    timed.times(mine),
-                )
-
-
-def _fig18_gains(data: Data, ending: str) -> dict[str, dict[str, float]]:
-    """Return times of RAMP's by operation and system, of all with one ending."""
-    return {
-        op: {
-            name: data.number("times_ramp", operation=op, system=name + ending)
-            for name in _SYSTEMS
-        }
-        for op in OPERATIONS
-    }
+        for timed, times in _timed(op, size_bytes, as_published(), RAMP_BITS_PER_S):
+            steps = timed.time.steps
+            yield op, timed.system, timed.label, timed.us, steps, times
 
 
 def _fig18_claims(data: Data) -> Iterator[Comparison]:
-    gains, best = _fig18_gains(data, AS_PRINTED), _fig18_gains(data, "")
-    gain, known = (
-        {op: min(over.values()) for op, over in of.items()} for of in (gains, best)
-    )
+    gains, best = _gains(data, AS_PRINTED), _gains(data, "")
+    gain, known = _least(gains), _least(best)
     size_bytes = data.given["size_bytes"]
-    op, paper = LEAST
-    shown = ", ".join(f"{name} {times:.1f}X" for name, times in gains[op].items())
-    why = f"{shown}; {NOT_PRINTED}"
-    yield near(
-        *(f"least speed-up of {op}", paper, gain[op], "X"),
-        why=why,
-        best=_best(data, op, best[op]),
-        bound=_bound(op, size_bytes),
+    shown = ", ".join(f"{name} {gains[LEAST[0], name]:.1f}X" for name in RIVALS)
+    collide = (
+        "with the printed 17 transceivers a pair in step 4, which collide, RAMP would"
+        f" take {_printed_all_to_all_us(size_bytes):,.0f} us. How rivals spread what is"
+        " for other nodes is not printed"
     )
-    yield holds(
+    ends: list[Comparison] = []
+    for (op, paper), pick, word, why in (
+        (LEAST, min, "least", f"{shown}; {NOT_PRINTED}"),
+        (MOST, max, "greatest", collide),
+    ):
+        over = {name: best[op, name] for name in RIVALS}
+        ends += (
+            near(
+                *(f"least speed-up of {op}", paper, gain[op], "X"),
+                why=why,
+                best=_best(data, op, over),
+                bound=f"RAMP {bound_text(best_bound(ramp(), op, size_bytes))}",
+            ),
+            holds(
+                f"the speed-up is {word} for",
+                op,
+                pick(gain, key=gain.__getitem__),
+                points=between(
+                    {at: times / gain[op] for at, times in gain.items()},
+                    **{"least" if pick is min else "most": 1},
+                ),
+                why=f"the paper's all-to-all needs transceivers that collide:"
+                f" {_ALL_TO_ALL}",
+                best=pick(known, key=known.__getitem__),
+            ),
+        )
+    fastest = holds(
         "RAMP is the fastest system at every operation",
         "yes",
         f"{min(gain.values()):.1f}X to {max(gain.values()):.1f}X",
@@ -100,42 +129,17 @@ def _fig18_claims(data: Data) -> Iterator[Comparison]:
         why=NOT_PRINTED,
         best=f"{min(known.values()):.1f}X to {max(known.values()):.1f}X",
     )
-    least, least_known = (min(of, key=of.__getitem__) for of in (gain, known))
-    yield holds(
-        "the speed-up is least for",
-        op,
-        least,
-        points=between({at: times / gain[op] for at, times in gain.items()}, least=1),
-        why=f"the paper's all-to-all needs transceivers that collide: {_ALL_TO_ALL}",
-        best=least_known,
-    )
-    op, paper = MOST
-    yield near(
-        *(f"least speed-up of {op}", paper, gain[op], "X"),
-        why="with the printed 17 transceivers a pair in step 4, which collide, RAMP"
-        f" would take {_printed_all_to_all_us(size_bytes):,.0f} us. How rivals spread"
-        " what is for other nodes is not printed",
-        best=_best(data, op, best[op]),
-        bound=_bound(op, size_bytes),
-    )
-    most, most_known = (max(of, key=of.__getitem__) for of in (gain, known))
-    yield holds(
-        "the speed-up is greatest for",
-        op,
-        most,
-        points=between({at: times / gain[op] for at, times in gain.items()}, most=1),
-        why=f"the paper's all-to-all needs transceivers that collide: {_ALL_TO_ALL}",
-        best=most_known,
-    )
-    adding = [
+    yield from (ends[0], fastest, *ends[1:])
+    scatter, fat_tree = LEAST[0], as_published()[0]
+    mine_ps, *theirs_ps = (
         timed.time.compute_ps
         for timed in (
-            on_ramp("reduce-scatter", size_bytes),
-            on_rival_as_printed(_NETS[0], "reduce-scatter", size_bytes),
-            best_on(_NETS[0], "reduce-scatter", size_bytes),
+            on_ramp(scatter, size_bytes),
+            on_rival_as_printed(fat_tree, scatter, size_bytes),
+            best_on(fat_tree, scatter, size_bytes),
         )
-    ]
-    faster, known_faster = (float(other / adding[0]) for other in adding[1:])
+    )
+    faster, known_faster = (float(other_ps / mine_ps) for other_ps in theirs_ps)
     yield near(
         *("adding up is faster by (section 8.2)", 2.8, faster, "X"),
         best=f"{known_faster:.2f}X: a fat tree by levels adds up many at once too",
@@ -151,11 +155,6 @@ def _best(data: Data, op: str, gains: dict[str, float]) -> str:
         label, us = row.names("strategy")[0], row.numbers("time_us")[0]
         named.append(f"{title_of(system)} {us:,.0f} us ({label})")
     return f"{gains[rival]:.1f}X: {', '.join(named)}"
-
-
-def _bound(op: str, size_bytes: int) -> str:
-    """Return what no schedule of RAMP can beat."""
-    return f"RAMP {bound_text(best_bound(ramp(), op, size_bytes))}"
 
 
 def _printed_all_to_all_us(size_bytes: int) -> float:
@@ -185,7 +184,7 @@ def _fig18_panels(data: Data) -> Iterator[Panel]:
             title=f"1 GB, 65,536 nodes: {how} algorithms",
             x_label="",
             y_label="time (ms)",
-            only=tuple(name + ending for name in (*_SYSTEMS, RAMP)),
+            only=tuple(name + ending for name in (*RIVALS, RAMP)),
             names=lambda name: title_of(name.removesuffix(AS_PRINTED)),
             kind="dots",
             y_log=10,
@@ -194,9 +193,6 @@ def _fig18_panels(data: Data) -> Iterator[Panel]:
         yield from plot(data)
 
 
-FAT_TREE, TORUS, TOPOOPT = "fat-tree", "2d-torus", "topoopt"
-RIVALS = (FAT_TREE, TORUS, TOPOOPT)
-_BANDWIDTH = "all-to-all"
 _SHOWN = ("reduce-scatter", "all-gather", "all-reduce", "all-to-all", "broadcast")
 
 Gains = dict[tuple[float, str, str], float]
@@ -215,49 +211,31 @@ def _fig19_rows(
         bits_per_s = rate * TERABIT // 1000
         for op in OPERATIONS:
             nets = matched(bits_per_s)
-            best = (
-                on_ramp(op, size_bytes, bits_per_s=bits_per_s),
-                *(best_on(net, op, size_bytes) for net in nets),
-            )
-            printed = (
-                on_ramp_as_printed(op, size_bytes, bits_per_s=bits_per_s),
-                *(on_rival_as_printed(net, op, size_bytes) for net in nets),
-            )
-            for systems in (best, printed):
-                for timed in systems:
-                    yield (
-                        *(rate, op, timed.system, timed.label, timed.us),
-                        timed.times(systems[0]),
-                    )
+            for timed, times in _timed(op, size_bytes, nets, bits_per_s):
+                yield rate, op, timed.system, timed.label, timed.us, times
 
 
-def _fig19_gains(data: Data, ending: str) -> Gains:
+def _gains_by_rate(data: Data, ending: str) -> Gains:
     """Return times over RAMP's, of all systems with one ending."""
     return {
-        (rate, op, name): data.number(
-            "times_ramp",
-            gbit_per_s=rate,
-            operation=op,
-            system=name + ending,
-        )
+        (rate, *key): times
         for rate in data.sizes("gbit_per_s")
-        for op in OPERATIONS
-        for name in RIVALS
+        for key, times in _gains(data.where(gbit_per_s=rate), ending).items()
     }
 
 
-def _least(gain: Gains) -> dict[tuple[float, str], float]:
+def _least_by_rate(gain: Gains) -> dict[tuple[float, str], float]:
     """Return the least speed-up over any rival, by rate and operation."""
-    found: dict[tuple[float, str], float] = {}
-    for (rate, op, _), times in gain.items():
-        found[rate, op] = min(times, found.get((rate, op), times))
-    return found
+    return {
+        (rate, op): min(gain[rate, op, name] for name in RIVALS)
+        for rate, op in dict.fromkeys((rate, op) for rate, op, _ in gain)
+    }
 
 
 def _fig19_claims(data: Data) -> Iterator[Comparison]:
     rates = data.sizes("gbit_per_s")
-    gain, known = _fig19_gains(data, AS_PRINTED), _fig19_gains(data, "")
-    best, best_known = _least(gain), _least(known)
+    gain, known = _gains_by_rate(data, AS_PRINTED), _gains_by_rate(data, "")
+    best, best_known = _least_by_rate(gain), _least_by_rate(known)
     least, most = min(best.values()), max(*gain.values(), 1.0)
     yield holds(
         "range of speed-ups",
@@ -313,7 +291,7 @@ def _growth(
         system: {
             op: gain[fast, op, system] / gain[slow, op, system]
             for op in OPERATIONS
-            if op != _BANDWIDTH
+            if op != "all-to-all"
         }
         for system in (FAT_TREE, TOPOOPT)
     }

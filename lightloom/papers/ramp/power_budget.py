@@ -161,14 +161,6 @@ def _panels(data: Data) -> Iterator[Panel]:
     )
 
 
-_NOTES = (
-    (
-        "A port of a splitter, coupler or combiner of n ports gets an n-th of the"
-        " power: 15.1 dB less for 32 groups, 33.1 dB for the 2048 nodes of a group."
-    ),
-    "The launch power of 10 dBm is assumed; losses beyond splitting are left out.",
-)
-
 FIGURE = Figure(
     name="ramp-fig6",
     title="power budget of a path with broadcast and select",
@@ -176,5 +168,11 @@ FIGURE = Figure(
     compute=_compute,
     claims=_claims,
     panels=_panels,
-    notes=_NOTES,
+    notes=(
+        (
+            "A port of a splitter, coupler or combiner of n ports gets an n-th of the"
+            " power: 15.1 dB less for 32 groups, 33.1 dB for the 2048 nodes of a group."
+        ),
+        "The launch power of 10 dBm is assumed; losses beyond splitting are left out.",
+    ),
 )

@@ -10,8 +10,8 @@ import numpy as np
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import below, between, fact, falling, holds
 from lightloom.papers.ramp.rivals import STRATEGIES, fat_tree, plans
-from lightloom.papers.ramp.systems import NODES, TERABIT, boxes, ramp, title_of
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.ramp.systems import TERABIT, boxes, ramp, title_of
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.programs.ramp_at_scale import check_operation, operation
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.ramp.subgroups import STEPS, Shape
@@ -117,15 +117,6 @@ def _fig8_panels(data: Data) -> Iterator[Panel]:
         yield Panel(f"step {step}", "source", "destination", series)
 
 
-_FIG8_NOTES = (
-    (
-        "Node (g, j, lam) is number (g J + j) Lambda + lam. Subgroups are those of"
-        " Table 5, corrected in docs/spec/errata.md; step 4 is the second of its two"
-        " formulas."
-    ),
-)
-
-
 _OP = "reduce-scatter"
 _COLUMNS = {name: name.replace("-", "_") for name in (*STRATEGIES, "ramp")}
 """Columns of the strategies."""
@@ -188,35 +179,6 @@ def _fig15_claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-def _fig15_panels(data: Data) -> Iterator[Panel]:
-    series = []
-    for name, column in _COLUMNS.items():
-        curve = data.curve("nodes", column)
-        series.append(Series(title_of(name), list(curve), list(curve.values())))
-    yield Panel(
-        "reduce-scatter",
-        "nodes",
-        "steps",
-        series,
-        x_log=2,
-        y_log=10,
-        x_ticks=[
-            (nodes, str(nodes))
-            for nodes in (2, 16, 128, 1024, 8192, NODES)
-            if nodes in data.sizes("nodes")
-        ],
-    )
-
-
-_FIG15_NOTES = (
-    (
-        "ring: N - 1 steps; 2D torus: a + b - 2 for the factors a b = N nearest to each"
-        " other; hierarchical: the sum of d - 1 over tiers of 8, 16, 16 and 32; RAMP:"
-        " one for each dimension in which nodes differ."
-    ),
-    "The paper prints the curves alone; the values of its points are not printed.",
-)
-
 FIGURE = (
     Figure(
         name="ramp-fig8",
@@ -225,7 +187,13 @@ FIGURE = (
         compute=_fig8_rows,
         claims=_fig8_claims,
         panels=_fig8_panels,
-        notes=_FIG8_NOTES,
+        notes=(
+            (
+                "Node (g, j, lam) is number (g J + j) Lambda + lam. Subgroups are"
+                " those of Table 5, corrected in docs/spec/errata.md; step 4 is the"
+                " second of its two formulas."
+            ),
+        ),
     ),
     Figure(
         name="ramp-fig15",
@@ -233,7 +201,27 @@ FIGURE = (
         columns=("nodes", *_COLUMNS.values()),
         compute=_fig15_rows,
         claims=_fig15_claims,
-        panels=_fig15_panels,
-        notes=_FIG15_NOTES,
+        panels=Plot(
+            x="nodes",
+            series={column: title_of(name) for name, column in _COLUMNS.items()},
+            title="reduce-scatter",
+            x_label="nodes",
+            y_label="steps",
+            x_log=2,
+            y_log=10,
+            ticks_every=3,
+        ),
+        notes=(
+            (
+                "ring: N - 1 steps; 2D torus: a + b - 2 for the factors a b = N"
+                " nearest to each other; hierarchical: the sum of d - 1 over tiers of"
+                " 8, 16, 16 and 32; RAMP: one for each dimension in which nodes"
+                " differ."
+            ),
+            (
+                "The paper prints the curves alone; the values of its"
+                " points are not printed."
+            ),
+        ),
     ),
 )

@@ -324,10 +324,6 @@ _PARTS_OF_MODEL = (
     "parameters over the level of model parallelism; below a loss of 1.8 the paper has"
     " more, and does not say what"
 )
-_TABLE9_NOTES = (
-    "Shapes are those printed; all else is derived from the layers of the models.",
-    "Times of an iteration: ramp-fig16, communication computed, computation given.",
-)
 
 
 class DlrmRow(NamedTuple):
@@ -424,12 +420,6 @@ def _table10_panels(data: Data) -> Iterator[Panel]:
     )
 
 
-_TABLE10_NOTES = (
-    "Tables have 10 million rows each; the printed number of rows is that of all.",
-    "Times of an iteration: ramp-fig17, communication computed, computation given.",
-)
-
-
 _MEGATRON_PASSES = 8
 """FLOPs of a parameter and a token: forward, forward again, and twice that back."""
 _SHARE = "communication_percent"
@@ -482,12 +472,6 @@ def _fig16_claims(data: Data) -> Iterator[Comparison]:
 
 def _fig16_panels(data: Data) -> Iterator[Panel]:
     return iteration_panels(data, "loss", "cross-entropy loss", None)
-
-
-_MEGATRON_MESSAGES = (
-    "A layer has two all-reduces forward, two where its forward pass is computed anew,"
-    " and two backward; messages are those of Table 9, as printed."
-)
 
 
 _WIDTH = ELEMENT_BYTES["fp16"]
@@ -564,14 +548,6 @@ def _fig17_panels(data: Data) -> Iterator[Panel]:
     return iteration_panels(data, "gpus", "GPUs", 4)
 
 
-_DLRM_MESSAGES = (
-    "A GPU looks up its part of a table for the global batch. One all-to-all among the"
-    " GPUs of all tables and one among those of a table bring these rows to the"
-    " samples, and two take the gradients back. The towers are as wide as printed,"
-    " their gradients are summed by all GPUs. How the paper forms its messages is not"
-    " printed."
-)
-
 FIGURE = (
     Figure(
         name="ramp-table9",
@@ -583,7 +559,16 @@ FIGURE = (
         compute=_table9_rows,
         claims=_table9_claims,
         panels=_table9_panels,
-        notes=_TABLE9_NOTES,
+        notes=(
+            (
+                "Shapes are those printed; all else is derived from the"
+                " layers of the models."
+            ),
+            (
+                "Times of an iteration: ramp-fig16, communication"
+                " computed, computation given."
+            ),
+        ),
     ),
     Figure(
         name="ramp-table10",
@@ -595,7 +580,16 @@ FIGURE = (
         compute=_table10_rows,
         claims=_table10_claims,
         panels=_table10_panels,
-        notes=_TABLE10_NOTES,
+        notes=(
+            (
+                "Tables have 10 million rows each; the printed number of"
+                " rows is that of all."
+            ),
+            (
+                "Times of an iteration: ramp-fig17, communication"
+                " computed, computation given."
+            ),
+        ),
     ),
     Figure(
         name="ramp-fig16",
@@ -605,7 +599,15 @@ FIGURE = (
         compute=_fig16_rows,
         claims=_fig16_claims,
         panels=_fig16_panels,
-        notes=(*GIVEN, _MEGATRON_MESSAGES, ESTIMATED),
+        notes=(
+            *GIVEN,
+            (
+                "A layer has two all-reduces forward, two where its forward pass is"
+                " computed anew, and two backward; messages are those of Table 9, as"
+                " printed."
+            ),
+            ESTIMATED,
+        ),
     ),
     Figure(
         name="ramp-fig17",
@@ -615,6 +617,16 @@ FIGURE = (
         compute=_fig17_rows,
         claims=_fig17_claims,
         panels=_fig17_panels,
-        notes=(*GIVEN, _DLRM_MESSAGES, ESTIMATED),
+        notes=(
+            *GIVEN,
+            (
+                "A GPU looks up its part of a table for the global batch. One"
+                " all-to-all among the GPUs of all tables and one among those of a"
+                " table bring these rows to the samples, and two take the gradients"
+                " back. The towers are as wide as printed, their gradients are summed"
+                " by all GPUs. How the paper forms its messages is not printed."
+            ),
+            ESTIMATED,
+        ),
     ),
 )

@@ -248,25 +248,6 @@ def _fig4a_panels(data: Data) -> Iterator[Panel]:
     return plot(data.where(units=max(data.sizes("units"))))
 
 
-_FIG4A_NOTES = (
-    NOT_MODELLED,
-    (
-        "A message of 1 MB is what each unit sends to each other (all-to-all), each to"
-        " the root (incast), the root to all (broadcast); the paper does not say."
-    ),
-    (
-        "Every cluster has alpha 0.7 us a transfer and 2048 Gb/s a unit over all its"
-        " links; a unit of SuperPod has 12/13 of that inside its server."
-    ),
-    (
-        "usual: SiPAC forwards level by level in as many steps as levels; packets of"
-        " the others cross their network within one step. That gives forwarding to"
-        " SiPAC only."
-    ),
-    "auto: the fastest that lightloom knows for each cluster.",
-)
-
-
 BUFFER_BYTES = 10**8
 _HYBRID_OPS = ("all-reduce", "all-to-all")
 FIXED_PORT = "superpod, 200 Gb/s ports"
@@ -375,24 +356,6 @@ def _fig4b_claims_at(data: Data, units: str, bound: str) -> Iterator[Comparison]
     )
 
 
-_FIG4B_NOTES = (
-    NOT_MODELLED,
-    (
-        "Hybrid-parallel traffic is taken to be one all-reduce and one all-to-all of"
-        " 100 MB a unit, one after the other; the paper does not give its mix."
-    ),
-    "Every cluster has what auto finds at the lowest rate, the fastest that is known.",
-    (
-        "Each schedule is synthesised and verified at the lowest rate, and replayed at"
-        " all."
-    ),
-    (
-        "A network port of SuperPod has a 13th of the rate, or in the dotted line"
-        " 200 Gb/s at most, the rest being NVLink."
-    ),
-    "The curves of SiPAC and BCube, which have the same links, coincide.",
-)
-
 FIGURE = (
     Figure(
         name="sipac-fig4a",
@@ -405,7 +368,25 @@ FIGURE = (
         compute=_fig4a_rows,
         claims=_fig4a_claims,
         panels=_fig4a_panels,
-        notes=_FIG4A_NOTES,
+        notes=(
+            NOT_MODELLED,
+            (
+                "A message of 1 MB is what each unit sends to each other (all-to-all),"
+                " each to the root (incast), the root to all (broadcast); the paper"
+                " does not say."
+            ),
+            (
+                "Every cluster has alpha 0.7 us a transfer and 2048 Gb/s a unit over"
+                " all its links; a unit of SuperPod has 12/13 of that inside its"
+                " server."
+            ),
+            (
+                "usual: SiPAC forwards level by level in as many steps as levels;"
+                " packets of the others cross their network within one step. That"
+                " gives forwarding to SiPAC only."
+            ),
+            "auto: the fastest that lightloom knows for each cluster.",
+        ),
     ),
     Figure(
         name="sipac-fig4b",
@@ -430,6 +411,26 @@ FIGURE = (
             x_log=2,
             y_log=10,
         ),
-        notes=_FIG4B_NOTES,
+        notes=(
+            NOT_MODELLED,
+            (
+                "Hybrid-parallel traffic is taken to be one all-reduce and one"
+                " all-to-all of 100 MB a unit, one after the other; the paper does not"
+                " give its mix."
+            ),
+            (
+                "Every cluster has what auto finds at the lowest rate, the"
+                " fastest that is known."
+            ),
+            (
+                "Each schedule is synthesised and verified at the lowest rate, and"
+                " replayed at all."
+            ),
+            (
+                "A network port of SuperPod has a 13th of the rate, or in the dotted"
+                " line 200 Gb/s at most, the rest being NVLink."
+            ),
+            "The curves of SiPAC and BCube, which have the same links, coincide.",
+        ),
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.training import Training
 from lightloom.core.units import PS_PER_S, PS_PER_US
-from lightloom.report.panel import Panel, Series
+from lightloom.papers.reproduction import Plot
 from lightloom.training.baselines import baselines
 from lightloom.training.planner import Planner
 from lightloom.training.training_plan import TrainingRequest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lightloom.instances.instance import AnyFabric
-    from lightloom.papers.reproduction import Data, Row, Tell
+    from lightloom.papers.reproduction import Row, Tell
     from lightloom.report.panel import LineStyle
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingPlan
@@ -183,24 +183,18 @@ _STYLES: dict[str, LineStyle] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
 """Broken lines are drawn over whole ones: curves that coincide are both seen."""
 
 
-def curve_panels(
-    data: Data, x: str, x_label: str, *, y_log: int | None = None
-) -> Iterator[Panel]:
-    """Yield the times to accuracy of each model on each fabric."""
-    for model in data.names("model"):
-        series = []
-        for colour, fabric in enumerate(_ORDER):
-            curve = data.curve(x, "minutes", model=model, fabric=fabric)
-            if curve:
-                style = _STYLES.get(fabric, "-")
-                points = list(curve), list(curve.values())
-                series.append(Series(fabric, *points, style, colour))
-        yield Panel(
-            model,
-            x_label,
-            "time to accuracy (minutes)",
-            series,
-            x_log=2,
-            y_log=y_log,
-            x_ticks=[(place, str(place)) for place in data.sizes(x)],
-        )
+def curves(x: str, x_label: str) -> Plot:
+    """Return a plot of the times to accuracy on each fabric, a panel for each model."""
+    return Plot(
+        x=x,
+        y="minutes",
+        series="fabric",
+        panel="model",
+        x_label=x_label,
+        y_label="time to accuracy (minutes)",
+        only=_ORDER,
+        colours=_ORDER,
+        styles=_STYLES,
+        x_log=2,
+        y_log=10,
+    )

@@ -15,7 +15,7 @@ from lightloom.papers.claims import (
     not_reproducible,
     rising,
 )
-from lightloom.papers.reproduction import Data, Figure
+from lightloom.papers.reproduction import Data, Figure, Plot
 from lightloom.papers.sipml.setup import (
     CLUSTERS,
     COLUMNS,
@@ -31,7 +31,7 @@ from lightloom.papers.sipml.setup import (
     ROOFLINE,
     TRANSFORMER,
     best_plan,
-    curve_panels,
+    curves,
     fabrics,
     minutes,
     sweep,
@@ -227,9 +227,7 @@ def _fig5_panels(data: Data) -> Iterator[Panel]:
     # Elect-Flat also has halves of the rates, for claims: not drawn.
     place, rates = data.columns.index("gbit_per_s"), data.given["rates"]
     drawn = tuple(row for row in data.rows if row[place] in rates)
-    return curve_panels(
-        Data(data.columns, drawn), "gbit_per_s", "rate of a GPU (Gb/s)", y_log=10
-    )
+    return curves("gbit_per_s", "rate of a GPU (Gb/s)")(Data(data.columns, drawn))
 
 
 def _as_slow(flat: dict[float, float], time: float) -> str:
@@ -238,10 +236,6 @@ def _as_slow(flat: dict[float, float], time: float) -> str:
     return str(max(rates)) if rates else "none of the rates"
 
 
-_ALIKE = (
-    "Replicas are alike: a few of them are replayed on a smaller fabric of the same"
-    " kind, to the picosecond what all of them take (a test compares the two)."
-)
 _NO_MEGATRON = not_reproducible(
     "Megatron of 18 billion parameters: the largest gains",
     "up to 9.1X",
@@ -296,26 +290,6 @@ def _fig6_claims(data: Data) -> Iterator[Comparison]:
                 why="degrees depend on the curve of iterations, the batches tried"
                 " and compute times, none of which the paper gives",
             )
-
-
-def _fig6_panels(data: Data) -> Iterator[Panel]:
-    for model in data.names("model"):
-        series = []
-        for label, column in (
-            ("model parallelism k", "model_parallel"),
-            ("data parallelism l", "replicas"),
-        ):
-            curve = data.curve("gbit_per_s", column, model=model)
-            series.append(Series(label, list(curve), list(curve.values())))
-        yield Panel(
-            model,
-            "rate of a GPU (Gb/s)",
-            "devices",
-            series,
-            x_log=2,
-            y_log=2,
-            x_ticks=[(rate, str(rate)) for rate in data.sizes("gbit_per_s")],
-        )
 
 
 _CLUSTER = CLUSTERS[-1]
@@ -394,10 +368,6 @@ def _fig10_claims(data: Data) -> Iterator[Comparison]:
 def _last_gain(times: list[float]) -> float:
     """Return the gain from the most GPUs over the second most."""
     return times[-2] / times[-1] if len(times) > 1 else 1.0
-
-
-def _fig10_panels(data: Data) -> Iterator[Panel]:
-    return curve_panels(data, "gpus", "GPUs", y_log=10)
 
 
 SPEEDUPS = {
@@ -514,7 +484,6 @@ _TABLE1_CURVES: tuple[tuple[str, str, LineStyle], ...] = (
     ("speedup", "", "-"),
     ("paper", " (paper)", "--"),
 )
-_MODEL = "The paper does not name the model of its table; ours is the Transformer."
 
 FIGURE = (
     Figure(
@@ -525,7 +494,16 @@ FIGURE = (
         compute=_fig5_rows,
         claims=_fig5_claims,
         panels=_fig5_panels,
-        notes=(CURVES, ROOFLINE, LATENCY, _ALIKE),
+        notes=(
+            CURVES,
+            ROOFLINE,
+            LATENCY,
+            (
+                "Replicas are alike: a few of them are replayed on a smaller fabric of"
+                " the same kind, to the picosecond what all of them take (a test"
+                " compares the two)."
+            ),
+        ),
     ),
     Figure(
         name="sipml-fig6",
@@ -534,7 +512,18 @@ FIGURE = (
         columns=COLUMNS,
         compute=_fig6_rows,
         claims=_fig6_claims,
-        panels=_fig6_panels,
+        panels=Plot(
+            x="gbit_per_s",
+            series={
+                "model_parallel": "model parallelism k",
+                "replicas": "data parallelism l",
+            },
+            panel="model",
+            x_label="rate of a GPU (Gb/s)",
+            y_label="devices",
+            x_log=2,
+            y_log=2,
+        ),
         notes=(CURVES, ROOFLINE, LATENCY),
     ),
     Figure(
@@ -544,7 +533,7 @@ FIGURE = (
         columns=COLUMNS,
         compute=_fig10_rows,
         claims=_fig10_claims,
-        panels=_fig10_panels,
+        panels=curves("gpus", "GPUs"),
         notes=(CURVES, ROOFLINE, LATENCY),
     ),
     Figure(
@@ -558,6 +547,11 @@ FIGURE = (
         compute=_table1_rows,
         claims=_table1_claims,
         panels=_table1_panels,
-        notes=(_MODEL, CURVES, ROOFLINE, LATENCY),
+        notes=(
+            "The paper does not name the model of its table; ours is the Transformer.",
+            CURVES,
+            ROOFLINE,
+            LATENCY,
+        ),
     ),
 )

@@ -44,10 +44,6 @@ _BYTES: CircuitMode = "one-shot"
 _PATH: CircuitMode = "critical-path"
 _WAYS: dict[CircuitMode, LineStyle] = {_BYTES: "-", _PATH: ":"}
 """Circuits by the paper's objective, and by what the iteration waits for."""
-_WAYS_NOTE = (
-    "one-shot: circuits by the bytes of an iteration, the paper's objective;"
-    " critical-path: by what the iteration waits for, ours."
-)
 
 
 def _fig8_rows(
@@ -352,16 +348,6 @@ def _fig9_panels(data: Data) -> Iterator[Panel]:
     )
 
 
-_STAYING = (
-    "Without a delay: circuits for the traffic of the whole iteration, which stay."
-)
-_FOLLOWING = (
-    "Circuits are set for the traffic of the period before: dark for one delay, held"
-    " for five. Every pair of the iteration keeps one circuit, which the paper does not"
-    " say; without it what begins after a period was measured waits for the next one."
-    " Where nothing was set anew the circuits for a period are those for the iteration."
-)
-
 FIGURE = (
     Figure(
         name="sipml-fig8",
@@ -376,7 +362,15 @@ FIGURE = (
         panels=_fig8_panels,
         notes=(
             "Without a number of switches: Elect-Flat.",
-            *(_WAYS_NOTE, CURVES, ROOFLINE, LATENCY),
+            *(
+                (
+                    "one-shot: circuits by the bytes of an iteration, the paper's"
+                    " objective; critical-path: by what the iteration waits for, ours."
+                ),
+                CURVES,
+                ROOFLINE,
+                LATENCY,
+            ),
         ),
     ),
     Figure(
@@ -392,7 +386,23 @@ FIGURE = (
         panels=_fig9_panels,
         notes=(
             f"{_MODEL_PARALLEL} devices a replica, batch {_BATCH}.",
-            *(_STAYING, _FOLLOWING, CURVES, ROOFLINE, LATENCY),
+            *(
+                (
+                    "Without a delay: circuits for the traffic of the"
+                    " whole iteration, which stay."
+                ),
+                (
+                    "Circuits are set for the traffic of the period before: dark for"
+                    " one delay, held for five. Every pair of the iteration keeps one"
+                    " circuit, which the paper does not say; without it what begins"
+                    " after a period was measured waits for the next one. Where"
+                    " nothing was set anew the circuits for a period are those for the"
+                    " iteration."
+                ),
+                CURVES,
+                ROOFLINE,
+                LATENCY,
+            ),
         ),
     ),
 )

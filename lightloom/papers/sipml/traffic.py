@@ -154,16 +154,6 @@ def _panels(data: Data) -> Iterator[Panel]:
         yield Panel(title, "destination GPU", "source GPU", series, kind="matrix")
 
 
-_COMPARES = (
-    f"Batch {_BATCH}. The paper gives neither the batch of its figure nor the model's"
-    " shapes: who talks to whom compares with it, and which entries are larger; bytes"
-    " do not."
-)
-_FIRST = (
-    "Rows are those of the first replica; the others are alike. What the last replica"
-    " shown sends to the next one is not drawn."
-)
-
 FIGURE = Figure(
     name="sipml-fig7",
     takes_s=3,
@@ -172,5 +162,16 @@ FIGURE = Figure(
     compute=_compute,
     claims=_claims,
     panels=_panels,
-    notes=(_COMPARES, _FIRST, ROOFLINE),
+    notes=(
+        (
+            f"Batch {_BATCH}. The paper gives neither the batch of its figure nor the"
+            " model's shapes: who talks to whom compares with it, and which entries"
+            " are larger; bytes do not."
+        ),
+        (
+            "Rows are those of the first replica; the others are alike. What the last"
+            " replica shown sends to the next one is not drawn."
+        ),
+        ROOFLINE,
+    ),
 )
