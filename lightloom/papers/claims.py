@@ -35,14 +35,8 @@ class ClaimVerdict(StrEnum):
 class Point:
     """A number of ours, and the band that the claim leaves for it.
 
-    Attributes
-    ----------
-    label
-        Which of the numbers of a claim it is; may be empty for the only one.
-    value
-        The number.
-    least, most
-        The band, ends included; ``None`` where it is open.
+    `label` says which of the numbers of a claim it is. The ends `least` and `most`
+    belong to the band, which is open where one is ``None``.
     """
 
     label: str
@@ -70,25 +64,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A claim of the paper beside what was computed.
+    """A claim of the paper, which says where, beside what was computed.
 
-    Attributes
-    ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        The two values, in words.
-    points
-        Every number that the claim is about, with its band; none where the claim
-        cannot be judged.
-    why
-        Why they differ, or what input is missing; may be empty for a match.
-    best
-        The same number where everything compared has the best algorithm that lightloom
-        knows, named; empty where `ours` is that.
-    bound
-        What no schedule can beat, with the kind of its proof; empty where there is
-        none.
+    The values are in words, the numbers behind them are `points`: none where the claim
+    cannot be judged. `why` says why they differ, or what input is missing. `best` is
+    `ours` where all that is compared has the best algorithm known to lightloom, named,
+    if that is another; `bound` what no schedule can beat, with the kind of its proof.
     """
 
     claim: str
@@ -137,7 +118,10 @@ def near(
     best: str = "",
     bound: str = "",
 ) -> Comparison:
-    """Return a comparison that matches if the values differ by little."""
+    """Return a comparison that matches if ours is off by `band` of the paper's or less.
+
+    Where it is not, `why` is said, by default by how many per cent it is off.
+    """
     ends = sorted((paper * (1 - band), paper * (1 + band)))
     point = Point("", ours, *ends)
     off = f"{100 * (ours - paper) / paper:+.1f} %"
@@ -161,7 +145,7 @@ def holds(
     best: str = "",
     bound: str = "",
 ) -> Comparison:
-    """Return a comparison of a claim in words."""
+    """Return a comparison of a claim in words; `why` is said where it does not hold."""
     judged = tuple(points)
     if not judged:
         message = f"no points to judge by: {claim}"

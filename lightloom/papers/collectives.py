@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US, format_ps
 from lightloom.instances.instance import Instance
+from lightloom.replay import replay
 from lightloom.synth.bounds import all_bounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
@@ -18,6 +20,35 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A collective that was synthesised, verified and replayed; replay has the time."""
+
+    algorithm: str
+    completion_time_ps: int
+    steps: int
+    reconfigurations: int
+    schedule: Schedule
+
+    @property
+    def completion_time_us(self) -> float:
+        """Completion time in microseconds."""
+        return self.completion_time_ps / PS_PER_US
+
+    @classmethod
+    def of(cls, schedule: Schedule, label: str, *more: object) -> Self:
+        """Return a verified schedule as replay has it; `label` has its parameters."""
+        timeline = replay(schedule)
+        return cls(
+            f"{schedule.algorithm.name} {label}".strip(),
+            timeline.completion_time_ps,
+            len(timeline.steps),
+            len(timeline.reconfigurations),
+            schedule,
+            *more,
+        )
 
 
 def verified_schedule(

@@ -12,7 +12,7 @@ import msgspec
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.catalogue import fabrics
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.papers.collectives import verified_schedule
+from lightloom.papers.collectives import Measured, verified_schedule
 from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
 from lightloom.replay import replay
 
@@ -25,20 +25,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MeasuredAllReduce:
-    """An all-reduce that was synthesised, verified and replayed.
+class MeasuredAllReduce(Measured):
+    """A measured all-reduce; replay charges only what the plane does not hold yet."""
 
-    `algorithm` has parameters where `auto` chose; replay has the completion time: only
-    what the plane does not hold yet is paid for.
-    """
-
-    algorithm: str
-    completion_time_ps: int
-    steps: int
-    reconfigurations: int
     fabric: AnyFabric
     question: AllReduce
-    schedule: Schedule
 
     @cached_property
     def every_round_ps(self) -> int:
@@ -56,11 +47,6 @@ class MeasuredAllReduce:
                 _free_schedule(self.question, free), fabric=self.fabric.table()
             )
         return replay(schedule).every_round_charged_ps
-
-    @property
-    def completion_time_us(self) -> float:
-        """Completion time in microseconds."""
-        return self.completion_time_ps / PS_PER_US
 
     @property
     def every_round_us(self) -> float:
@@ -88,20 +74,16 @@ def measure(
     *,
     router: str = "minimum-congestion",
 ) -> MeasuredAllReduce:
-    """Synthesise, verify and replay an all-reduce."""
+    """Synthesise, verify and replay an all-reduce over all nodes."""
     told = json.dumps(dict(parameters or {}), sort_keys=True)
     question = AllReduce(buffer_bytes, algorithm, told, router)
     schedule = question.schedule(fabric)
-    timeline = replay(schedule)
-    return MeasuredAllReduce(
-        _label(schedule),
-        timeline.completion_time_ps,
-        len(timeline.steps),
-        len(timeline.reconfigurations),
-        fabric,
-        question,
-        schedule,
+    label = " ".join(
+        ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for key, value in schedule.algorithm.parameters.items()
+        if key != "router"
     )
+    return MeasuredAllReduce.of(schedule, label, fabric, question)
 
 
 def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
@@ -136,12 +118,3 @@ class AllReduce:
 def _free_schedule(question: AllReduce, fabric: Lightpath) -> Schedule:
     """Return the schedule for a rack without delays, which serves for every delay."""
     return question.schedule(fabric)
-
-
-def _label(schedule: Schedule) -> str:
-    values = [
-        ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        for key, value in schedule.algorithm.parameters.items()
-        if key != "router"
-    ]
-    return " ".join([schedule.algorithm.name, *values])

@@ -37,9 +37,9 @@ COLUMNS = (
     *("computation_ms_given", "communication_percent", "communication_times_ramp"),
     "iteration_times_ramp",
 )
-"""What `rows` yields."""
-_A100 = gpu_named("a100")
-FLOPS_PER_S = _A100.peak_flops_per_s("fp16")
+"""What `iteration_rows` yields."""
+_WIDTH = ELEMENT_BYTES["fp16"]
+FLOPS_PER_S = gpu_named("a100").peak_flops_per_s("fp16")
 _COMPUTED = (
     "Communication is computed: collectives by the estimates of ramp-fig18, one after"
     " the other, none of it hidden. Computation is given, not reproduced: FLOPs at the"
@@ -213,27 +213,29 @@ class MegatronRow(NamedTuple):
     model_bytes: float
 
 
-MEGATRON = (
-    MegatronRow("2.5", 2480, 574e6, 574e6, 16, 16, 1, 1.14e9, 0),
-    MegatronRow("2.4", 3424, 1.13e9, 1.13e9, 32, 32, 1, 2.27e9, 0),
-    MegatronRow("2.2", 4896, 3.57e9, 893e6, 128, 32, 4, 1.78e9, 150e6),
-    MegatronRow("2.0", 7168, 10.1e9, 1.2e9, 512, 64, 8, 2.52e9, 268e6),
-    MegatronRow("1.8", 10_880, 32.2e9, 1e9, 2048, 64, 32, 2.01e9, 402e6),
-    MegatronRow("1.7", 16_896, 103.1e9, 811e6, 32_768, 256, 128, 1.62e9, 1.11e9),
-    MegatronRow("1.5", 14_080, 425.2e9, 843e6, 65_536, 128, 512, 1.69e9, 3.69e9),
-    MegatronRow("1.3", 1024, 2.06e12, 1.03e9, 65_536, 32, 2048, 2.08e9, 2.15e9),
-    MegatronRow("1.2", 64, 10.7e12, 1.35e9, 65_536, 8, 8192, 2.7e9, 2.15e9),
-    MegatronRow("1.0", 4, 74.2e12, 1.27e9, 65_536, 1, 65_536, 2.55e9, 2.15e9),
-)
-_ELEMENT_BYTES = ELEMENT_BYTES["fp16"]
+MEGATRON = {
+    float(row.loss): row
+    for row in (
+        MegatronRow("2.5", 2480, 574e6, 574e6, 16, 16, 1, 1.14e9, 0),
+        MegatronRow("2.4", 3424, 1.13e9, 1.13e9, 32, 32, 1, 2.27e9, 0),
+        MegatronRow("2.2", 4896, 3.57e9, 893e6, 128, 32, 4, 1.78e9, 150e6),
+        MegatronRow("2.0", 7168, 10.1e9, 1.2e9, 512, 64, 8, 2.52e9, 268e6),
+        MegatronRow("1.8", 10_880, 32.2e9, 1e9, 2048, 64, 32, 2.01e9, 402e6),
+        MegatronRow("1.7", 16_896, 103.1e9, 811e6, 32_768, 256, 128, 1.62e9, 1.11e9),
+        MegatronRow("1.5", 14_080, 425.2e9, 843e6, 65_536, 128, 512, 1.69e9, 3.69e9),
+        MegatronRow("1.3", 1024, 2.06e12, 1.03e9, 65_536, 32, 2048, 2.08e9, 2.15e9),
+        MegatronRow("1.2", 64, 10.7e12, 1.35e9, 65_536, 8, 8192, 2.7e9, 2.15e9),
+        MegatronRow("1.0", 4, 74.2e12, 1.27e9, 65_536, 1, 65_536, 2.55e9, 2.15e9),
+    )
+}
 
 
-LOSSES = tuple(row.loss for row in MEGATRON)
+LOSSES = tuple(row.loss for row in MEGATRON.values())
 
 
 def _table9_rows(tell: Tell, *, losses: tuple[str, ...] = LOSSES) -> Iterator[Row]:
     """Build the models that aim at some losses and derive rows from their layers."""
-    for printed in MEGATRON:
+    for printed in MEGATRON.values():
         if printed.loss in losses:
             tell(f"loss {printed.loss}")
             yield float(printed.loss), printed.gpus, *derived_megatron(printed)
@@ -250,70 +252,42 @@ def derived_megatron(printed: MegatronRow) -> tuple[int, int, int, int]:
     per_gpu = parameters // printed.model
     local = printed.batch // printed.data
     activations = model.parameters["positions"] * model.parameters["hidden"] * local
-    sent = activations * _ELEMENT_BYTES if printed.model > 1 else 0
-    return parameters, per_gpu, per_gpu * _ELEMENT_BYTES, sent
-
-
-def _printed_megatron(data: Data) -> list[MegatronRow]:
-    """Return the rows of the paper for which there are data."""
-    return [row for row in MEGATRON if float(row.loss) in data.sizes("loss")]
+    sent = activations * _WIDTH if printed.model > 1 else 0
+    return parameters, per_gpu, per_gpu * _WIDTH, sent
 
 
 def _table9_claims(data: Data) -> Iterator[Comparison]:
-    columns = map(data.numbers, data.columns[2:])
-    for printed, *found in zip(_printed_megatron(data), *columns, strict=True):
-        yield from _megatron_row_claims(printed, *found)
-
-
-def _megatron_row_claims(
-    printed: MegatronRow,
-    parameters: float,
-    per_gpu: float,
-    data_bytes: float,
-    model_bytes: float,
-) -> Iterator[Comparison]:
-    """Yield the claims of one row."""
-    label = f"loss {printed.loss}"
-    yield near(
-        f"{label}, parameters", printed.parameters, parameters, "", why=_WHY_SIZE
-    )
-    why = _PARTS_OF_MODEL if float(printed.loss) < 1.7 else "the last digit is cut off"
-    yield near(f"{label}, of a GPU", printed.per_gpu, per_gpu, "", why=why)
-    yield near(
-        f"{label}, message of data",
-        printed.data_bytes,
-        data_bytes,
-        "B",
-        why=_PARTS_OF_MODEL,
-    )
-    if printed.model_bytes:
-        why = (
-            f"2 B x 1024 x width x {printed.batch} / {printed.data}; the printed one is"
-            " that of a batch of 32, which the table does not mention"
-        )
-        claim = f"{label}, message of model"
-        yield near(claim, printed.model_bytes, model_bytes, "B", why=why)
+    columns = map(data.numbers, data.columns)
+    for loss, _, total, per_gpu, data_bytes, model_bytes in zip(*columns, strict=True):
+        row = MEGATRON[loss]
+        label = f"loss {row.loss}"
+        yield near(f"{label}, parameters", row.parameters, total, "", why=_WHY_SIZE)
+        why = _PARTS_OF_MODEL if loss < 1.7 else "the last digit is cut off"
+        yield near(f"{label}, of a GPU", row.per_gpu, per_gpu, "", why=why)
+        claim, why = f"{label}, message of data", _PARTS_OF_MODEL
+        yield near(claim, row.data_bytes, data_bytes, "B", why=why)
+        if row.model_bytes:
+            why = (
+                f"2 B x 1024 x width x {row.batch} / {row.data}; the printed one is"
+                " that of a batch of 32, which the table does not mention"
+            )
+            claim = f"{label}, message of model"
+            yield near(claim, row.model_bytes, model_bytes, "B", why=why)
 
 
 def _table9_panels(data: Data) -> Iterator[Panel]:
-    losses, paper = data.numbers("loss"), _printed_megatron(data)
+    losses = data.numbers("loss")
+    paper = [MEGATRON[loss] for loss in losses]
+    sizes, messages = (
+        [row.per_gpu for row in paper],
+        [row.model_bytes for row in paper],
+    )
     for title, unit, column, theirs in (
-        (
-            "parameters of a GPU",
-            "millions",
-            "parameters_of_a_gpu",
-            [row.per_gpu for row in paper],
-        ),
-        (
-            "message of model parallelism",
-            "MB",
-            "model_message_bytes",
-            [row.model_bytes for row in paper],
-        ),
+        ("parameters of a GPU", "millions", "parameters_of_a_gpu", sizes),
+        ("message of model parallelism", "MB", "model_message_bytes", messages),
     ):
-        ours = [value / 1e6 for value in data.numbers(column)]
         series = [
-            Series("ours", losses, ours),
+            Series("ours", losses, [value / 1e6 for value in data.numbers(column)]),
             Series("paper", losses, [value / 1e6 for value in theirs], "--"),
         ]
         yield Panel(title, "cross-entropy loss", unit, series)
@@ -339,21 +313,24 @@ class DlrmRow(NamedTuple):
     per_gpu: float
 
 
-DLRM = (
-    DlrmRow(256, 8, 8e7, 4096, 128, 8192, 328e9, 1.3e9),
-    DlrmRow(1024, 16, 1.6e8, 8192, 128, 4096, 1.3e12, 1.3e9),
-    DlrmRow(4096, 32, 3.2e8, 16_384, 128, 3072, 5.2e12, 1.3e9),
-    DlrmRow(16_384, 128, 1.28e9, 16_384, 128, 512, 21e12, 1.3e9),
-    DlrmRow(65_536, 256, 2.56e9, 16_384, 64, 256, 41.9e12, 0.7e9),
-)
+DLRM = {
+    row.gpus: row
+    for row in (
+        DlrmRow(256, 8, 8e7, 4096, 128, 8192, 328e9, 1.3e9),
+        DlrmRow(1024, 16, 1.6e8, 8192, 128, 4096, 1.3e12, 1.3e9),
+        DlrmRow(4096, 32, 3.2e8, 16_384, 128, 3072, 5.2e12, 1.3e9),
+        DlrmRow(16_384, 128, 1.28e9, 16_384, 128, 512, 21e12, 1.3e9),
+        DlrmRow(65_536, 256, 2.56e9, 16_384, 64, 256, 41.9e12, 0.7e9),
+    )
+}
 
 
-GPUS = tuple(row.gpus for row in DLRM)
+GPUS = tuple(DLRM)
 
 
 def _table10_rows(tell: Tell, *, gpus: tuple[int, ...] = GPUS) -> Iterator[Row]:
     """Build the models for some numbers of GPUs and derive rows from their layers."""
-    for printed in DLRM:
+    for printed in DLRM.values():
         if printed.gpus in gpus:
             tell(f"{printed.gpus} GPUs")
             yield printed.gpus, printed.tables, *derived_dlrm(printed)
@@ -376,40 +353,23 @@ def derived_dlrm(printed: DlrmRow) -> tuple[int, int, int, int, int]:
     return rows, features // parts, parameters, per_gpu, batch
 
 
-def _printed_dlrm(data: Data) -> list[DlrmRow]:
-    """Return the rows of the paper for which there are data."""
-    return [row for row in DLRM if row.gpus in data.sizes("gpus")]
-
-
 def _table10_claims(data: Data) -> Iterator[Comparison]:
-    columns = map(data.numbers, data.columns[2:])
-    for printed, *found in zip(_printed_dlrm(data), *columns, strict=True):
-        yield from _dlrm_row_claims(printed, *found)
-
-
-def _dlrm_row_claims(
-    printed: DlrmRow,
-    rows: float,
-    part: float,
-    parameters: float,
-    per_gpu: float,
-    batch: float,
-) -> Iterator[Comparison]:
-    """Yield the claims of one row."""
-    label = f"{printed.gpus} GPUs"
-    yield near(f"{label}, rows of all tables", printed.rows, rows, "")
-    yield near(f"{label}, features of a part", printed.part_of_features, part, "")
-    yield near(f"{label}, parameters", printed.parameters, parameters, "")
-    why = "printed with one digit"
-    yield near(f"{label}, parameters of a GPU", printed.per_gpu, per_gpu, "", why=why)
-    why = "65,536 samples over 32 tables; every other row divides by its tables"
-    yield near(f"{label}, batch of a GPU", printed.batch_of_gpu, batch, "", why=why)
+    columns = map(data.numbers, data.columns)
+    for gpus, _, rows, part, total, per_gpu, batch in zip(*columns, strict=True):
+        row, label = DLRM[int(gpus)], f"{gpus} GPUs"
+        yield near(f"{label}, rows of all tables", row.rows, rows, "")
+        yield near(f"{label}, features of a part", row.part_of_features, part, "")
+        yield near(f"{label}, parameters", row.parameters, total, "")
+        why = "printed with one digit"
+        yield near(f"{label}, parameters of a GPU", row.per_gpu, per_gpu, "", why=why)
+        why = "65,536 samples over 32 tables; every other row divides by its tables"
+        yield near(f"{label}, batch of a GPU", row.batch_of_gpu, batch, "", why=why)
 
 
 def _table10_panels(data: Data) -> Iterator[Panel]:
     gpus = data.sizes("gpus")
     ours = [count / 1e9 for count in data.numbers("parameters_of_a_gpu")]
-    theirs = [row.per_gpu / 1e9 for row in _printed_dlrm(data)]
+    theirs = [DLRM[int(count)].per_gpu / 1e9 for count in gpus]
     yield Panel(
         "parameters of a GPU",
         "GPUs",
@@ -445,7 +405,7 @@ def _fig16_rows(
     all_reduces: int = 6,
 ) -> Iterator[Row]:
     """Estimate an iteration of each model, with so many all-reduces a layer."""
-    for printed in MEGATRON:
+    for printed in MEGATRON.values():
         if printed.loss in losses:
             tell(f"loss {printed.loss}")
             for row in _megatron_rows(printed, all_reduces):
@@ -474,7 +434,6 @@ def _fig16_panels(data: Data) -> Iterator[Panel]:
     return iteration_panels(data, "loss", "cross-entropy loss", None)
 
 
-_WIDTH = ELEMENT_BYTES["fp16"]
 _DLRM_PASSES = 6
 """FLOPs of a parameter and a sample: forward, and twice that back."""
 _FAT_TREE_NAME, _TOPOOPT_NAME = RIVALS
@@ -501,7 +460,7 @@ _FIG17_SHARES = (
 
 def _fig17_rows(tell: Tell, *, gpus: tuple[int, ...] = GPUS) -> Iterator[Row]:
     """Estimate an iteration of the models for some numbers of GPUs."""
-    for printed in DLRM:
+    for printed in DLRM.values():
         if printed.gpus in gpus:
             tell(f"{printed.gpus} GPUs")
             for row in _dlrm_rows(printed):

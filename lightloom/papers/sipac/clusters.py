@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.sipac_clusters import clusters
 from lightloom.papers.claims import above, below, between, falling, holds
 from lightloom.papers.collectives import (
+    Measured,
     best_bound,
     bound_text,
     bound_us,
@@ -27,7 +28,6 @@ from lightloom.replay import replay
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
     from lightloom.papers.claims import Comparison
     from lightloom.papers.reproduction import Data, Row, Tell
@@ -54,47 +54,28 @@ NOT_MODELLED = (
 )
 
 
-@dataclass(frozen=True)
-class MeasuredCollective:
-    """A collective that was synthesised, verified and replayed."""
-
-    algorithm: str
-    completion_time_ps: int
-    steps: int
-    schedule: Schedule
-
-    @property
-    def completion_time_us(self) -> float:
-        """Completion time in microseconds."""
-        return self.completion_time_ps / PS_PER_US
-
-
 def measure(
     fabric: AnyFabric, op: str, buffer_bytes: int, algorithm: str, **parameters: object
-) -> MeasuredCollective:
-    """Synthesise, verify and replay a collective over all nodes."""
+) -> Measured:
+    """Synthesise, verify and replay a collective over all nodes, in whole blocks."""
     if COLLECTIVES[op].uses_blocks:
         buffer_bytes += -buffer_bytes % fabric.node_count
     schedule = verified_schedule(fabric, op, buffer_bytes, algorithm, parameters)
-    timeline = replay(schedule)
     label = " ".join(
         f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
         for key, value in schedule.algorithm.parameters.items()
     )
-    name = f"{schedule.algorithm.name} {label}".strip()
-    return MeasuredCollective(
-        name, timeline.completion_time_ps, len(timeline.steps), schedule
-    )
+    return Measured.of(schedule, label)
 
 
-def replayed_on(measured: MeasuredCollective, fabric: AnyFabric) -> MeasuredCollective:
+def replayed_on(measured: Measured, fabric: AnyFabric) -> Measured:
     """Return the same schedule replayed at other rates of the same cluster."""
     moved = replace(measured.schedule, fabric=fabric.table())
     time_ps = replay(moved).completion_time_ps
     return replace(measured, completion_time_ps=time_ps, schedule=moved)
 
 
-def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
+def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
     """Return a collective by the algorithm that a cluster is usually given.
 
     All-reduce: levels on SiPAC and BCube, rings both ways along rows and columns on a
@@ -138,7 +119,7 @@ def _fig4a_rows(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
         fabrics = clusters(units)
         for pattern, op in OPS.items():
             size = _buffer_bytes(op, units)
-            found: dict[tuple[str, str], MeasuredCollective] = {}
+            found: dict[tuple[str, str], Measured] = {}
             for cluster in CLUSTERS:
                 tell(f"{units} units, {pattern}, {cluster}")
                 given = usual(fabrics[cluster], op, size)
@@ -146,18 +127,15 @@ def _fig4a_rows(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
                 if op != "broadcast":  # there usual is auto
                     fastest = measure(fabrics[cluster], op, size, AUTO)
                     found[AUTO, cluster] = fastest
-            for (choice, cluster), point in sorted(found.items(), key=_by_choice):
+            for (choice, cluster), point in sorted(
+                found.items(), key=lambda item: item[0][0] == AUTO
+            ):
                 sipac_ps = found[choice, "sipac"].completion_time_ps
                 yield (
                     *(units, pattern, cluster, choice, point.algorithm),
                     *(point.completion_time_us, point.steps),
                     point.completion_time_ps / sipac_ps,
                 )
-
-
-def _by_choice(item: tuple[tuple[str, str], object]) -> int:
-    """Return 0 for the usual algorithm, 1 for the best."""
-    return (USUAL, AUTO).index(item[0][0])
 
 
 def _fig4a_claims(data: Data) -> Iterator[Comparison]:
