@@ -105,6 +105,8 @@ REPLAYED, CHARGED = "time_us", "every_round_charged_us"
 
 Times = dict[tuple[float, float, str], float]
 """Microseconds by (GPUs, buffer in bytes, algorithm)."""
+Places = dict[tuple[float, float], tuple[str, str]]
+"""(GPUs, buffer in bytes) in words."""
 
 BUFFERS = (*(KIB * 4**k for k in range(5)), *(MIB * 4**k for k in range(5)), GIB)
 
@@ -156,7 +158,10 @@ def _times(data: Data, column: str) -> Times:
 def _fig7_claims(data: Data) -> Iterator[Comparison]:
     """Yield the authors' values, and what the text says of the figure."""
     replayed, charged = _times(data, REPLAYED), _times(data, CHARGED)
-    places = list(dict.fromkeys((gpus, size) for gpus, size, _ in replayed))
+    places: Places = {
+        (gpus, size): (f"{gpus} GPUs", format_bytes(int(size)))
+        for gpus, size, _ in replayed
+    }
     if GPUS in data.sizes("gpus"):
         yield from authors_claims()
     if (GPUS, 64 * MIB) in places:
@@ -175,66 +180,52 @@ def _fig7_claims(data: Data) -> Iterator[Comparison]:
         (TREE, "everywhere", _WHY_TREE),
         (BEST, "not in the paper", _WHY_BEST),
     ):
-        behind = [
-            place
-            for place in places
-            if min(charged[*place, name] for name in (TWO, FOUR))
-            > replayed[*place, baseline]
-        ]
+        gains = {
+            at: replayed[*at, baseline]
+            / min(charged[*at, name] for name in (TWO, FOUR))
+            for at in places
+        }
+        behind = [at for at, gain in gains.items() if gain < 1]
         yield holds(
             f"LUMORPH-2 or -4 is faster than {baseline}, every round charged",
             theirs,
             f"at {len(places) - len(behind)} of {len(places)} points",
-            points=between(
-                {
-                    (f"{gpus} GPUs", format_bytes(int(size))): replayed[
-                        gpus, size, baseline
-                    ]
-                    / min(charged[gpus, size, name] for name in (TWO, FOUR))
-                    for gpus, size in places
-                },
-                least=1,
-            ),
+            points=between({places[at]: gain for at, gain in gains.items()}, least=1),
             why=f"slower at {_by_rack(behind)}{why}",
         )
     yield from _replays(replayed, charged, places)
     yield _divided(replayed, charged, places)
 
 
-def _divided(
-    replayed: Times, charged: Times, places: list[tuple[float, float]]
-) -> Comparison:
+def _divided(replayed: Times, charged: Times, places: Places) -> Comparison:
     """Compare divide and conquer with the ring, below and above the crossing."""
-    gains = {
-        (gpus, size): replayed[gpus, size, RING] / charged[gpus, size, DIVIDED]
-        for gpus, size in places
-    }
-    named = {
-        (f"{gpus} GPUs", format_bytes(int(size))): size <= _CROSSING_BYTES
-        for gpus, size in places
-    }
-    told = dict(zip(named, gains.values(), strict=True))
+    gains = {at: replayed[*at, RING] / charged[*at, DIVIDED] for at in places}
+    small, large = (
+        {
+            name: gains[at]
+            for at, name in places.items()
+            if (at[1] <= _CROSSING_BYTES) is side
+        }
+        for side in (True, False)
+    )
     return holds(
         "D&C beats ring for small buffers and loses above 16 MB",
         "crossing at 16 MB",
         f"D&C is faster at {sum(gain > 1 for gain in gains.values())} of"
         f" {len(gains)} points, every round charged",
-        points=above({key: told[key] for key, small in named.items() if small}, 1)
-        + below({key: told[key] for key, small in named.items() if not small}, 1),
+        points=above(small, 1) + below(large, 1),
         why="the four-GPU schedules that the paper joins are the output of a solver"
         " and are not given; ours move each byte once, as doubling does, and stay"
         " ahead of the ring with large buffers too",
     )
 
 
-def _replays(
-    replayed: Times, charged: Times, places: list[tuple[float, float]]
-) -> Iterator[Comparison]:
+def _replays(replayed: Times, charged: Times, places: Places) -> Iterator[Comparison]:
     """Compare replays with the textbook's formulas, and `auto` with all others."""
     equal = sum(
-        replayed[gpus, size, RING] == ring_ps(int(gpus), int(size)) / PS_PER_US
-        and charged[gpus, size, TWO] == lumorph_2_ps(int(gpus), int(size)) / PS_PER_US
-        for gpus, size in places
+        replayed[*at, RING] == ring_ps(int(at[0]), int(at[1])) / PS_PER_US
+        and charged[*at, TWO] == lumorph_2_ps(int(at[0]), int(at[1])) / PS_PER_US
+        for at in places
     )
     yield holds(
         "closed forms of ring and of LUMORPH-2 with every round charged",
@@ -245,8 +236,8 @@ def _replays(
     )
     rack, switch = (
         sum(
-            replayed[*place, AUTO] <= min(replayed[*place, name] for name in names)
-            for place in places
+            replayed[*at, AUTO] <= min(replayed[*at, name] for name in names)
+            for at in places
         )
         for names in ((TWO, FOUR, MULTIPORT), _SWITCH)
     )
@@ -256,11 +247,8 @@ def _replays(
         f"at {rack} of {len(places)} points; than any of the switch at {switch}",
         points=between(
             {
-                (f"{gpus} GPUs", format_bytes(int(size)), name): replayed[
-                    gpus, size, name
-                ]
-                / replayed[gpus, size, AUTO]
-                for gpus, size in places
+                (*place, name): replayed[*at, name] / replayed[*at, AUTO]
+                for at, place in places.items()
                 for name in (TWO, FOUR, MULTIPORT)
             },
             least=1,

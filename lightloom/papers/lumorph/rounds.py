@@ -22,7 +22,7 @@ from lightloom.synth.chunking import choose_chunks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lightloom.core.columns import IntArray, Ragged
+    from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.papers.claims import Comparison
     from lightloom.papers.reproduction import Data, Row, Tell
@@ -79,11 +79,6 @@ def overlap(fabric: Lightpath, requests: Requests, router: str) -> int:
     if router == MIN_CONGESTION:
         return minimum_congestion(fabric, src, dst).congestion
     route = random_shortest(fabric, src, dst, candidates=CANDIDATES, seed=0)
-    return largest_load(fabric, route)
-
-
-def largest_load(fabric: Lightpath, route: Ragged) -> int:
-    """Return the routes on the fullest directed edge."""
     return int(edge_loads(fabric, route).max(initial=0))
 
 
@@ -191,17 +186,20 @@ def _fig5_rows(
             )
 
 
-def _curve(data: Data, algorithm: str, router: str) -> list[float]:
-    """Return the overlaps of whole rounds by rack size."""
-    return data.numbers("overlap_routes", algorithm=algorithm, router=router)
+def _overlaps(data: Data) -> dict[tuple[str, str], dict[float, float]]:
+    """Return the overlaps of whole rounds by algorithm and router, then rack size."""
+    return {
+        (name, router): data.curve(
+            "gpus", "overlap_routes", algorithm=name, router=router
+        )
+        for name, router in _CURVES
+    }
 
 
 def _fig5_claims(data: Data) -> Iterator[Comparison]:
-    sizes = data.sizes("gpus")
-    first, *_, last = sizes
-    found = {
-        curve: dict(zip(sizes, _curve(data, *curve), strict=True)) for curve in _CURVES
-    }
+    found = _overlaps(data)
+    first, *_, last = sizes = data.sizes("gpus")
+    every = {(*key, gpus): count for key in found for gpus, count in found[key].items()}
     yield holds(
         f"overlaps grow with the rack for both routers ({first} to {last} GPUs)",
         "all four grow",
@@ -211,95 +209,88 @@ def _fig5_claims(data: Data) -> Iterator[Comparison]:
         ),
         points=(
             point
-            for curve, overlaps in found.items()
-            for point in rising(
-                {(*curve, gpus): overlap for gpus, overlap in overlaps.items()}
-            )
+            for key, overlaps in found.items()
+            for point in rising({(*key, gpus): overlaps[gpus] for gpus in overlaps})
         ),
         why="the next larger rack is a rectangle where this one is a square",
     )
-    worse = {
-        (name, gpus): found[name, RANDOM][gpus] / found[name, MIN_CONGESTION][gpus]
-        for name in _PAPERS
-        for gpus in sizes
-    }
-    yield holds(
-        "random shortest paths do significantly worse (every size)",
-        "worse, by how much is not given",
-        ", ".join(
-            f"{name} {' '.join(f'{worse[name, gpus]:.2g}X' for gpus in sizes)}"
-            for name in _PAPERS
-        ),
-        points=above(worse, 1),
-        why="on the smallest racks there is hardly a choice of paths",
-    )
     two, four = _PAPERS
-    more = {
-        (router, gpus): found[four, router][gpus] / found[two, router][gpus]
-        for router in ROUTERS
-        for gpus in sizes
-    }
-    yield holds(
-        "quadrupling overlaps more than doubling (every size)",
-        "more with both routers",
-        ", ".join(
-            f"{router} {' '.join(f'{more[router, gpus]:.2g}X' for gpus in sizes)}"
-            for router in ROUTERS
+    for claim, paper, pairs, why in (
+        (
+            "random shortest paths do significantly worse (every size)",
+            "worse, by how much is not given",
+            {name: ((name, RANDOM), (name, MIN_CONGESTION)) for name in _PAPERS},
+            "on the smallest racks there is hardly a choice of paths",
         ),
-        points=above(more, 1),
-        why="more peers at once need not share an edge",
-    )
-    every = {
-        (*curve, gpus): overlap
-        for curve, overlaps in found.items()
-        for gpus, overlap in overlaps.items()
-    }
+        (
+            "quadrupling overlaps more than doubling (every size)",
+            "more with both routers",
+            {router: ((four, router), (two, router)) for router in ROUTERS},
+            "more peers at once need not share an edge",
+        ),
+    ):
+        more = {
+            (name, gpus): found[worse][gpus] / found[better][gpus]
+            for name, (worse, better) in pairs.items()
+            for gpus in sizes
+        }
+        ours = ", ".join(
+            f"{name} {' '.join(f'{more[name, gpus]:.2g}X' for gpus in sizes)}"
+            for name in pairs
+        )
+        yield holds(claim, paper, ours, points=above(more, 1), why=why)
     fewest = max(found[name, MIN_CONGESTION][last] for name in _PAPERS)
     yield holds(
         f"{_PAPER_ENOUGH} waveguides remove all congestion (up to {last} GPUs)",
         f"{_PAPER_ENOUGH} for all algorithms",
         f"{max(every.values())}; {fewest} with minimum-congestion routes",
         points=between(every, most=_PAPER_ENOUGH),
-        why=_WHY_RANDOM,
+        why=f"our random router chooses among the {CANDIDATES} shortest simple paths;"
+        " the paper does not say among how many it chooses",
     )
 
 
 def _fig5_panels(data: Data) -> Iterator[Panel]:
-    sizes = data.sizes("gpus")
-    found = {curve: _curve(data, *curve) for curve in _CURVES}
-    most = int(max(overlaps[-1] for overlaps in found.values()))
+    *_, last = sizes = data.sizes("gpus")
+    found = _overlaps(data)
+    most = int(max(overlaps[last] for overlaps in found.values()))
     waveguides = list(range(0, most + 5, max(1, most // 16)))
     overlap_lines, lacking_lines = [], []
-    for colour, ((name, router), overlaps) in enumerate(found.items()):
+    for (name, router), overlaps in found.items():
         label, style = f"{name}, {router}", _STYLES[router]
-        overlap_lines.append(Series(label, sizes, overlaps, style, colour))
-        lacking = [max(0, overlaps[-1] - count) for count in waveguides]
-        lacking_lines.append(Series(label, waveguides, lacking, style, colour))
+        overlap_lines.append(Series(label, sizes, [*overlaps.values()], style))
+        lacking = [max(0, overlaps[last] - count) for count in waveguides]
+        lacking_lines.append(Series(label, waveguides, lacking, style))
     yield Panel(
-        "overlap during an all-reduce",
-        "GPUs",
-        "routes on the fullest directed edge",
-        overlap_lines,
+        *("overlap during an all-reduce", "GPUs"),
+        *("routes on the fullest directed edge", overlap_lines),
         x_log=2,
         x_ticks=[(gpus, str(gpus)) for gpus in sizes],
     )
     yield Panel(
-        f"congestion, {sizes[-1]} GPUs",
-        "waveguides per directed edge",
-        "routes without a waveguide",
-        lacking_lines,
+        *(f"congestion, {last} GPUs", "waveguides per directed edge"),
+        *("routes without a waveguide", lacking_lines),
         marks=(Mark("paper: enough", x=_PAPER_ENOUGH),),
     )
 
 
 _STYLES: dict[str, LineStyle] = {RANDOM: "--", MIN_CONGESTION: "-"}
-_WHY_RANDOM = (
-    f"our random router chooses among the {CANDIDATES} shortest simple paths; the"
-    " paper does not say among how many it chooses"
-)
 
 
 _OURS = ("multiport", "auto")
+_RULES = {
+    "paper's rule": (
+        "reconfigurations_paper_rule",
+        "paper's rule: a route takes a waveguide",
+        "where the numbers are equal, every round has a waveguide for each route",
+    ),
+    "ours": (
+        "reconfigurations",
+        "replay: wavelengths share waveguides",
+        "circuits of different wavelengths share waveguides",
+    ),
+}
+"""Columns of reconfigurations, their labels, and why they may be equal."""
 
 
 def _fig6_rows(
@@ -330,42 +321,27 @@ def _fig6_rows(
 
 def _fig6_claims(data: Data) -> Iterator[Comparison]:
     few, *_, many = data.sizes("waveguides")
-    for rule, column, why in (
-        (
-            "paper's rule",
-            "reconfigurations_paper_rule",
-            "where the numbers are equal, every round has a waveguide for each route",
-        ),
-        (
-            "ours",
-            "reconfigurations",
-            "circuits of different wavelengths share waveguides",
-        ),
-    ):
-        changes = [
-            [
-                data.number(column, waveguides=count, algorithm=name, router=router)
-                for count in (few, many)
-            ]
-            for name, router in _CURVES
-        ]
-        more = sum(with_few > with_many for with_few, with_many in changes)
+    for rule, (column, _, why) in _RULES.items():
+        with_few, with_many = (
+            {
+                (name, router): data.number(
+                    column, waveguides=count, algorithm=name, router=router
+                )
+                for name, router in _CURVES
+            }
+            for count in (few, many)
+        )
+        more = sum(with_few[curve] > with_many[curve] for curve in _CURVES)
         text = ", ".join(
-            f"{' '.join(curve)} {with_few} against {with_many}"
-            for curve, (with_few, with_many) in zip(_CURVES, changes, strict=True)
+            f"{' '.join(curve)} {with_few[curve]} against {with_many[curve]}"
+            for curve in _CURVES
         )
         yield holds(
             f"fewer waveguides, more reconfigurations ({rule})",
             f"many more with {few} than with {many}",
             f"more in {more} of {len(_CURVES)}: {text}",
             points=above(
-                {
-                    curve: with_few / with_many
-                    for curve, (with_few, with_many) in zip(
-                        _CURVES, changes, strict=True
-                    )
-                },
-                1,
+                {curve: with_few[curve] / with_many[curve] for curve in _CURVES}, 1
             ),
             why=why,
         )
@@ -377,30 +353,17 @@ def _fig6_panels(data: Data) -> Iterator[Panel]:
         for name, router in _CURVES
     ]
     for count in data.sizes("waveguides"):
+        part = data.where(waveguides=count)
         series = [
             Series(
                 label,
                 names,
-                [
-                    data.number(column, waveguides=count, algorithm=name, router=router)
-                    for name, router in _CURVES
-                ],
+                [part.number(column, algorithm=at[0], router=at[1]) for at in _CURVES],
             )
-            for label, column in (
-                (
-                    "paper's rule: a route takes a waveguide",
-                    "reconfigurations_paper_rule",
-                ),
-                ("replay: wavelengths share waveguides", "reconfigurations"),
-            )
+            for column, label, _ in _RULES.values()
         ]
-        yield Panel(
-            f"{count} waveguides per directed edge, {data.given['gpus']} GPUs",
-            "",
-            "reconfigurations",
-            series,
-            kind="bars",
-        )
+        title = f"{count} waveguides per directed edge, {data.given['gpus']} GPUs"
+        yield Panel(title, "", "reconfigurations", series, kind="bars")
 
 
 FIGURE = (
