@@ -31,7 +31,7 @@ from lightloom.training.replica import place_replica
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from lightloom.core.columns import IntArray
     from lightloom.core.iteration import Iteration
@@ -99,20 +99,6 @@ def published_logs(folder: str) -> dict[str, tuple[Call, ...]]:
     return {path.stem: read_communication_log(path) for path in files}
 
 
-def device_count(calls: Sequence[Call]) -> int:
-    """Return how many devices the calls of a log are between."""
-    most = 0
-    for call in calls:
-        ends = (call.src, call.dst) if isinstance(call, LayerTransfer) else call.gpus
-        most = max(most, *ends)
-    return most + 1
-
-
-def reduced_bytes(calls: Sequence[Call]) -> list[int]:
-    """Return the buffers of the all-reduces of a log, ascending."""
-    return sorted(call.bytes for call in calls if isinstance(call, AllReduceCall))
-
-
 _RACKS = (4, 8, 16, 32, 64, 128, 256)
 _ALGORITHMS = {
     "ring (switch)": "ring",
@@ -126,7 +112,18 @@ _PAPER = {"bert": 1.7, "inception": 1.31, "ncf": 1.08}
 def log_rows(tell: Tell, folder: str) -> Iterator[Row]:
     """Yield how long the calls of every log take, as rows of Fig. 11."""
     for title, calls in published_logs(folder).items():
-        needed = device_count(calls)
+        needed = 1 + max(
+            (
+                node
+                for call in calls
+                for node in (
+                    (call.src, call.dst)
+                    if isinstance(call, LayerTransfer)
+                    else call.gpus
+                )
+            ),
+            default=0,
+        )
         gpus = next((size for size in _RACKS if size >= needed), None)
         if gpus is None:
             what, allowed = "more devices than the largest rack has", f"{_RACKS[-1]}"
@@ -210,15 +207,19 @@ def _all_sizes(
 ) -> dict[str, list[int]]:
     """Return the bytes of all-reduces, ascending, by model or log."""
     if logs is None:
-        return {trained.title: _gradient_sizes(trained) for trained in models}
-    found = {name: reduced_bytes(calls) for name, calls in published_logs(logs).items()}
+        return {
+            trained.title: sorted(
+                op.gradient_bytes
+                for op in computation_graph(trained.training()).ops
+                if op.gradient_bytes
+            )
+            for trained in models
+        }
+    found = {
+        name: sorted(call.bytes for call in calls if isinstance(call, AllReduceCall))
+        for name, calls in published_logs(logs).items()
+    }
     return {name: sizes for name, sizes in found.items() if sizes}
-
-
-def _gradient_sizes(trained: TrainedModel) -> list[int]:
-    """Return the bytes of a model's all-reduces, ascending."""
-    graph = computation_graph(trained.training())
-    return sorted(op.gradient_bytes for op in graph.ops if op.gradient_bytes)
 
 
 def _fig10_claims(data: Data) -> Iterator[Comparison]:
@@ -232,29 +233,25 @@ def _fig10_claims(data: Data) -> Iterator[Comparison]:
     if not all(sizes.values()):
         return
     bert, inception, ncf = sizes.values()
+    middle_b, middle_i = median(bert) / MIB, median(inception) / MIB
     large = sum(size >= MIB for size in bert) / len(bert)
+    counts = {title: Fraction(len(of)) for title, of in sizes.items()}
+    each = {title: sum(of) / counts[title] for title, of in sizes.items()}
     yield holds(
         "BERT has many ALLREDUCE calls of small sizes (6.1)",
         "many, small",
-        f"{len(bert)} calls, median {median(bert) / MIB:.3g} MiB, largest"
+        f"{len(bert)} calls, median {middle_b:.3g} MiB, largest"
         f" {bert[-1] / MIB:.3g} MiB",
-        points=above(
-            {
-                f"calls over those of {n}": len(bert) / len(other)
-                for n, other in sizes.items()
-                if n != "BERT"
-            },
-            1,
-        )
-        + below({"median in MiB": median(bert) / MIB}, 1),
+        points=above(_over_others(counts, "BERT", "calls"), 1)
+        + below({"median in MiB": middle_b}, 1),
         why=f"{100 * large:.0f} % of the calls have 1 MiB or more"
         + (_FIG10_OURS if data.given["logs"] is None else ""),
     )
-    factor = max(median(bert), median(inception)) / min(median(bert), median(inception))
+    factor = max(middle_b, middle_i) / min(middle_b, middle_i)
     yield holds(
         "Inception's calls have sizes comparable to BERT's (6.1)",
         "comparable",
-        f"medians {median(inception) / MIB:.3g} and {median(bert) / MIB:.3g} MiB",
+        f"medians {middle_i:.3g} and {middle_b:.3g} MiB",
         points=between({"larger median over smaller": factor}, most=_COMPARABLE),
         why="layers of Inception-v3 are an order smaller than those of BERT-large",
     )
@@ -264,25 +261,21 @@ def _fig10_claims(data: Data) -> Iterator[Comparison]:
         f"{len(ncf)} calls of {sum(ncf) / len(ncf) / MIB:.3g} MiB on average; BERT"
         f" {sum(bert) / len(bert) / MIB:.3g}, Inception"
         f" {sum(inception) / len(inception) / MIB:.3g}",
-        points=below(
-            {
-                f"calls over those of {n}": len(ncf) / len(other)
-                for n, other in sizes.items()
-                if n != "NCF"
-            },
-            1,
-        )
-        + above(
-            {
-                f"bytes a call over those of {n}": sum(ncf)
-                * len(other)
-                / (len(ncf) * sum(other))
-                for n, other in (("BERT", bert), ("Inception", inception))
-            },
-            1,
-        ),
+        points=below(_over_others(counts, "NCF", "calls"), 1)
+        + above(_over_others(each, "NCF", "bytes a call"), 1),
         why="its embeddings are small beside the others' layers",
     )
+
+
+def _over_others(
+    numbers: Mapping[str, Fraction], title: str, what: str
+) -> dict[str, float]:
+    """Return the number of one model over those of the others."""
+    return {
+        f"{what} over those of {other}": float(numbers[title] / number)
+        for other, number in numbers.items()
+        if other != title
+    }
 
 
 def _fig10_panels(data: Data) -> Iterator[Panel]:

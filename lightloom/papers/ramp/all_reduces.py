@@ -78,7 +78,6 @@ def against_nodes(y: str, y_label: str, *marks: Mark) -> Plot:
     )
 
 
-OP_20 = "all-reduce"
 PARTS = {
     "head to head": "head_to_head_percent",
     "head to tail": "head_to_tail_percent",
@@ -93,11 +92,11 @@ def _fig20_rows(
     """Estimate every strategy of every system at every size of the buffer."""
     for size in sizes:
         tell(size_text(size))
-        ours = on_ramp(OP_20, size)
+        ours = on_ramp(OP, size)
         rivals = [
             timed
             for net in as_published()
-            for timed in on_rings(net, OP_20, size).values()
+            for timed in on_rings(net, OP, size).values()
         ]
         for timed in (*rivals, ours):
             yield (
@@ -165,15 +164,12 @@ def _fig20_panels(data: Data) -> Iterator[Panel]:
     buffers = data.names("buffer")
     for buffer in dict.fromkeys((buffers[0], buffers[-1])):
         bars = data.where(buffer=buffer)
-        systems, strategies = bars.values("system"), bars.values("strategy")
+        columns = (bars.values(name) for name in ("system", "strategy", "time_us"))
         names = [
-            "\n".join((title_of(str(system)), title_of(str(strategy).split()[0]), text))
-            for system, strategy, text in zip(
-                systems,
-                strategies,
-                map(_time_text, bars.numbers("time_us")),
-                strict=True,
-            )
+            f"{title_of(system)}\n{title_of(strategy.split()[0])}\n{_time_text(us)}"
+            for system, strategy, us in zip(*columns, strict=True)
+            if isinstance(system, str) and isinstance(strategy, str)
+            if isinstance(us, float)
         ]
         series = [
             Series(part, names, bars.numbers(column)) for part, column in PARTS.items()
@@ -335,7 +331,7 @@ def _fig23_claims(data: Data) -> Iterator[Comparison]:
         "adding several sources at once is faster at every size",
         "yes",
         f"{min(ratios):.2f}X to {max(ratios):.2f}X",
-        points=above(dict(zip(data.sizes("nodes"), ratios, strict=True)), 1),
+        points=above(data.curve("nodes", "ratio"), 1),
         why="with two members a step has one source too",
     )
 

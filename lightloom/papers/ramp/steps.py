@@ -18,10 +18,10 @@ from lightloom.synth.ramp.subgroups import STEPS, Shape
 from lightloom.synth.ramp.transceivers import per_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lightloom.core.columns import IntArray
-    from lightloom.papers.claims import Comparison
+    from lightloom.papers.claims import Comparison, Point
     from lightloom.papers.reproduction import Data, Row, Tell
 
 PRINTED_SUBGROUPS = (18, 18, 18, 27)
@@ -45,26 +45,25 @@ def _subgroups(shape: Shape, step: int) -> IntArray:
     return shape.subgroup(step, places)
 
 
+def _as_many(found: Iterable[int], wanted: Iterable[int]) -> tuple[Point, ...]:
+    """Return points that hold if numbers by step are those that are wanted."""
+    differences = (
+        count - printed for count, printed in zip(found, wanted, strict=True)
+    )
+    named = (f"step {step}" for step in STEPS)
+    return between(dict(zip(named, differences, strict=True)), least=0, most=0)
+
+
 def _fig8_claims(data: Data) -> Iterator[Comparison]:
     shape = Shape(*data.given["sizes"])
     fabric = Ramp(groups=shape.groups, racks=shape.racks, nodes_per_rack=shape.numbers)
-    job = operation(fabric, "reduce-scatter", range(shape.size))
-    report = check_operation(job)
+    report = check_operation(operation(fabric, "reduce-scatter", range(shape.size)))
     counts = tuple(len(np.unique(_subgroups(shape, step))) for step in STEPS)
     yield holds(
         "subgroups by step (Table 5)",
         ", ".join(map(str, PRINTED_SUBGROUPS)),
         ", ".join(map(str, counts)),
-        points=between(
-            {
-                f"step {step}": count - printed
-                for step, count, printed in zip(
-                    STEPS, counts, PRINTED_SUBGROUPS, strict=False
-                )
-            },
-            least=0,
-            most=0,
-        ),
+        points=_as_many(counts, PRINTED_SUBGROUPS),
         why="another network than the paper's",
     )
     yield holds(
@@ -80,21 +79,12 @@ def _fig8_claims(data: Data) -> Iterator[Comparison]:
         (shape.members(step) - 1) * per_pair(shape.groups, shape, step)
         for step in STEPS
     ]
-    x = shape.groups
+    wanted = (shape.groups - 1,) * 3 + (shape.groups,)
     yield holds(
         "transceivers in use by step",
-        f"{x - 1}, {x - 1}, {x - 1}, {x}",
+        ", ".join(map(str, wanted)),
         ", ".join(map(str, used)),
-        points=between(
-            {
-                f"step {step}": count - wanted
-                for step, count, wanted in zip(
-                    STEPS, used, (x - 1, x - 1, x - 1, x), strict=True
-                )
-            },
-            least=0,
-            most=0,
-        ),
+        points=_as_many(used, wanted),
         why="racks of a group share subnets: with more for each pair of step 4,"
         " circuits of different racks collide",
     )
