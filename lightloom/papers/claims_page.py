@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InputError
 from lightloom.papers import FIGURES, PAPERS
 from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict, text_claims
-from lightloom.papers.reproduction import CLAIMS_FILE
+from lightloom.papers.reproduction import CLAIMS_FILE, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,7 +91,7 @@ def claims_page(folder: Path) -> str:
     for paper in ON_PAGE:
         figures = sorted(
             (one for name, one in FIGURES.items() if name.startswith(f"{paper}-")),
-            key=lambda one: _in_order(one.name),
+            key=lambda one: in_order(one.name),
         )
         saved = {one.name: _saved(folder, one.name) for one in figures}
         texts = text_claims(paper)
@@ -159,12 +159,6 @@ def _cell(text: str) -> str:
     if text.startswith("`"):
         return text
     return re.sub(r"([|*_<>\[\]])", r"\\\1", text)
-
-
-def _in_order(name: str) -> list[int | str]:
-    """Return a key that puts Fig. 3 before Fig. 10."""
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdigit() else part for part in parts]
 
 
 def _main() -> None:

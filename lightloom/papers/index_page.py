@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import csv
 import html
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import MIB
 from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
-from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE
+from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +50,7 @@ def index_page(
 
     Same files and rows, same bytes.
     """
-    ordered = sorted(jobs, key=lambda job: _in_order(job.name))
+    ordered = sorted(jobs, key=lambda job: in_order(job.name))
     versions = ", ".join(dict.fromkeys(job.version for job in jobs))
     took_s = sum(row.finding.solve_s or 0 for row in done.values())
     summary = (
@@ -82,12 +81,6 @@ def verdict_counts(job: FigureJob) -> Counter[str]:
     """Return how often each verdict stands in the saved claims of a figure."""
     _, *claims = _table(job, CLAIMS_FILE)
     return Counter(claim[_VERDICT] for claim in claims)
-
-
-def _in_order(name: str) -> list[int | str]:
-    """Return a key that puts Fig. 3 before Fig. 10."""
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdigit() else part for part in parts]
 
 
 def _table(job: FigureJob, name: str) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -206,10 +207,8 @@ class Figure:
     compute
         Yields the rows. Takes a function that is told what is being done, and
         settings by name, all with the values of the paper as defaults.
-    claims
-        Yields what the paper claims beside what the data say.
-    panels
-        Yields the panels of the plot.
+    claims, panels
+        Yield what the paper claims beside what the data say, and the plot.
     notes
         What a reader must know to read the numbers.
     takes_s
@@ -308,6 +307,12 @@ class Reproduction:
         title = f"{self.figure.label}: {self.figure.title}"
         plots = save_plot(self.panels, folder / self.figure.name, title=title)
         return (data, claims, *plots)
+
+
+def in_order(name: str) -> list[int | str]:
+    """Return a key of names of figures that puts Fig. 3 before Fig. 10."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdigit() else part for part in parts]
 
 
 def _shown(value: Value) -> str | int | None:

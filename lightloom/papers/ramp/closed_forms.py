@@ -132,7 +132,12 @@ def ramp_runs(
     head_to_head_ps: int,
     steps: tuple[int, ...] = STEPS,
 ) -> Iterator[RepeatedSteps]:
-    """Yield the steps of an operation on all nodes of a shape (Table 8, corrected)."""
+    """Yield the steps of an operation on all nodes of a shape (Table 8, corrected).
+
+    It is a collective or ``barrier``; for broadcast see `broadcast_run`. `steps` are
+    those whose subgroups are whole: all, but where one number of every rack takes part,
+    which leaves out those along the numbers.
+    """
     rates = {
         step: per_pair(transceivers, shape, step) * bits_per_s
         for step in steps
@@ -178,6 +183,10 @@ def _sweeps(
 def broadcast_run(
     size_bytes: int, pieces: int, depth: int, bits_per_s: int, head_to_head_ps: int
 ) -> RepeatedSteps:
-    """Return the steps of a broadcast by a tree (equation 1, corrected)."""
+    """Return the steps of a broadcast by a tree (equation 1, corrected).
+
+    The buffer passes in k pieces down s - 1 hops of depth, at the rate of a feeder to
+    its class, that of a node where each feeds one.
+    """
     piece = Fraction(size_bytes, pieces)
     return RepeatedSteps(pieces + depth - 1, piece, bits_per_s, head_to_head_ps)

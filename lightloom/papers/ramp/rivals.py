@@ -81,7 +81,10 @@ class TieredNetwork:
 
 
 def apart(network: TieredNetwork, inner: int, nodes: int) -> TieredNetwork:
-    """Return the network of so many nodes that stand `inner` places apart."""
+    """Return the network of so many nodes that stand `inner` places apart.
+
+    All numbers here are powers of two.
+    """
     left, tiers = inner, []
     for tier in network.tiers:
         taken = min(left, tier.members)

@@ -43,7 +43,10 @@ def pipeline_matrix(seed: int) -> FloatArray:
 
 
 def permutation_matrix(seed: int, noise: float = 0.0) -> FloatArray:
-    """Return 16 random permutations of 100 nodes, four of .7 in all, twelve of .3."""
+    """Return 16 random permutations of 100 nodes, four of .7 in all, twelve of .3.
+
+    The standard deviation of the noise is relative to the largest line sum.
+    """
     rng = np.random.default_rng(seed)
     size = np.zeros((100, 100))
     for weight in [0.7 / 4] * 4 + [0.3 / 12] * 12:
