@@ -152,8 +152,15 @@ class Plot:
             sizes = whole.sizes(self.x)[:: self.ticks_every]
             ticks = [(size, self.tick(size)) for size in sizes]
         return Panel(
-            *(title, self.x_label, self.y_label, [one for one in series if one.x]),
-            *(self.kind, self.x_log, self.y_log, ticks, self.marks),
+            title,
+            self.x_label,
+            self.y_label,
+            [one for one in series if one.x],
+            self.kind,
+            self.x_log,
+            self.y_log,
+            ticks,
+            self.marks,
         )
 
     def _all_series(self, whole: Data, part: Data) -> list[Series]:
