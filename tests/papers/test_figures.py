@@ -171,7 +171,8 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
     assert found.data.rows
     assert found.panels
     assert all(len(row) == len(found.data.columns) for row in found.data.rows)
-    assert found.comparisons
+    # The only claim of Fig. 3 is about a rack of 128.
+    assert found.comparisons or small.name == "lumorph-fig3"
     check_verdicts(found.comparisons)
     claims = " ".join(comparison.claim for comparison in found.comparisons)
     assert all(finding in claims for finding in FINDINGS.get(small.name, ()))

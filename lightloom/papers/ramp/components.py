@@ -84,9 +84,8 @@ class FatTreeComponents:
     def power_w(self, copies: int, per_port: int) -> Fraction:
         """Return the power of switches and `per_port` transceivers a port of a node."""
         links = NODES * copies
-        return self.switches(copies) * self.switch_w + links * self._per_port_w(
-            per_port
-        )
+        each_w = self._per_port_w(per_port)
+        return self.switches(copies) * self.switch_w + links * each_w
 
     @property
     def path_pj_per_bit(self) -> Fraction:
@@ -270,12 +269,25 @@ _WHY_PAID = (
 )
 
 
+def _trees() -> Iterator[tuple[FatTreeComponents, str, int]]:
+    """Yield the fat trees with each oversubscription, and how often they are there."""
+    for place, tree in enumerate((HPC, DCN)):
+        for ratio, copies in COPIES.items():
+            yield tree, ratio, copies[place]
+
+
 def _table3_rows(tell: Tell) -> Iterator[Row]:
     """Count components and add up their prices."""
     tell("counting components")
-    for place, tree in enumerate((HPC, DCN)):
-        for ratio, copies in COPIES.items():
-            yield _electrical(tree, ratio, copies[place])
+    for tree, ratio, copies in _trees():
+        items, paid = tree.transceivers(copies), tree.paid_transceivers(copies)
+        cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
+        yield (
+            *(tree.name, ratio, items, tree.switches(copies)),
+            *(cost / _BILLION, printed / _BILLION),
+            100 * items * TRANSCEIVER_USD / cost,
+            float(usd_per_gbit(cost, copies * tree.port_gbit_per_s)),
+        )
     for price in RAMP_TRANSCEIVER_USD:
         cost = RAMP.cost_usd(price)
         yield (
@@ -285,33 +297,20 @@ def _table3_rows(tell: Tell) -> Iterator[Row]:
         )
 
 
-def _electrical(tree: FatTreeComponents, ratio: str, copies: int) -> Row:
-    """Return the row of an electrical network."""
-    items, paid = tree.transceivers(copies), tree.paid_transceivers(copies)
-    cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
-    rate = copies * tree.port_gbit_per_s
-    return (
-        *(tree.name, ratio, items, tree.switches(copies)),
-        *(cost / _BILLION, printed / _BILLION),
-        100 * items * TRANSCEIVER_USD / cost,
-        float(usd_per_gbit(cost, rate)),
-    )
-
-
 def _table3_claims(_: Data) -> Iterator[Comparison]:
-    for place, tree in enumerate((HPC, DCN)):
-        for ratio, copies in COPIES.items():
-            count = copies[place]
-            parts, switches, busd = PRINTED_COSTS[tree.name, ratio]
-            label = f"{tree.name} {ratio}"
-            yield _counted(f"{label}, transceivers", parts, tree.transceivers(count))
-            yield _counted(f"{label}, switches", switches, tree.switches(count))
-            cost = tree.cost_usd(count, tree.transceivers(count)) / _BILLION
-            at_paid = tree.cost_usd(count, tree.paid_transceivers(count)) / _BILLION
-            why = f"{_WHY_PAID}: {at_paid:.3g} BUSD"
-            yield near(f"{label}, total", busd, cost, "BUSD", why=why)
-    yield _counted("RAMP, transceivers", 2.1e6, RAMP.transceivers)
-    yield _counted("RAMP, couplers", 32.8e3, RAMP.couplers)
+    counted = "printed with 5 for each port of a node, where 1:1 has 6"
+    for tree, ratio, copies in _trees():
+        parts, switches, busd = PRINTED_COSTS[tree.name, ratio]
+        label, items = f"{tree.name} {ratio}", tree.transceivers(copies)
+        yield near(f"{label}, transceivers", parts, items, "items", why=counted)
+        built = tree.switches(copies)
+        yield near(f"{label}, switches", switches, built, "items", why=counted)
+        cost = tree.cost_usd(copies, items) / _BILLION
+        at_paid = tree.cost_usd(copies, tree.paid_transceivers(copies)) / _BILLION
+        why = f"{_WHY_PAID}: {at_paid:.3g} BUSD"
+        yield near(f"{label}, total", busd, cost, "BUSD", why=why)
+    yield near("RAMP, transceivers", 2.1e6, RAMP.transceivers, "items", why=counted)
+    yield near("RAMP, couplers", 32.8e3, RAMP.couplers, "items", why=counted)
     yield from _ramp_claims()
 
 
@@ -349,12 +348,6 @@ def _ramp_claims() -> Iterator[Comparison]:
     )
 
 
-def _counted(claim: str, paper: float, ours: int) -> Comparison:
-    """Return a comparison of numbers of components."""
-    why = "printed with 5 for each port of a node, where 1:1 has 6"
-    return near(claim, paper, ours, "items", why=why)
-
-
 def _table3_panels(data: Data) -> Iterator[Panel]:
     paper = [*(busd for _, _, busd in PRINTED_COSTS.values()), *RAMP_PRINTED_BUSD]
     ours = [round(busd, 2) for busd in data.numbers("cost_busd")]
@@ -385,15 +378,13 @@ _PAID = {"HPC SuperPod": 5, "DCN fat tree": 6}
 def _table4_rows(tell: Tell) -> Iterator[Row]:
     """Count components and add up their powers."""
     tell("counting components")
-    for place, tree in enumerate((HPC, DCN)):
-        for ratio, copies in COPIES.items():
-            watts = tree.power_w(copies[place], tree.transceivers_per_port)
-            rate = copies[place] * tree.port_gbit_per_s
-            yield (
-                *(tree.name, ratio, float(watts / _MW)),
-                float(1000 * watts / (NODES * rate)),
-                float(tree.path_pj_per_bit),
-            )
+    for tree, ratio, copies in _trees():
+        watts = tree.power_w(copies, tree.transceivers_per_port)
+        yield (
+            *(tree.name, ratio, float(watts / _MW)),
+            float(1000 * watts / (NODES * copies * tree.port_gbit_per_s)),
+            float(tree.path_pj_per_bit),
+        )
     for watts in RAMP_TRANSCEIVER_W:
         total = RAMP.power_w(watts)
         yield (
@@ -404,20 +395,19 @@ def _table4_rows(tell: Tell) -> Iterator[Row]:
 
 
 def _table4_claims(_: Data) -> Iterator[Comparison]:
-    for place, tree in enumerate((HPC, DCN)):
-        paper = PRINTED_PJ[tree.name]
-        found = float(tree.path_pj_per_bit)
-        yield near(f"{tree.name}, energy on a path", paper, found, "pJ/bit")
-        for ratio, copies in COPIES.items():
-            count, per_port = copies[place], tree.transceivers_per_port
-            whole = float(tree.power_w(count, per_port) / _MW)
-            as_paid = float(tree.power_w(count, _PAID[tree.name]) / _MW)
-            why = (
-                f"printed with {_PAID[tree.name]} transceivers for each port of a node"
-                f" ({as_paid:.4g} MW), though the energy on a path counts {per_port}"
-            )
-            paper = PRINTED_MW[tree.name, ratio]
-            yield near(f"{tree.name} {ratio}, power", paper, whole, "MW", why=why)
+    for tree, ratio, copies in _trees():
+        if ratio == "1:1":
+            paper, path = PRINTED_PJ[tree.name], float(tree.path_pj_per_bit)
+            yield near(f"{tree.name}, energy on a path", paper, path, "pJ/bit")
+        per_port = tree.transceivers_per_port
+        whole = float(tree.power_w(copies, per_port) / _MW)
+        as_paid = float(tree.power_w(copies, _PAID[tree.name]) / _MW)
+        why = (
+            f"printed with {_PAID[tree.name]} transceivers for each port of a node"
+            f" ({as_paid:.4g} MW), though the energy on a path counts {per_port}"
+        )
+        paper = PRINTED_MW[tree.name, ratio]
+        yield near(f"{tree.name} {ratio}, power", paper, whole, "MW", why=why)
     low, high = (float(RAMP.power_w(watts) / _MW) for watts in RAMP_TRANSCEIVER_W)
     yield near("RAMP, least power", RAMP_PRINTED_MW[0], low, "MW")
     yield near("RAMP, greatest power", RAMP_PRINTED_MW[1], high, "MW")
@@ -438,10 +428,8 @@ def _table4_claims(_: Data) -> Iterator[Comparison]:
         f"{per_bit[0]:g} to {per_bit[1]:g} pJ/bit",
         f"{with_soas[0]:.3g} to {with_soas[1]:.3g} pJ/bit with them",
         points=[
-            Point(which, with_amplifiers, most=1.02 * alone)
-            for which, with_amplifiers, alone in zip(
-                ("least", "greatest"), with_soas, per_bit, strict=True
-            )
+            Point("least", with_soas[0], most=1.02 * per_bit[0]),
+            Point("greatest", with_soas[1], most=1.02 * per_bit[1]),
         ],
         why="printed energies and totals are those of the transceiver's power alone;"
         " they hold if that includes the amplifiers, which the text suggests",
