@@ -181,8 +181,8 @@ def rising(values: Mapping[Any, float]) -> tuple[Point, ...]:
     if len(values) < 2:
         return fact("there are several", so=False)
     steps = {
-        f"{_label(one)} to {_label(other)}": values[other] / values[one]
-        for one, other in pairwise(values)
+        f"{_label(before)} to {_label(after)}": values[after] / values[before]
+        for before, after in pairwise(values)
     }
     first, *_, last = values
     whole = {f"{_label(first)} to {_label(last)} in all": values[last] / values[first]}

@@ -90,16 +90,20 @@ def claims_page(folder: Path) -> str:
     parts, counts = [], {}
     for paper in ON_PAGE:
         figures = sorted(
-            (one for name, one in FIGURES.items() if name.startswith(f"{paper}-")),
-            key=lambda one: in_order(one.name),
+            (
+                figure
+                for name, figure in FIGURES.items()
+                if name.startswith(f"{paper}-")
+            ),
+            key=lambda figure: in_order(figure.name),
         )
-        saved = {one.name: _saved(folder, one.name) for one in figures}
+        saved = {figure.name: _saved(folder, figure.name) for figure in figures}
         texts = text_claims(paper)
-        found = [row[_VERDICT] for rows in saved.values() for row in rows]
-        found += [str(text.comparison.verdict) for text in texts]
-        counts[paper] = Counter(found)
+        verdicts = [row[_VERDICT] for rows in saved.values() for row in rows]
+        verdicts += [str(text.comparison.verdict) for text in texts]
+        counts[paper] = Counter(verdicts)
         parts.append(f"## {PAPERS[paper]}\n")
-        parts += [figure_section(one, saved[one.name]) for one in figures]
+        parts += [figure_section(figure, saved[figure.name]) for figure in figures]
         parts.append(text_section(paper, texts))
     return _HEAD + _overview(counts) + "\n" + "\n".join(parts)
 
@@ -107,8 +111,8 @@ def claims_page(folder: Path) -> str:
 def figure_section(figure: Figure, rows: Iterable[Sequence[str]]) -> str:
     """Return what the page says of a figure."""
     head = f"### {figure.label}: {figure.title}\n"
-    made = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
-    return "\n".join([head, made, _table(CLAIM_COLUMNS, rows)])
+    source = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
+    return "\n".join([head, source, _table(CLAIM_COLUMNS, rows)])
 
 
 def text_section(paper: str, texts: Iterable[TextClaim]) -> str:
@@ -139,8 +143,8 @@ def _saved(folder: Path, name: str) -> list[list[str]]:
 def _overview(counts: dict[str, Counter[str]]) -> str:
     """Return how many claims of each paper have which verdict."""
     rows = [
-        (PAPERS[paper], *(str(found[verdict]) for verdict in ClaimVerdict))
-        for paper, found in counts.items()
+        (PAPERS[paper], *(str(of_paper[verdict]) for verdict in ClaimVerdict))
+        for paper, of_paper in counts.items()
     ]
     return _table(("paper", *ClaimVerdict), rows)
 

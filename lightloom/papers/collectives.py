@@ -86,11 +86,13 @@ def best_bound(fabric: AnyFabric, op: str, buffer_bytes: int) -> Certificate:
     nodes = tuple(range(fabric.node_count))
     if op == "all-to-all" and len(nodes) > _MOST_NODES:
         task = Collective("all-gather", nodes, buffer_bytes)
-        found = find_bound("receive", fabric, task)
-        assert found is not None
-        return found
+        bound = find_bound("receive", fabric, task)
+        assert bound is not None
+        return bound
     kinds = all_bounds(fabric, Collective(op, nodes, buffer_bytes))
-    return max(kinds.values(), key=lambda one: (one.bound, one.kind))
+    return max(
+        kinds.values(), key=lambda certificate: (certificate.bound, certificate.kind)
+    )
 
 
 def bound_text(certificate: Certificate) -> str:

@@ -103,18 +103,20 @@ class FigureJob:
 def figure_jobs(figures: Catalogue[Figure], folder: Path) -> tuple[FigureJob, ...]:
     """Return a job for each figure, those that take longest first."""
     version = code_version(drawn=True)
-    ordered = sorted(figures.values(), key=lambda one: (-one.takes_s, one.name))
+    ordered = sorted(
+        figures.values(), key=lambda figure: (-figure.takes_s, figure.name)
+    )
     return tuple(
-        FigureJob(figures, one.name, folder.resolve(), version) for one in ordered
+        FigureJob(figures, figure.name, folder.resolve(), version) for figure in ordered
     )
 
 
 def rows_with_files(jobs: Iterable[FigureJob], rows: Iterable[Row]) -> tuple[Row, ...]:
     """Return the last row of each figure whose files are as it left them."""
     last = {row.key: row for row in rows if row.solved}
-    found = ((job, last.get(job.key)) for job in jobs)
+    candidates = ((job, last.get(job.key)) for job in jobs)
     return tuple(
         row
-        for job, row in found
+        for job, row in candidates
         if row is not None and row.finding.detail == job.digest()
     )

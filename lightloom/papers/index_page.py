@@ -136,14 +136,14 @@ def _section(job: FigureJob, row: Row | None, failed: Row | None) -> Iterator[st
 def _made(row: Row) -> str:
     """Return how long a figure took, where, and by which code."""
     finding = row.finding
-    told = [f"{finding.solve_s or 0:.1f} s"]
-    told += [f"{finding.cpu_s or 0:.1f} s of processor time"]
+    facts = [f"{finding.solve_s or 0:.1f} s"]
+    facts += [f"{finding.cpu_s or 0:.1f} s of processor time"]
     if row.peak_bytes:
-        told.append(f"at most {row.peak_bytes // MIB} MiB of memory")
+        facts.append(f"at most {row.peak_bytes // MIB} MiB of memory")
     if machine := row.machine:
-        told.append(f"{machine.system} {machine.processor}, {machine.cores} cores")
-        told.append(f"{machine.load:g} waiting for them")
-    return ", ".join([*told, f"lightloom {row.lightloom}"])
+        facts.append(f"{machine.system} {machine.processor}, {machine.cores} cores")
+        facts.append(f"{machine.load:g} waiting for them")
+    return ", ".join([*facts, f"lightloom {row.lightloom}"])
 
 
 def _picture(figure: Figure, path: Path) -> str:

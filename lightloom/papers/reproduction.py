@@ -59,8 +59,8 @@ class Data:
 
     def numbers(self, column: str, **wanted: Value) -> list[float]:
         """Return the numbers of a column, without those that are missing."""
-        found = self.where(**wanted).values(column)
-        return [value for value in found if isinstance(value, int | float)]
+        kept = self.where(**wanted).values(column)
+        return [value for value in kept if isinstance(value, int | float)]
 
     def number(self, column: str, **wanted: Value) -> float:
         """Return the number of a column in the only row that has the wanted values."""
@@ -73,8 +73,8 @@ class Data:
 
     def names(self, column: str) -> list[str]:
         """Return the different texts of a column, in order of appearance."""
-        found = dict.fromkeys(self.values(column))
-        return [value for value in found if isinstance(value, str)]
+        different = dict.fromkeys(self.values(column))
+        return [value for value in different if isinstance(value, str)]
 
     def curve(self, x: str, y: str, **wanted: Value) -> dict[float, float]:
         """Return the numbers of a column by those of another, where both are there."""
@@ -155,7 +155,7 @@ class Plot:
             title,
             self.x_label,
             self.y_label,
-            [one for one in series if one.x],
+            [line for line in series if line.x],
             self.kind,
             self.x_log,
             self.y_log,
@@ -247,9 +247,9 @@ class Figure:
         """What `compute` is called with, by name."""
         parameters = inspect.signature(self.compute).parameters.values()
         defaults = {
-            each.name: each.default
-            for each in parameters
-            if each.default is not inspect.Parameter.empty
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.default is not inspect.Parameter.empty
         }
         return {**defaults, **self.changes}
 

@@ -274,9 +274,9 @@ def _fig7_best(data: Data, replayed: Times, size: int, *others: str) -> str:
 
 def _fig7_bound(replayed: Times, size: int, other: str) -> str:
     """Return by how much any schedule is below another time at most."""
-    found = best_bound(lightpath(GPUS), "all-reduce", size)
-    most = percent_less(bound_us(found), replayed[GPUS, size, other])
-    return f"at most {most:.1f} % below {other}: {bound_text(found)}"
+    certificate = best_bound(lightpath(GPUS), "all-reduce", size)
+    most = percent_less(bound_us(certificate), replayed[GPUS, size, other])
+    return f"at most {most:.1f} % below {other}: {bound_text(certificate)}"
 
 
 def _eighty_percent(data: Data, replayed: Times, charged: Times) -> Comparison:
@@ -461,9 +461,9 @@ def _fig8a_best(data: Data) -> str:
 def _fig8a_bound(data: Data) -> str:
     """Return how much faster than the ring any schedule is at most."""
     rack = lightpath(data.given["gpus"])
-    found = best_bound(rack, "all-reduce", data.given["buffer_bytes"])
-    most = data.numbers("ring_on_switch_us")[0] / bound_us(found)
-    return f"at most {most:.2f}X: {bound_text(found)}"
+    certificate = best_bound(rack, "all-reduce", data.given["buffer_bytes"])
+    most = data.numbers("ring_on_switch_us")[0] / bound_us(certificate)
+    return f"at most {most:.2f}X: {bound_text(certificate)}"
 
 
 def _fig8a_panels(data: Data) -> Iterator[Panel]:
@@ -547,7 +547,7 @@ def _gains(data: Data, column: str) -> dict[str, float]:
     """Return how much faster the fastest lasers are than the slowest, by buffer."""
     slow, *_, fast = data.sizes("laser_gbit_per_s")
     before, after = (data.numbers(column, laser_gbit_per_s=at) for at in (slow, fast))
-    gains = (one / other for one, other in zip(before, after, strict=True))
+    gains = (slowest / fastest for slowest, fastest in zip(before, after, strict=True))
     return dict(zip(data.names("buffer"), gains, strict=True))
 
 

@@ -75,8 +75,8 @@ def measure(
     router: str = "minimum-congestion",
 ) -> MeasuredAllReduce:
     """Synthesise, verify and replay an all-reduce over all nodes."""
-    told = json.dumps(dict(parameters or {}), sort_keys=True)
-    question = AllReduce(buffer_bytes, algorithm, told, router)
+    as_json = json.dumps(dict(parameters or {}), sort_keys=True)
+    question = AllReduce(buffer_bytes, algorithm, as_json, router)
     schedule = question.schedule(fabric)
     label = " ".join(
         ",".join(map(str, value)) if isinstance(value, list) else str(value)

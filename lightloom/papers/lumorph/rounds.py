@@ -46,15 +46,15 @@ def rounds(algorithm: str, gpus: int, lasers: int = 16) -> list[list[Requests]]:
     collective = Collective("all-reduce", tuple(range(gpus)), 2**20 * gpus)
     maker = make_algorithm(algorithm, {}, op=collective.op)
     chunked = choose_chunks(collective, maker.granularity(gpus, lasers))
-    found = []
+    lanes_by_round = []
     for round_ in maker.plan(chunked, lasers).rounds:
         lanes = []
         for port in np.unique(round_.port).tolist():
             rows = round_.port == port
             pairs = np.unique(np.stack([round_.src[rows], round_.dst[rows]]), axis=1)
             lanes.append((pairs[0], pairs[1]))
-        found.append(lanes)
-    return found
+        lanes_by_round.append(lanes)
+    return lanes_by_round
 
 
 def joined(lanes: Sequence[Requests]) -> Requests:
@@ -197,19 +197,23 @@ def _overlaps(data: Data) -> dict[tuple[str, str], dict[float, float]]:
 
 
 def _fig5_claims(data: Data) -> Iterator[Comparison]:
-    found = _overlaps(data)
+    overlaps_by_curve = _overlaps(data)
     first, *_, last = sizes = data.sizes("gpus")
-    every = {(*key, gpus): count for key in found for gpus, count in found[key].items()}
+    every = {
+        (*key, gpus): count
+        for key in overlaps_by_curve
+        for gpus, count in overlaps_by_curve[key].items()
+    }
     yield holds(
         f"overlaps grow with the rack for both routers ({first} to {last} GPUs)",
         "all four grow",
         ", ".join(
             f"{name} {router} {' '.join(map(str, overlaps.values()))}"
-            for (name, router), overlaps in found.items()
+            for (name, router), overlaps in overlaps_by_curve.items()
         ),
         points=(
             point
-            for key, overlaps in found.items()
+            for key, overlaps in overlaps_by_curve.items()
             for point in rising({(*key, gpus): overlaps[gpus] for gpus in overlaps})
         ),
         why="the next larger rack is a rectangle where this one is a square",
@@ -230,7 +234,8 @@ def _fig5_claims(data: Data) -> Iterator[Comparison]:
         ),
     ):
         more = {
-            (name, gpus): found[worse][gpus] / found[better][gpus]
+            (name, gpus): overlaps_by_curve[worse][gpus]
+            / overlaps_by_curve[better][gpus]
             for name, (worse, better) in pairs.items()
             for gpus in sizes
         }
@@ -239,7 +244,7 @@ def _fig5_claims(data: Data) -> Iterator[Comparison]:
             for name in pairs
         )
         yield holds(claim, paper, ours, points=above(more, 1), why=why)
-    fewest = max(found[name, MIN_CONGESTION][last] for name in _PAPERS)
+    fewest = max(overlaps_by_curve[name, MIN_CONGESTION][last] for name in _PAPERS)
     yield holds(
         f"{_PAPER_ENOUGH} waveguides remove all congestion (up to {last} GPUs)",
         f"{_PAPER_ENOUGH} for all algorithms",
@@ -252,11 +257,11 @@ def _fig5_claims(data: Data) -> Iterator[Comparison]:
 
 def _fig5_panels(data: Data) -> Iterator[Panel]:
     *_, last = sizes = data.sizes("gpus")
-    found = _overlaps(data)
-    most = int(max(overlaps[last] for overlaps in found.values()))
+    overlaps_by_curve = _overlaps(data)
+    most = int(max(overlaps[last] for overlaps in overlaps_by_curve.values()))
     waveguides = list(range(0, most + 5, max(1, most // 16)))
     overlap_lines, lacking_lines = [], []
-    for (name, router), overlaps in found.items():
+    for (name, router), overlaps in overlaps_by_curve.items():
         label, style = f"{name}, {router}", _STYLES[router]
         overlap_lines.append(Series(label, sizes, [*overlaps.values()], style))
         lacking = [max(0, overlaps[last] - count) for count in waveguides]
@@ -312,10 +317,10 @@ def _fig6_rows(
                         pieces(fabric, joined(lanes), router, count)
                         for lanes in rounds(algorithm, gpus)
                     )
-                found = measure(fabric, buffer_bytes, algorithm, router=router)
+                replayed = measure(fabric, buffer_bytes, algorithm, router=router)
                 yield (
                     *(count, algorithm, router, paper_rule),
-                    *(found.reconfigurations, found.completion_time_us),
+                    *(replayed.reconfigurations, replayed.completion_time_us),
                 )
 
 

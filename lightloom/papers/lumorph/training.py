@@ -134,11 +134,11 @@ def log_rows(tell: Tell, folder: str) -> Iterator[Row]:
             fabric = ideal_switch(gpus) if algorithm == "ring" else lightpath(gpus)
             request = TrainingRequest(circuits="per-call", collectives=algorithm)
             try:
-                found = replay_recorded(log_iteration(calls, gpus), fabric, request)
+                iteration = replay_recorded(log_iteration(calls, gpus), fabric, request)
             except (InfeasibleError, NoAnswerError):
                 yield title, None, gpus, name, None, None, None
                 continue
-            time_ps = found.timeline.iteration_ps
+            time_ps = iteration.timeline.iteration_ps
             ring_ps = ring_ps or time_ps
             gain = ring_ps / time_ps if time_ps else None
             yield title, None, gpus, name, time_ps / PS_PER_US, None, gain
@@ -195,11 +195,11 @@ def _fig10_rows(
     logs: str | None = None,
 ) -> Iterator[Row]:
     """Take the all-reduces of every log, or the gradients of every layer."""
-    for title, found in _all_sizes(models, logs).items():
+    for title, sizes in _all_sizes(models, logs).items():
         tell(title)
-        for rank, size in enumerate(found, start=1):
-            if rank == len(found) or found[rank] != size:
-                yield title, size, rank / len(found)
+        for rank, size in enumerate(sizes, start=1):
+            if rank == len(sizes) or sizes[rank] != size:
+                yield title, size, rank / len(sizes)
 
 
 def _all_sizes(
@@ -215,11 +215,11 @@ def _all_sizes(
             )
             for trained in models
         }
-    found = {
+    of_logs = {
         name: sorted(call.bytes for call in calls if isinstance(call, AllReduceCall))
         for name, calls in published_logs(logs).items()
     }
-    return {name: sizes for name, sizes in found.items() if sizes}
+    return {name: sizes for name, sizes in of_logs.items() if sizes}
 
 
 def _fig10_claims(data: Data) -> Iterator[Comparison]:
@@ -236,7 +236,7 @@ def _fig10_claims(data: Data) -> Iterator[Comparison]:
     middle_b, middle_i = median(bert) / MIB, median(inception) / MIB
     large = sum(size >= MIB for size in bert) / len(bert)
     counts = {title: Fraction(len(of)) for title, of in sizes.items()}
-    each = {title: sum(of) / counts[title] for title, of in sizes.items()}
+    mean_bytes = {title: sum(of) / counts[title] for title, of in sizes.items()}
     yield holds(
         "BERT has many ALLREDUCE calls of small sizes (6.1)",
         "many, small",
@@ -262,7 +262,7 @@ def _fig10_claims(data: Data) -> Iterator[Comparison]:
         f" {sum(bert) / len(bert) / MIB:.3g}, Inception"
         f" {sum(inception) / len(inception) / MIB:.3g}",
         points=below(_over_others(counts, "NCF", "calls"), 1)
-        + above(_over_others(each, "NCF", "bytes a call"), 1),
+        + above(_over_others(mean_bytes, "NCF", "bytes a call"), 1),
         why="its embeddings are small beside the others' layers",
     )
 
@@ -347,9 +347,9 @@ class LineOfCalls:
             switched = self.algorithm in _ON_SWITCH
             fabric = ideal_switch(self.gpus) if switched else lightpath(self.gpus)
             name = _ON_SWITCH.get(self.algorithm, self.algorithm)
-            found = measure(fabric, size_bytes, name)
+            measured = measure(fabric, size_bytes, name)
             auto = name == AUTO
-            time_ps = found.completion_time_ps if auto else found.every_round_ps
+            time_ps = measured.completion_time_ps if auto else measured.every_round_ps
             self._known[size_bytes] = time_ps
         return self._known[size_bytes]
 
@@ -385,7 +385,7 @@ def _fig11_rows(
                     time_ps = replay_iteration(iteration, queue).iteration_ps
                     ring_ps = ring_ps or time_ps
                     rate, ring_rate = (
-                        gpus * samples * PS_PER_S / each for each in (time_ps, ring_ps)
+                        gpus * samples * PS_PER_S / time for time in (time_ps, ring_ps)
                     )
                     yield (
                         *(trained.title, samples, gpus, name, time_ps / 1e6),
@@ -404,10 +404,10 @@ def _iteration(trained: TrainedModel, samples: int) -> Iteration:
 
 def _gains(data: Data) -> Gains:
     """Return the gains of every case, in order."""
-    found: Gains = {}
+    gains: Gains = {}
     for model in data.names("model"):
         of_model = data.where(model=model)
-        found[model] = {}
+        gains[model] = {}
         for samples in of_model.sizes("samples_per_gpu"):
             two, four = (
                 of_model.curve(
@@ -415,8 +415,8 @@ def _gains(data: Data) -> Gains:
                 )
                 for name in (TWO, FOUR)
             )
-            found[model][samples] = {gpus: max(two[gpus], four[gpus]) for gpus in two}
-    return found
+            gains[model][samples] = {gpus: max(two[gpus], four[gpus]) for gpus in two}
+    return gains
 
 
 def _fig11_claims(data: Data) -> Iterator[Comparison]:
@@ -448,9 +448,10 @@ def _fig11_claims(data: Data) -> Iterator[Comparison]:
         ),
         points=between(
             {
-                (m, f"{one} to {other} GPUs"): curve[other] / curve[one]
+                (m, f"{few_gpus} to {many_gpus} GPUs"): curve[many_gpus]
+                / curve[few_gpus]
                 for m, curve in drawn.items()
-                for one, other in pairwise(sorted(curve))
+                for few_gpus, many_gpus in pairwise(sorted(curve))
             },
             least=1,
         ),

@@ -188,11 +188,11 @@ def _fig21_rows(
     tell: Tell, *, nodes: tuple[int, ...] = SIZES, buffers: tuple[int, ...] = BUFFERS
 ) -> Iterator[Row]:
     """Estimate every strategy for numbers of nodes and sizes of the buffer."""
-    for count, size, found in sweep(nodes, buffers, tell):
-        for system, timed in found.items():
+    for count, size, by_system in sweep(nodes, buffers, tell):
+        for system, timed in by_system.items():
             yield (
                 *(count, size_text(size), system, timed.label, timed.us),
-                *(timed.time.steps, timed.times(found["ramp"])),
+                *(timed.time.steps, timed.times(by_system["ramp"])),
             )
 
 
@@ -252,8 +252,8 @@ def _fig22_rows(
     tell: Tell, *, nodes: tuple[int, ...] = SIZES, buffers: tuple[int, ...] = BUFFERS
 ) -> Iterator[Row]:
     """Estimate every strategy for numbers of nodes and sizes of the buffer."""
-    for count, size, found in sweep(nodes, buffers, tell):
-        for system, timed in found.items():
+    for count, size, by_system in sweep(nodes, buffers, tell):
+        for system, timed in by_system.items():
             ratio = float(timed.time.head_to_tail_ps / timed.time.head_to_head_ps)
             yield count, size_text(size), system, timed.label, ratio
 
@@ -316,11 +316,11 @@ def _fig23_rows(
         tell(f"{count} nodes")
         line = plans(topoopt(1).part(count), _SCATTER, size_bytes)
         steps = ramp_plans(fabric, next(boxes(fabric, count)), _SCATTER, size_bytes)
-        one, several = (
+        alone_us, several_us = (
             float(fastest(offered, PROCESSOR)[1].compute_ps) / PS_PER_US
             for offered in (line, steps)
         )
-        yield count, one, several, one / several
+        yield count, alone_us, several_us, alone_us / several_us
 
 
 def _fig23_claims(data: Data) -> Iterator[Comparison]:

@@ -117,9 +117,9 @@ def together(
                 sources=max(first.sources, second.sources),
             )
         )
-        for one in waiting:
-            rest = one[0].steps - count
-            one[:1] = [replace(one[0], steps=rest)] if rest else []
+        for runs in waiting:
+            rest = runs[0].steps - count
+            runs[:1] = [replace(runs[0], steps=rest)] if rest else []
     return merged + waiting[0] + waiting[1]
 
 

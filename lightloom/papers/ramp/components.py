@@ -175,11 +175,11 @@ def _fig7_rows(
     `per_group` are transceivers of a group, b in the paper.
     """
     tell("every configuration")
-    for each in per_group:
+    for transceivers in per_group:
         for x in groups:
-            parts = _parts(x, each)
+            parts = _parts(x, transceivers)
             served = "yes" if is_served(x) else "no"
-            yield x, each, parts.nodes, parts.node_gbit_per_s / 1000, served
+            yield x, transceivers, parts.nodes, parts.node_gbit_per_s / 1000, served
 
 
 def is_served(groups: int) -> bool:
@@ -208,9 +208,9 @@ def _fig7_claims(_: Data) -> Iterator[Comparison]:
     yield near("rate of a node at x = 10, b = 256", 960, rate, "Tb/s", why=why)
     groups, nodes, wanted = _EXAMPLE
     per_group = -(-wanted * 1000 // (400 * groups))
-    found = _parts(groups, per_group)
-    yield near("nodes of the example", nodes, found.nodes, "nodes")
-    rate = found.node_gbit_per_s / 1000
+    example = _parts(groups, per_group)
+    yield near("nodes of the example", nodes, example.nodes, "nodes")
+    rate = example.node_gbit_per_s / 1000
     yield near(f"their rate, with b = {per_group}", wanted, rate, "Tb/s")
     yield holds(
         f"the example, x = {groups}, is a RAMP",
@@ -229,9 +229,9 @@ def _fig7_claims(_: Data) -> Iterator[Comparison]:
 
 def _fig7_panels(data: Data) -> Iterator[Panel]:
     series: list[Series] = []
-    for place, each in enumerate(data.sizes("per_group")):
-        curve = data.curve("nodes", "node_tbit_per_s", per_group=each)
-        label = f"{each} transceiver{'s' * (each > 1)} a group"
+    for place, transceivers in enumerate(data.sizes("per_group")):
+        curve = data.curve("nodes", "node_tbit_per_s", per_group=transceivers)
+        label = f"{transceivers} transceiver{'s' * (transceivers > 1)} a group"
         x, y = list(curve), list(curve.values())
         series.append(Series(label, x, y, ":", place, markers=False))
     served = data.where(served="yes")

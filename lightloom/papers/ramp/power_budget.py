@@ -82,14 +82,14 @@ class Budget:
             ("gate 2", second),
             ("combiner", -self.edge_loss_db),
         )
-        power, found = (
+        power, components = (
             self.launch_dbm,
             [LinkComponent("transmitter", 0.0, self.launch_dbm)],
         )
         for name, change in changes:
             power += change
-            found.append(LinkComponent(name, change, power))
-        return tuple(found)
+            components.append(LinkComponent(name, change, power))
+        return tuple(components)
 
 
 _NUMBERS = 64

@@ -199,11 +199,11 @@ def plans(network: TieredNetwork, op: str, size_bytes: int) -> Iterator[Strategy
     """
     tiers, way = network.tiers, network.forwarding
     whole = Fraction(size_bytes)
-    one = (_slowest(tiers, network.nodes),)
-    yield _plan(network, RING, one, _ways(one, way, op, whole))
+    whole_ring = (_slowest(tiers, network.nodes),)
+    yield _plan(network, RING, whole_ring, _ways(whole_ring, way, op, whole))
     if way == "none" and network.nodes > 1:
         halves = (_grid(tiers, at, network.nodes) for at in _divisors(network.nodes))
-        for rings in (one, tiers, *halves):
+        for rings in (whole_ring, tiers, *halves):
             yield _plan(network, LEVELS, rings, _at_once(_ways(rings, way, op, whole)))
     if way == "one-way" or network.nodes < 2:
         return
@@ -237,7 +237,7 @@ def _in_turns(
 ) -> list[RepeatedSteps]:
     """Return two halves that change dimensions at the same time."""
     turns = zip(left, right, strict=True)
-    return [run for one, other in turns for run in together([one], [other])]
+    return [run for first, second in turns for run in together([first], [second])]
 
 
 def _slowest(tiers: Sequence[Tier], members: int) -> Tier:

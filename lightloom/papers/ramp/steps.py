@@ -45,10 +45,10 @@ def _subgroups(shape: Shape, step: int) -> IntArray:
     return shape.subgroup(step, places)
 
 
-def _as_many(found: Iterable[int], wanted: Iterable[int]) -> tuple[Point, ...]:
+def _as_many(counts: Iterable[int], wanted: Iterable[int]) -> tuple[Point, ...]:
     """Return points that hold if numbers by step are those that are wanted."""
     differences = (
-        count - printed for count, printed in zip(found, wanted, strict=True)
+        count - printed for count, printed in zip(counts, wanted, strict=True)
     )
     named = (f"step {step}" for step in STEPS)
     return between(dict(zip(named, differences, strict=True)), least=0, most=0)

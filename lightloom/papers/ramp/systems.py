@@ -84,7 +84,7 @@ class Box:
 
 def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
     """Yield the boxes of so many nodes that steps serve, fewest steps first."""
-    found = [
+    served = [
         Box(x, racks, nodes // x // racks)
         for x in range(1, fabric.groups + 1)
         if nodes % x == 0
@@ -93,10 +93,10 @@ def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
         and nodes // x // racks in {1, *range(x, x * x + 1, x)}
         and nodes // x // racks <= fabric.nodes_per_rack
     ]
-    if not found:
+    if not served:
         what = "no groups, racks and numbers make up so many nodes"
         raise InputError(what, where="nodes", found=nodes)
-    yield from sorted(found, key=lambda box: (len(box.steps), -box.groups, box.racks))
+    yield from sorted(served, key=lambda box: (len(box.steps), -box.groups, box.racks))
 
 
 def ramp_plans(
@@ -301,13 +301,15 @@ def on_rings(
 ) -> dict[str, Timed]:
     """Return an operation on a network by each of its strategies, fastest sizes."""
     offered = list(ring_plans(network, op, size_bytes))
-    found = {}
+    fastest_by_strategy = {}
     for strategy in strategies:
         of_it = [plan for plan in offered if plan.strategy == strategy]
         if of_it:
             plan, time = fastest(of_it, PROCESSOR)
-            found[strategy] = Timed(network.name, strategy, plan.rings, time)
-    return found
+            fastest_by_strategy[strategy] = Timed(
+                network.name, strategy, plan.rings, time
+            )
+    return fastest_by_strategy
 
 
 def best_on(network: TieredNetwork, op: str, size_bytes: int) -> Timed:
@@ -319,7 +321,7 @@ def best_on(network: TieredNetwork, op: str, size_bytes: int) -> Timed:
 def on_rival_as_printed(network: TieredNetwork, op: str, size_bytes: int) -> Timed:
     """Return an operation on a network by the fastest strategy of the paper."""
     printed = on_rings(network, op, size_bytes).values()
-    timed = min(printed, key=lambda one: one.time.total_ps)
+    timed = min(printed, key=lambda by_strategy: by_strategy.time.total_ps)
     return replace(timed, system=network.name + AS_PRINTED)
 
 

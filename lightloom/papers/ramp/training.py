@@ -74,8 +74,8 @@ class TimedCalls(NamedTuple):
             return 0
         name, printed = system.removesuffix(AS_PRINTED), system.endswith(AS_PRINTED)
         if name == RAMP:
-            made = on_ramp_as_printed if printed else on_ramp
-            timed = made(self.op, self.size_bytes, self.nodes)
+            on_mine = on_ramp_as_printed if printed else on_ramp
+            timed = on_mine(self.op, self.size_bytes, self.nodes)
         else:
             (whole,) = (net for net in (_FAT_TREE, _TOPOOPT) if net.name == name)
             group = apart(whole, self.inner, self.nodes)
@@ -92,7 +92,7 @@ def iteration_rows(
         mine_s = 0.0
         for name in (RAMP, *RIVALS):
             parts = [
-                float(sum(one.time_ps(name + ending) for one in part)) / PS_PER_S
+                float(sum(calls.time_ps(name + ending) for calls in part)) / PS_PER_S
                 for part in (model, data)
             ]
             moving_s = sum(parts)
@@ -128,8 +128,8 @@ class ShareClaim:
         """Return it beside ours, which is no verdict."""
         ours, best = (self._range(data, ending) for ending in (AS_PRINTED, ""))
         claim = f"{self.claim} (computation given)"
-        found = not_reproducible(claim, self.paper, ours, _PROFILES)
-        return replace(found, best=best)
+        comparison = not_reproducible(claim, self.paper, ours, _PROFILES)
+        return replace(comparison, best=best)
 
     def _range(self, data: Data, ending: str) -> str:
         values = [

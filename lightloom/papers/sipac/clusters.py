@@ -119,18 +119,18 @@ def _fig4a_rows(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
         fabrics = clusters(units)
         for pattern, op in OPS.items():
             size = _buffer_bytes(op, units)
-            found: dict[tuple[str, str], Measured] = {}
+            measured: dict[tuple[str, str], Measured] = {}
             for cluster in CLUSTERS:
                 tell(f"{units} units, {pattern}, {cluster}")
                 given = usual(fabrics[cluster], op, size)
-                found[USUAL, cluster] = found[AUTO, cluster] = given
+                measured[USUAL, cluster] = measured[AUTO, cluster] = given
                 if op != "broadcast":  # there usual is auto
                     fastest = measure(fabrics[cluster], op, size, AUTO)
-                    found[AUTO, cluster] = fastest
+                    measured[AUTO, cluster] = fastest
             for (choice, cluster), point in sorted(
-                found.items(), key=lambda item: item[0][0] == AUTO
+                measured.items(), key=lambda item: item[0][0] == AUTO
             ):
-                sipac_ps = found[choice, "sipac"].completion_time_ps
+                sipac_ps = measured[choice, "sipac"].completion_time_ps
                 yield (
                     *(units, pattern, cluster, choice, point.algorithm),
                     *(point.completion_time_us, point.steps),
@@ -181,8 +181,8 @@ def _small(data: Data) -> Iterator[Comparison]:
         ),
         points=above(
             {
-                f"{other} over {one}": ours[other] / ours[one]
-                for one, other in pairwise(order)
+                f"{second} over {first}": ours[second] / ours[first]
+                for first, second in pairwise(order)
             },
             1,
         ),
@@ -247,15 +247,15 @@ def _fig4b_rows(
             for cluster in (*CLUSTERS, FIXED_PORT):
                 tell(f"{nodes} units, {op}, {cluster}")
                 slow = _fabric(nodes, rates[0], cluster)
-                found = measure(slow, op, BUFFER_BYTES, AUTO)
-                chosen[cluster, op] = found.algorithm
+                at_lowest = measure(slow, op, BUFFER_BYTES, AUTO)
+                chosen[cluster, op] = at_lowest.algorithm
                 for rate in rates:
-                    moved = replayed_on(found, _fabric(nodes, rate, cluster))
+                    moved = replayed_on(at_lowest, _fabric(nodes, rate, cluster))
                     times_ps[rate, cluster, op] = moved.completion_time_ps
         for rate in rates:
             for cluster in (*CLUSTERS, FIXED_PORT):
-                each = [times_ps[rate, cluster, op] for op in _HYBRID_OPS]
-                times_us = [time_ps / PS_PER_US for time_ps in (*each, sum(each))]
+                both_ps = [times_ps[rate, cluster, op] for op in _HYBRID_OPS]
+                times_us = [time_ps / PS_PER_US for time_ps in (*both_ps, sum(both_ps))]
                 algorithms = [chosen[cluster, op] for op in _HYBRID_OPS]
                 yield nodes, rate, cluster, *times_us, *algorithms
 
@@ -281,8 +281,8 @@ def _fig4b_claims(data: Data) -> Iterator[Comparison]:
 def _fig4b_bound(nodes: int, rate: int) -> str:
     """Return what no schedules of SiPAC can beat at a rate in Gb/s."""
     sipac = _fabric(nodes, rate, "sipac")
-    each = [bound_us(best_bound(sipac, op, BUFFER_BYTES)) for op in _HYBRID_OPS]
-    return f"SiPAC at {rate} Gb/s: {sum(each):.1f} us"
+    bounds_us = [bound_us(best_bound(sipac, op, BUFFER_BYTES)) for op in _HYBRID_OPS]
+    return f"SiPAC at {rate} Gb/s: {sum(bounds_us):.1f} us"
 
 
 def _fig4b_claims_at(data: Data, units: str, bound: str) -> Iterator[Comparison]:

@@ -56,7 +56,7 @@ def _told(mine_ms: float, theirs_ms: float) -> str:
 
 
 def _claims(data: Data) -> Iterator[Comparison]:
-    found = {
+    times_ms = {
         algorithm: [
             data.where(choice=algorithm).number("time_ms", network=name)
             for name in (_SIPAC, _TREE)
@@ -68,7 +68,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
         for name, fabric in _fabrics().items()
     )
     bound = ", ".join(bounds)
-    for algorithm, (mine, theirs) in found.items():
+    for algorithm, (mine, theirs) in times_ms.items():
         yield holds(
             f"all-reduce takes less time on SiPAC ({algorithm}, communication alone)",
             "less, by how much is not given",
@@ -76,7 +76,7 @@ def _claims(data: Data) -> Iterator[Comparison]:
             points=above({f"{_TREE} over {_SIPAC}": theirs / mine}, 1 + NEAR),
             why="both have the same rate a GPU and, without queues, the same data to"
             " move",
-            best="" if algorithm == "auto" else _told(*found["auto"]),
+            best="" if algorithm == "auto" else _told(*times_ms["auto"]),
             bound=bound,
         )
     yield not_reproducible(

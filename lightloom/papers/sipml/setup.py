@@ -96,10 +96,12 @@ def fabrics(
     gpus: int, gbit: int, *, latency_ps: int = LATENCY_PS
 ) -> dict[str, AnyFabric]:
     """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s."""
-    found = baselines(gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT)
+    by_name = baselines(
+        gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT
+    )
     return {
         _NAMES.get(name, name.replace("electrical-cluster", "Elect-Cluster")): fabric
-        for name, fabric in found.items()
+        for name, fabric in by_name.items()
     }
 
 
@@ -183,7 +185,7 @@ _STYLES: dict[str, LineStyle] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
 """Broken lines are drawn over whole ones: curves that coincide are both seen."""
 
 
-def curves(x: str, x_label: str) -> Plot:
+def curve_plot(x: str, x_label: str) -> Plot:
     """Return a plot of the times to accuracy on each fabric, a panel for each model."""
     return Plot(
         x=x,

@@ -31,7 +31,7 @@ from lightloom.papers.sipml.setup import (
     ROOFLINE,
     TRANSFORMER,
     best_plan,
-    curves,
+    curve_plot,
     fabrics,
     minutes,
     sweep,
@@ -75,11 +75,11 @@ def _fig5_rows(
 
 
 def _curves(data: Data, model: str) -> Curves:
-    found = {
+    by_fabric = {
         name: data.curve("gbit_per_s", "minutes", model=model, fabric=name)
         for name in data.names("fabric")
     }
-    return {name: dict(sorted(curve.items())) for name, curve in found.items()}
+    return {name: dict(sorted(curve.items())) for name, curve in by_fabric.items()}
 
 
 def _fig5_claims(data: Data) -> Iterator[Comparison]:
@@ -227,7 +227,7 @@ def _fig5_panels(data: Data) -> Iterator[Panel]:
     # Elect-Flat also has halves of the rates, for claims: not drawn.
     place, rates = data.columns.index("gbit_per_s"), data.given["rates"]
     drawn = tuple(row for row in data.rows if row[place] in rates)
-    return curves("gbit_per_s", "rate of a GPU (Gb/s)")(Data(data.columns, drawn))
+    return curve_plot("gbit_per_s", "rate of a GPU (Gb/s)")(Data(data.columns, drawn))
 
 
 def _as_slow(flat: dict[float, float], time: float) -> str:
@@ -419,8 +419,8 @@ def _bands() -> dict[float, tuple[float, float]]:
     ]
     return {
         us: (
-            round(min(one[us] for one in kept), 2),
-            round(max(one[us] for one in kept), 2),
+            round(min(shares[us] for shares in kept), 2),
+            round(max(shares[us] for shares in kept), 2),
         )
         for us in kept[0]
     }
@@ -533,7 +533,7 @@ FIGURE = (
         columns=COLUMNS,
         compute=_fig10_rows,
         claims=_fig10_claims,
-        panels=curves("gpus", "GPUs"),
+        panels=curve_plot("gpus", "GPUs"),
         notes=(CURVES, ROOFLINE, LATENCY),
     ),
     Figure(

@@ -32,7 +32,7 @@ _WHERE = "section 3.3"
 def _shared_fabric_claims() -> Iterator[TextClaim]:
     """Yield what the paper says of several jobs, beside a run of a synthetic trace."""
     switched, ring = _runs()
-    slowest = max(each.slow_down or 0 for each in switched.jobs)
+    slowest = max(job.slow_down or 0 for job in switched.jobs)
     yield TextClaim(
         _WHERE,
         holds(
@@ -44,7 +44,7 @@ def _shared_fabric_claims() -> Iterator[TextClaim]:
         ),
     )
     split_ms, waited_ms = (_waited_ms(ring, split=split) for split in (True, False))
-    slowest = max(each.slow_down or 0 for each in ring.jobs)
+    slowest = max(job.slow_down or 0 for job in ring.jobs)
     yield TextClaim(
         _WHERE,
         holds(
@@ -68,11 +68,12 @@ def _shared_fabric_claims() -> Iterator[TextClaim]:
 
 def _waited_ms(run: ClusterRun, *, split: bool) -> float:
     """Return for how long a job waits, or waits though enough nodes are free."""
-    devices = {each.job.name: each.job.devices for each in run.jobs}
+    devices = {run_job.job.name: run_job.job.devices for run_job in run.jobs}
     waited_ps = sum(
-        later.time_ps - one.time_ps
-        for one, later in pairwise(run.moments)
-        if one.waiting and (not split or devices[one.waiting[0]] <= one.free.free)
+        later.time_ps - moment.time_ps
+        for moment, later in pairwise(run.moments)
+        if moment.waiting
+        and (not split or devices[moment.waiting[0]] <= moment.free.free)
     )
     return waited_ps / _PS_PER_MS
 
@@ -84,10 +85,10 @@ def _runs() -> tuple[ClusterRun, ClusterRun]:
     request = TrainingRequest(circuits="one-shot", replayed=1)
     training = _MODEL.planner(lambda _: None).training
     jobs = [(job, training) for job in _trace()]
-    one, other = (
+    switched, ring = (
         run_jobs(JobTimes(named[name], request), jobs) for name in (OCS, RING)
     )
-    return one, other
+    return switched, ring
 
 
 def _trace() -> Iterator[TracedJob]:

@@ -74,8 +74,8 @@ def _replayed_us(
         initial_configuration_charged=False,
     )
     given = {"cuts": list(cuts)}
-    made = verified_schedule(fabric, op, size_bytes, "shift-rings", given)
-    return completion_time_ps(made) / PS_PER_US
+    schedule = verified_schedule(fabric, op, size_bytes, "shift-rings", given)
+    return completion_time_ps(schedule) / PS_PER_US
 
 
 def _compute(

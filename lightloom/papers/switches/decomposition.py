@@ -100,8 +100,8 @@ def _question(matrix: FloatArray, switches: int, delay: float) -> Instance:
 
 
 def _bound(instance: Instance, kind: str) -> float:
-    found = find_bound(kind, instance.fabric, instance.communication)
-    return 0.0 if found is None else int(found.bound) / _UNIT_PS
+    certificate = find_bound(kind, instance.fabric, instance.communication)
+    return 0.0 if certificate is None else int(certificate.bound) / _UNIT_PS
 
 
 def _compute(
@@ -118,22 +118,22 @@ def _compute(
             for delay in delays:
                 tell(f"{name}, {switches} switches, delay {delay}")
                 instance = _question(make(seed), switches, delay)
-                made = synthesise(instance).incumbent
-                assert made is not None
-                assert verify(made.schedule).valid
-                known = KNOWN.get(delay) if name == _PIPELINE else None
+                synthesis = synthesise(instance).incumbent
+                assert synthesis is not None
+                assert verify(synthesis.schedule).valid
+                published = KNOWN.get(delay) if name == _PIPELINE else None
                 yield (
                     *(name, switches, delay),
-                    completion_time_ps(made.schedule) / _UNIT_PS,
+                    completion_time_ps(synthesis.schedule) / _UNIT_PS,
                     _bound(instance, "line"),
                     _bound(instance, "switch-uses"),
-                    *(known or (None, None, None)),
+                    *(published or (None, None, None)),
                 )
 
 
 def _claims(data: Data) -> Iterator[Comparison]:
     for name, switches, delay, ours, line, uses, published, packed, bound in data.rows:
-        if not all(isinstance(one, float) for one in (ours, line, uses)):
+        if not all(isinstance(value, float) for value in (ours, line, uses)):
             continue
         case = f"{name}, {switches} switches, delay {delay}"
         best = max(float(line or 0), float(uses or 0))

@@ -71,8 +71,8 @@ def _times_ms(fabric: Ocs, task: Collective) -> Iterator[tuple[str, float, str]]
         yield ONE_SHOT, _baseline_ms(fabric, task, ONE_SHOT), _HALVING
     yield "ideal", ideal_ps(fabric, task, _HALVING) / _MS, _HALVING
     for method, name in (("overlapped", _HALVING), ("auto", "auto")):
-        made = verified_schedule(fabric, task.op, task.buffer_bytes, name, {})
-        yield method, completion_time_ps(made) / _MS, made.algorithm.name
+        schedule = verified_schedule(fabric, task.op, task.buffer_bytes, name, {})
+        yield method, completion_time_ps(schedule) / _MS, schedule.algorithm.name
 
 
 def _compute(
