@@ -419,6 +419,13 @@ def _fig8a_claims(data: Data) -> Iterator[Comparison]:
             why="on an ideal switch every GPU exchanges with all others at once and"
             " pays alpha once; it stands for no network that can be built",
         )
+    yield from _slow_claims(reference, charged, auto)
+
+
+def _slow_claims(
+    reference: float, charged: dict[float, float], auto: dict[float, float]
+) -> Iterator[Comparison]:
+    """Compare circuits that take 25 us to set with the ring on the switch."""
     for claim, curve, who, why in (
         (
             "at 25 us circuits gain nothing over ring (-2, every round charged)",

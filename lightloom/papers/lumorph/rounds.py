@@ -196,6 +196,23 @@ def _overlaps(data: Data) -> dict[tuple[str, str], dict[float, float]]:
     }
 
 
+_WORSE = (
+    (
+        "random shortest paths do significantly worse (every size)",
+        "worse, by how much is not given",
+        {name: ((name, RANDOM), (name, MIN_CONGESTION)) for name in _PAPERS},
+        "on the smallest racks there is hardly a choice of paths",
+    ),
+    (
+        "quadrupling overlaps more than doubling (every size)",
+        "more with both routers",
+        {router: ((_PAPERS[1], router), (_PAPERS[0], router)) for router in ROUTERS},
+        "more peers at once need not share an edge",
+    ),
+)
+"""Curves that the paper has above others, by what they have in common, and why not."""
+
+
 def _fig5_claims(data: Data) -> Iterator[Comparison]:
     overlaps_by_curve = _overlaps(data)
     first, *_, last = sizes = data.sizes("gpus")
@@ -218,21 +235,7 @@ def _fig5_claims(data: Data) -> Iterator[Comparison]:
         ),
         why="the next larger rack is a rectangle where this one is a square",
     )
-    two, four = _PAPERS
-    for claim, paper, pairs, why in (
-        (
-            "random shortest paths do significantly worse (every size)",
-            "worse, by how much is not given",
-            {name: ((name, RANDOM), (name, MIN_CONGESTION)) for name in _PAPERS},
-            "on the smallest racks there is hardly a choice of paths",
-        ),
-        (
-            "quadrupling overlaps more than doubling (every size)",
-            "more with both routers",
-            {router: ((four, router), (two, router)) for router in ROUTERS},
-            "more peers at once need not share an edge",
-        ),
-    ):
+    for claim, paper, pairs, why in _WORSE:
         more = {
             (name, gpus): overlaps_by_curve[worse][gpus]
             / overlaps_by_curve[better][gpus]

@@ -133,12 +133,9 @@ def _more_is_better(
 
 
 def _fig8_claims(data: Data) -> Iterator[Comparison]:
-    rates, switches = data.sizes("gbit_per_s"), data.sizes("switches")
-    times, last = _times(data, _BYTES), max(switches)
-    middle = min(switches, key=lambda count: (abs(count - 12), count))
-    first = min(switches)
+    switches = data.sizes("switches")
     yield _more_is_better(
-        times,
+        _times(data, _BYTES),
         "performance improves with more OCSs",
         pairwise(switches),
         "finer circuits follow the bytes of a whole iteration more closely, as"
@@ -166,23 +163,29 @@ def _fig8_claims(data: Data) -> Iterator[Comparison]:
         "six circuits of a sixth of the rate do not divide among four partners as four"
         " of a quarter do",
     )
-    gains = [times[rate, middle] / times[rate, last] for rate in rates]
+    yield from _gains_at_ends(_times(data, _BYTES))
+
+
+def _gains_at_ends(times: Mapping[tuple[float, float], float]) -> Iterator[Comparison]:
+    """Compare the most switches with the fewest, and with about twelve."""
+    rates = dict.fromkeys(rate for rate, _ in times)
+    switches = [count for _, count in times]
+    first, last = min(switches), max(switches)
+    middle = min(switches, key=lambda count: (abs(count - 12), count))
+    gains = {rate: times[rate, middle] / times[rate, last] for rate in rates}
     yield holds(
         "benefits are marginal beyond 12 OCSs",
         "marginal",
-        f"{middle} to {last}: at most {100 * (max(gains) - 1):.1f} %",
-        points=between(dict(zip(rates, gains, strict=True)), most=1.05),
+        f"{middle} to {last}: at most {100 * (max(gains.values()) - 1):.1f} %",
+        points=between(gains, most=1.05),
         why="finer circuits still align better with the traffic",
     )
-    spread = [times[rate, first] / times[rate, last] for rate in rates]
+    spread = {rate: times[rate, first] / times[rate, last] for rate in rates}
     yield holds(
         "a larger B is less sensitive to the number of OCSs",
         "less sensitive",
-        ", ".join(
-            f"{rate} Gb/s {ratio:.2f}X"
-            for rate, ratio in zip(rates, spread, strict=True)
-        ),
-        points=falling(dict(zip(rates, spread, strict=True))),
+        ", ".join(f"{rate} Gb/s {ratio:.2f}X" for rate, ratio in spread.items()),
+        points=falling(spread),
         why="at low rates data parallelism with its single partner is chosen, which"
         " any number of switches serves; model parallelism, chosen at high rates,"
         " needs partners",
