@@ -1,4 +1,4 @@
-"""Figures of papers, computed: a folder a paper, a file a figure, found by walking."""
+"""Figures of papers, computed: a folder a paper, found by walking."""
 
 from __future__ import annotations
 
@@ -18,20 +18,15 @@ PAPERS = {
     "sipac": "SiPAC",
     "sipml": "SiP-ML",
 }
-"""Titles of the papers, or their subjects, by folders; names of figures begin so."""
+"""Titles of the papers, or their subjects, by what names of figures begin with."""
+FOLDERS = ("lumorph", "ramp", "sipac", "sipml", "switches")
 
 FIGURES: Catalogue[Figure] = Catalogue(
-    *(f"{__name__}.{paper}" for paper in PAPERS), attribute="FIGURE", noun="figure"
+    *(f"{__name__}.{folder}" for folder in FOLDERS), attribute="FIGURE", noun="figure"
 )
 """Every figure that can be computed, by name."""
 
 
 def figure(name: str) -> Figure:
-    """Return a figure.
-
-    Raises
-    ------
-    InputError
-        If there is no such figure; the nearest names are suggested.
-    """
+    """Return a figure."""
     return FIGURES.get(name)

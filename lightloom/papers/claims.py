@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from itertools import pairwise
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
@@ -34,14 +35,8 @@ class ClaimVerdict(StrEnum):
 class Point:
     """A number of ours, and the band that the claim leaves for it.
 
-    Attributes
-    ----------
-    label
-        Which of the numbers of a claim it is; may be empty for the only one.
-    value
-        The number.
-    least, most
-        The band, ends included; ``None`` where it is open.
+    `label` says which of the numbers of a claim it is. The ends `least` and `most`
+    belong to the band, which is open where one is ``None``.
     """
 
     label: str
@@ -69,25 +64,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A claim of the paper beside what was computed.
+    """A claim of the paper, which says where, beside what was computed.
 
-    Attributes
-    ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        The two values, in words.
-    points
-        Every number that the claim is about, with its band; none where the claim
-        cannot be judged.
-    why
-        Why they differ, or what input is missing; may be empty for a match.
-    best
-        The same number where everything compared has the best algorithm that lightloom
-        knows, named; empty where `ours` is that.
-    bound
-        What no schedule can beat, with the kind of its proof; empty where there is
-        none.
+    The values are in words, the numbers behind them are `points`: none where the claim
+    cannot be judged. `why` says why they differ, or what input is missing. `best` is
+    `ours` where all that is compared has the best algorithm known to lightloom, named,
+    if that is another; `bound` what no schedule can beat, with the kind of its proof.
     """
 
     claim: str
@@ -136,22 +118,9 @@ def near(
     best: str = "",
     bound: str = "",
 ) -> Comparison:
-    """Return a comparison that matches if the values differ by little.
+    """Return a comparison that matches if ours is off by `band` of the paper's or less.
 
-    Parameters
-    ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        The two values, in `unit`.
-    unit
-        Unit of both, as text.
-    why
-        Why they differ, said where they do; by default by how many per cent.
-    band
-        Largest difference that matches, as a part of the paper's value.
-    best, bound
-        As in `Comparison`.
+    Where it is not, `why` is said, by default by how many per cent it is off.
     """
     ends = sorted((paper * (1 - band), paper * (1 + band)))
     point = Point("", ours, *ends)
@@ -176,27 +145,7 @@ def holds(
     best: str = "",
     bound: str = "",
 ) -> Comparison:
-    """Return a comparison of a claim in words.
-
-    Parameters
-    ----------
-    claim
-        What is claimed, and where.
-    paper, ours
-        What the paper has, and what was found, in words.
-    points
-        Every number that the claim is about, with its band: it matches if all are in
-        theirs. One at least.
-    why
-        Why it does not, said only then.
-    best, bound
-        As in `Comparison`.
-
-    Raises
-    ------
-    ValueError
-        If there are no points.
-    """
+    """Return a comparison of a claim in words; `why` is said where it does not hold."""
     judged = tuple(points)
     if not judged:
         message = f"no points to judge by: {claim}"
@@ -211,59 +160,29 @@ def between(
     least: float | None = None,
     most: float | None = None,
 ) -> tuple[Point, ...]:
-    """Return points with one band for all.
-
-    Parameters
-    ----------
-    values
-        Numbers by what they are called.
-    least, most
-        Ends of the band, which belong to it.
-    """
+    """Return points with one band for all."""
     return tuple(
         Point(_label(name), value, least, most) for name, value in values.items()
     )
 
 
 def above(values: Mapping[Any, float], limit: float) -> tuple[Point, ...]:
-    """Return points that are to exceed a limit, which is not in their band.
-
-    Parameters
-    ----------
-    values
-        Numbers by what they are called.
-    limit
-        What they are to exceed.
-    """
+    """Return points that are to exceed a limit, which is not in their band."""
     return between(values, least=nextafter(limit, inf))
 
 
 def below(values: Mapping[Any, float], limit: float) -> tuple[Point, ...]:
-    """Return points that are to stay below a limit, which is not in their band.
-
-    Parameters
-    ----------
-    values
-        Numbers by what they are called.
-    limit
-        What they are to stay below.
-    """
+    """Return points that are to stay below a limit, which is not in their band."""
     return between(values, most=nextafter(limit, -inf))
 
 
 def rising(values: Mapping[Any, float]) -> tuple[Point, ...]:
-    """Return points that do not fall from each to the next, and rise over all.
-
-    Parameters
-    ----------
-    values
-        Positive numbers by what they are called, in order.
-    """
+    """Return points that do not fall from each to the next, and rise over all."""
     if len(values) < 2:
         return fact("there are several", so=False)
     steps = {
-        f"{_label(one)} to {_label(other)}": values[other] / values[one]
-        for one, other in pairwise(values)
+        f"{_label(before)} to {_label(after)}": values[after] / values[before]
+        for before, after in pairwise(values)
     }
     first, *_, last = values
     whole = {f"{_label(first)} to {_label(last)} in all": values[last] / values[first]}
@@ -271,50 +190,22 @@ def rising(values: Mapping[Any, float]) -> tuple[Point, ...]:
 
 
 def falling(values: Mapping[Any, float]) -> tuple[Point, ...]:
-    """Return points that do not rise from each to the next, and fall over all.
-
-    Parameters
-    ----------
-    values
-        Positive numbers by what they are called, in order.
-    """
+    """Return points that do not rise from each to the next, and fall over all."""
     return rising(dict(reversed([*values.items()])))
 
 
 def fact(label: str, *, so: bool) -> tuple[Point, ...]:
-    """Return the point of a statement that is so (1) or not (0).
-
-    Parameters
-    ----------
-    label
-        The statement.
-    so
-        Whether it is so.
-    """
+    """Return the point of a statement that is so (1) or not (0)."""
     return (Point(label, float(so), 1.0, 1.0),)
 
 
 def not_reproducible(claim: str, paper: str, ours: str, why: str) -> Comparison:
-    """Return a claim that cannot be judged.
-
-    Parameters
-    ----------
-    claim, paper, ours
-        As in `holds`.
-    why
-        Which input is missing.
-    """
+    """Return a claim that cannot be judged."""
     return Comparison(claim, paper, ours, (), why)
 
 
 def percent_less(time: float, reference: float) -> float:
-    """Return by how many per cent a time is below a reference.
-
-    Parameters
-    ----------
-    time, reference
-        Two times in one unit.
-    """
+    """Return by how many per cent a time is below a reference."""
     return 100 * (reference - time) / reference
 
 
@@ -328,3 +219,27 @@ def _text(value: float, digits: int) -> str:
     if 10**4 <= abs(value) < 10**7:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+@dataclass(frozen=True)
+class TextClaim:
+    """A number that a paper prints outside its figures, or that nobody computes here.
+
+    `where` is a section, figure or equation; `command` prints ours, and is empty where
+    the page computes it from what is printed.
+    """
+
+    where: str
+    comparison: Comparison
+    command: str = ""
+
+
+def text_claims(paper: str) -> tuple[TextClaim, ...]:
+    """Return what a paper prints beside its figures, computed anew; takes seconds."""
+    module = import_module(f"lightloom.papers.{paper}.text")
+    return tuple(module.claims())
+
+
+def unknown(where: str, claim: str, paper: str, why: str) -> TextClaim:
+    """Return a number that cannot be computed here."""
+    return TextClaim(where, not_reproducible(claim, paper, "-", why))

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.papers import FIGURES, PAPERS
-from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
-from lightloom.papers.reproduction import CLAIMS_FILE
-from lightloom.papers.text_claims import text_claims
+from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict, text_claims
+from lightloom.papers.reproduction import CLAIMS_FILE, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from lightloom.papers.claims import TextClaim
     from lightloom.papers.reproduction import Figure
-    from lightloom.papers.text_claims import TextClaim
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 ON_PAGE = ("lumorph", "sipml", "sipac", "ramp")
@@ -87,60 +86,37 @@ those that it cannot, with the reason. The page is made by
 
 
 def claims_page(folder: Path) -> str:
-    """Return the page as Markdown.
-
-    Parameters
-    ----------
-    folder
-        Has a folder of files for each figure.
-
-    Raises
-    ------
-    InputError
-        A figure was not computed there.
-    """
+    """Return the page as Markdown."""
     parts, counts = [], {}
     for paper in ON_PAGE:
         figures = sorted(
-            (one for name, one in FIGURES.items() if name.startswith(f"{paper}-")),
-            key=lambda one: _in_order(one.name),
+            (
+                figure
+                for name, figure in FIGURES.items()
+                if name.startswith(f"{paper}-")
+            ),
+            key=lambda figure: in_order(figure.name),
         )
-        saved = {one.name: _saved(folder, one.name) for one in figures}
+        saved = {figure.name: _saved(folder, figure.name) for figure in figures}
         texts = text_claims(paper)
-        found = [row[_VERDICT] for rows in saved.values() for row in rows]
-        found += [str(text.comparison.verdict) for text in texts]
-        counts[paper] = Counter(found)
+        verdicts = [row[_VERDICT] for rows in saved.values() for row in rows]
+        verdicts += [str(text.comparison.verdict) for text in texts]
+        counts[paper] = Counter(verdicts)
         parts.append(f"## {PAPERS[paper]}\n")
-        parts += [figure_section(one, saved[one.name]) for one in figures]
+        parts += [figure_section(figure, saved[figure.name]) for figure in figures]
         parts.append(text_section(paper, texts))
     return _HEAD + _overview(counts) + "\n" + "\n".join(parts)
 
 
 def figure_section(figure: Figure, rows: Iterable[Sequence[str]]) -> str:
-    """Return what the page says of a figure.
-
-    Parameters
-    ----------
-    figure
-        The figure.
-    rows
-        Its claims, as `Comparison.row` has them.
-    """
+    """Return what the page says of a figure."""
     head = f"### {figure.label}: {figure.title}\n"
-    made = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
-    return "\n".join([head, made, _table(CLAIM_COLUMNS, rows)])
+    source = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
+    return "\n".join([head, source, _table(CLAIM_COLUMNS, rows)])
 
 
 def text_section(paper: str, texts: Iterable[TextClaim]) -> str:
-    """Return what the page says of numbers that no figure computes.
-
-    Parameters
-    ----------
-    paper
-        Its folder.
-    texts
-        The claims.
-    """
+    """Return what the page says of numbers that no figure computes."""
     rows = [
         (text.where, *text.comparison.row(), text.command and f"`{text.command}`")
         for text in texts
@@ -167,8 +143,8 @@ def _saved(folder: Path, name: str) -> list[list[str]]:
 def _overview(counts: dict[str, Counter[str]]) -> str:
     """Return how many claims of each paper have which verdict."""
     rows = [
-        (PAPERS[paper], *(str(found[verdict]) for verdict in ClaimVerdict))
-        for paper, found in counts.items()
+        (PAPERS[paper], *(str(of_paper[verdict]) for verdict in ClaimVerdict))
+        for paper, of_paper in counts.items()
     ]
     return _table(("paper", *ClaimVerdict), rows)
 
@@ -187,12 +163,6 @@ def _cell(text: str) -> str:
     if text.startswith("`"):
         return text
     return re.sub(r"([|*_<>\[\]])", r"\\\1", text)
-
-
-def _in_order(name: str) -> list[int | str]:
-    """Return a key that puts Fig. 3 before Fig. 10."""
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdigit() else part for part in parts]
 
 
 def _main() -> None:

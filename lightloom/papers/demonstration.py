@@ -108,17 +108,6 @@ def demonstrate(
 
     Leaves the schedule of `auto` (``all-reduce-auto.jsonl``), its trace
     (``trace.json``) and the comparison as ``comparison.png`` and ``comparison.svg``.
-
-    Parameters
-    ----------
-    rack, switch
-        The circuit fabric and the baseline, of equal size.
-    buffer_bytes
-        Buffer of the all-reduce.
-    folder
-        Made if it is not there.
-    progress
-        Told what is being done.
     """
     entries = [
         _entry(fabric, buffer_bytes, algorithm, progress)

@@ -27,21 +27,9 @@ _TIME_LIMIT_S = 3600.0
 
 @dataclass(frozen=True)
 class FigureJob:
-    """A figure that is to be computed and saved.
+    """A figure that is to be computed and saved, in a folder of its name in `folder`.
 
-    Attributes
-    ----------
-    figures
-        Where the figure is found by its name.
-    name
-        Its name.
-    folder
-        Folder of all figures; this one gets a folder of its name in it. On a cluster
-        the workers write there.
-    version
-        Of the code that computes and draws.
-    memory_limit_bytes, search_limit_s
-        As in `lightloom.bench.isolation.IsolatedJob`.
+    `version` is that of the code that computes and draws.
     """
 
     figures: Catalogue[Figure]
@@ -112,36 +100,22 @@ class FigureJob:
 
 
 def figure_jobs(figures: Catalogue[Figure], folder: Path) -> tuple[FigureJob, ...]:
-    """Return a job for each figure, those that take longest first.
-
-    Parameters
-    ----------
-    figures
-        The figures.
-    folder
-        Where they are saved.
-    """
+    """Return a job for each figure, those that take longest first."""
     version = code_version(drawn=True)
-    ordered = sorted(figures.values(), key=lambda one: (-one.takes_s, one.name))
+    ordered = sorted(
+        figures.values(), key=lambda figure: (-figure.takes_s, figure.name)
+    )
     return tuple(
-        FigureJob(figures, one.name, folder.resolve(), version) for one in ordered
+        FigureJob(figures, figure.name, folder.resolve(), version) for figure in ordered
     )
 
 
 def rows_with_files(jobs: Iterable[FigureJob], rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Return the last row of each figure whose files are as it left them.
-
-    Parameters
-    ----------
-    jobs
-        The figures.
-    rows
-        Rows of a results file; those of other versions are not looked at.
-    """
+    """Return the last row of each figure whose files are as it left them."""
     last = {row.key: row for row in rows if row.solved}
-    found = ((job, last.get(job.key)) for job in jobs)
+    candidates = ((job, last.get(job.key)) for job in jobs)
     return tuple(
         row
-        for job, row in found
+        for job, row in candidates
         if row is not None and row.finding.detail == job.digest()
     )

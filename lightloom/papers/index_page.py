@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import csv
 import html
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import MIB
 from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
-from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE
+from lightloom.papers.reproduction import CLAIMS_FILE, DATA_FILE, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,17 +49,8 @@ def index_page(
     """Return a document that needs no network and no other file.
 
     Same files and rows, same bytes.
-
-    Parameters
-    ----------
-    jobs
-        The figures.
-    done
-        Rows of those whose files are there, by name.
-    failed
-        Rows of those that ended otherwise, by name.
     """
-    ordered = sorted(jobs, key=lambda job: _in_order(job.name))
+    ordered = sorted(jobs, key=lambda job: in_order(job.name))
     versions = ", ".join(dict.fromkeys(job.version for job in jobs))
     took_s = sum(row.finding.solve_s or 0 for row in done.values())
     summary = (
@@ -91,12 +81,6 @@ def verdict_counts(job: FigureJob) -> Counter[str]:
     """Return how often each verdict stands in the saved claims of a figure."""
     _, *claims = _table(job, CLAIMS_FILE)
     return Counter(claim[_VERDICT] for claim in claims)
-
-
-def _in_order(name: str) -> list[int | str]:
-    """Return a key that puts Fig. 3 before Fig. 10."""
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdigit() else part for part in parts]
 
 
 def _table(job: FigureJob, name: str) -> list[list[str]]:
@@ -152,14 +136,14 @@ def _section(job: FigureJob, row: Row | None, failed: Row | None) -> Iterator[st
 def _made(row: Row) -> str:
     """Return how long a figure took, where, and by which code."""
     finding = row.finding
-    told = [f"{finding.solve_s or 0:.1f} s"]
-    told += [f"{finding.cpu_s or 0:.1f} s of processor time"]
+    facts = [f"{finding.solve_s or 0:.1f} s"]
+    facts += [f"{finding.cpu_s or 0:.1f} s of processor time"]
     if row.peak_bytes:
-        told.append(f"at most {row.peak_bytes // MIB} MiB of memory")
+        facts.append(f"at most {row.peak_bytes // MIB} MiB of memory")
     if machine := row.machine:
-        told.append(f"{machine.system} {machine.processor}, {machine.cores} cores")
-        told.append(f"{machine.load:g} waiting for them")
-    return ", ".join([*told, f"lightloom {row.lightloom}"])
+        facts.append(f"{machine.system} {machine.processor}, {machine.cores} cores")
+        facts.append(f"{machine.load:g} waiting for them")
+    return ", ".join([*facts, f"lightloom {row.lightloom}"])
 
 
 def _picture(figure: Figure, path: Path) -> str:

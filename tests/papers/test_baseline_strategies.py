@@ -15,31 +15,23 @@ from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
-from lightloom.papers.ramp.baseline_networks import (
-    Tier,
-    TieredNetwork,
-    as_published,
-    fat_tree,
-    matched,
-    topoopt,
-    torus,
-)
-from lightloom.papers.ramp.baseline_strategies import (
+from lightloom.papers.ramp.closed_forms import Processor, RepeatedSteps, together, total
+from lightloom.papers.ramp.rivals import (
     GRID,
     HIERARCHICAL,
     LEVELS,
     OPERATIONS,
     RING,
+    Tier,
+    TieredNetwork,
+    as_published,
+    fat_tree,
+    matched,
     plans,
+    topoopt,
+    torus,
 )
-from lightloom.papers.ramp.ramp_estimate import Box, boxes, fastest
-from lightloom.papers.ramp.ramp_estimate import plans as ramp_plans
-from lightloom.papers.ramp.repeated_steps import (
-    Processor,
-    RepeatedSteps,
-    together,
-    total,
-)
+from lightloom.papers.ramp.systems import Box, boxes, fastest, ramp_plans
 from lightloom.replay import replay
 from lightloom.synth.ramp.schedules import PHASES, ways
 from lightloom.synth.synthesise import synthesise
@@ -48,8 +40,7 @@ from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
-    from lightloom.papers.ramp.baseline_networks import Forwarding
-    from lightloom.papers.ramp.baseline_strategies import StrategyPlan
+    from lightloom.papers.ramp.rivals import Forwarding, StrategyPlan
 
 # A link of 8 Tb/s carries a byte in a picosecond, so no time is rounded.
 BUFFER = 2**24

@@ -10,7 +10,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.papers import FIGURES, figure
-from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict
+from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict, text_claims
 from lightloom.papers.claims_page import (
     ON_PAGE,
     PAGE,
@@ -18,7 +18,6 @@ from lightloom.papers.claims_page import (
     figure_section,
     text_section,
 )
-from lightloom.papers.text_claims import text_claims
 from lightloom.report.tables import save_csv
 
 if TYPE_CHECKING:

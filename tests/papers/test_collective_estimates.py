@@ -9,8 +9,12 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Collective
-from lightloom.papers.ramp.collective_estimates import broadcast_run, ramp_runs
-from lightloom.papers.ramp.repeated_steps import Processor, total
+from lightloom.papers.ramp.closed_forms import (
+    Processor,
+    broadcast_run,
+    ramp_runs,
+    total,
+)
 from lightloom.replay import replay
 from lightloom.synth.ramp.broadcast_tree import grow, tree_stream
 from lightloom.synth.ramp.participants import Shape

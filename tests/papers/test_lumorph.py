@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
-from lightloom.core.errors import InputError
 from lightloom.core.units import KIB, MIB
-from lightloom.papers import FIGURES, figure
+from lightloom.papers import figure
 from lightloom.papers.claims import (
     ClaimVerdict,
     above,
@@ -21,17 +17,15 @@ from lightloom.papers.claims import (
     percent_less,
     rising,
 )
-from lightloom.papers.lumorph.authors import (
+from lightloom.papers.lumorph.all_reduces import (
+    ALGORITHMS,
     VALUES_US,
     lumorph_2_ps,
     racks,
     ring_ps,
 )
-from lightloom.papers.lumorph.fig7 import ALGORITHMS
-from lightloom.papers.lumorph.fig11 import TWO, LineOfCalls
-from lightloom.papers.lumorph.models import MODELS
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
-from lightloom.papers.lumorph.round_requests import (
+from lightloom.papers.lumorph.rounds import (
     MIN_CONGESTION,
     ROUTERS,
     distinct,
@@ -40,60 +34,11 @@ from lightloom.papers.lumorph.round_requests import (
     pieces,
     rounds,
 )
-from tests.papers.judged import BEST_ROWS, check_best_rows, check_verdicts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lightloom.papers.reproduction import Figure
-
-SMALL = (
-    figure("lumorph-fig3").at(sizes=(8, 16), repeats=1),
-    figure("lumorph-fig5").at(sizes=(8, 16)),
-    figure("lumorph-fig6").at(gpus=16, buffer_bytes=MIB, waveguides=(1, 4)),
-    figure("lumorph-fig7").at(sizes=(8, 16), buffers=(KIB, MIB)),
-    figure("lumorph-fig8a").at(gpus=8, delays_ns=(0, 3_700, 25_000)),
-    figure("lumorph-fig8b").at(gpus=8, rates=(100, 200), buffers=(16 * KIB, MIB)),
-    figure("lumorph-fig10"),
-    figure("lumorph-fig11").at(sizes=(8, 16), models=MODELS[1:]),
-)
+from lightloom.papers.lumorph.training import TWO, LineOfCalls
 
 
 def silent(_: str) -> None:
     """Say nothing."""
-
-
-def test_the_catalogue_has_every_computable_figure() -> None:
-    """Eight figures of the paper by their names; unknown names suggest one."""
-    assert [name for name in FIGURES if name.startswith("lumorph")] == [
-        *("lumorph-fig10", "lumorph-fig11"),
-        *("lumorph-fig3", "lumorph-fig5", "lumorph-fig6"),
-        *("lumorph-fig7", "lumorph-fig8a", "lumorph-fig8b"),
-    ]
-    with pytest.raises(InputError, match="lumorph-fig7"):
-        figure("lumorph-fig77")
-
-
-@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
-def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
-    """Rows under their columns, a verdict for every claim, four files."""
-    reproduction = small.run(silent)
-    assert reproduction.figure.name == small.name
-    assert reproduction.data.rows
-    for row in reproduction.data.rows:
-        assert len(row) == len(reproduction.data.columns)
-    check_verdicts(reproduction.comparisons)
-    if small.name in BEST_ROWS:
-        check_best_rows(reproduction)
-    paths = reproduction.save(tmp_path / "out")
-    assert [path.name for path in paths] == [
-        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
-    ]
-    with paths[0].open(newline="") as file:
-        assert len(list(csv.reader(file))) == 1 + len(reproduction.data.rows)
-    assert reproduction.data_table().row_count == len(reproduction.data.rows)
-    claims = reproduction.comparison_table()
-    assert claims.row_count == len(reproduction.comparisons)
 
 
 def test_fig7_agrees_with_the_closed_forms() -> None:

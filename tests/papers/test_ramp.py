@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.papers import FIGURES, figure
+from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
-from lightloom.papers.ramp.baseline_networks import apart, fat_tree
-from lightloom.papers.ramp.compared_systems import GB, MB, on_ramp, size_text
-from lightloom.papers.ramp.fig7 import is_served
-from tests.papers.judged import BEST_ROWS, check_best_rows, check_verdicts
+from lightloom.papers.ramp.components import is_served
+from lightloom.papers.ramp.rivals import apart, fat_tree
+from lightloom.papers.ramp.systems import GB, MB, on_ramp, size_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.reproduction import Figure, Reproduction
-
-SMALL = (
-    figure("ramp-fig6").at(groups=(8, 32)),
-    figure("ramp-fig7").at(groups=(8, 10, 32), per_group=(1, 256)),
-    figure("ramp-fig8"),
-    figure("ramp-fig15").at(sizes=(2, 16, 1024)),
-    figure("ramp-fig16").at(losses=("2.5", "2.2", "1.0")),
-    figure("ramp-fig17").at(gpus=(256, 4096)),
-    figure("ramp-fig18"),
-    figure("ramp-fig19").at(rates=(200, 12_800)),
-    figure("ramp-fig20").at(sizes=(MB, 10 * GB)),
-    figure("ramp-fig21").at(nodes=(16, 65_536), buffers=(MB, 10 * GB)),
-    figure("ramp-fig22").at(nodes=(16, 65_536), buffers=(MB, 10 * GB)),
-    figure("ramp-fig23").at(nodes=(16, 65_536)),
-    figure("ramp-table3"),
-    figure("ramp-table4"),
-    figure("ramp-table9").at(losses=("2.5", "2.0", "1.0")),
-    figure("ramp-table10").at(gpus=(256, 4096)),
-)
+    from lightloom.papers.reproduction import Reproduction
 
 
 def silent(_: str) -> None:
@@ -48,31 +25,6 @@ def claim(found: Reproduction, begins: str) -> Comparison:
     """Return the one comparison whose claim begins so."""
     (only,) = (one for one in found.comparisons if one.claim.startswith(begins))
     return only
-
-
-def test_all_that_can_be_computed_is_in_the_catalogue() -> None:
-    """Figures and tables, each under its own name."""
-    names = {name for name in FIGURES if name.startswith("ramp-")}
-    assert names == {small.name for small in SMALL}
-
-
-@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
-def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
-    """Rows under their columns, a reason where a claim fails, four files."""
-    found = small.run(silent)
-    assert found.figure.name == small.name
-    assert found.figure.notes
-    for row in found.data.rows:
-        assert len(row) == len(found.data.columns)
-    check_verdicts(found.comparisons)
-    if small.name in BEST_ROWS:
-        check_best_rows(found)
-    paths = found.save(tmp_path / "out")
-    assert [path.name for path in paths] == [
-        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
-    ]
-    with paths[0].open(newline="") as file:
-        assert len(list(csv.reader(file))) == 1 + len(found.data.rows)
 
 
 def test_steps_are_the_closed_forms() -> None:

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.sipac_clusters import clusters
-from lightloom.papers import FIGURES, figure
+from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.sipac.clusters import (
     AUTO,
     CLUSTERS,
+    FIXED_PORT,
+    OPS,
     USUAL,
     measure,
     replayed_on,
     usual,
 )
-from lightloom.papers.sipac.fig4a import OPS
-from lightloom.papers.sipac.fig4b import FIXED_PORT
 from lightloom.validate import verify
-from tests.papers.judged import check_best_rows, check_verdicts
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lightloom.papers.reproduction import Figure, Reproduction
+    from lightloom.papers.reproduction import Reproduction
 
 MB = 10**6
-SMALL = (
-    figure("sipac-fig3"),
-    figure("sipac-fig4a").at(nodes=16),
-    figure("sipac-fig4b").at(sizes=(16,), rates=(128, 512, 4096)),
-)
 
 
 def silent(_: str) -> None:
@@ -44,32 +35,6 @@ def silent(_: str) -> None:
 def verdicts(found: Reproduction) -> dict[str, ClaimVerdict]:
     """Return the verdict on each claim."""
     return {entry.claim: entry.verdict for entry in found.comparisons}
-
-
-def test_all_figures_are_in_the_catalogue() -> None:
-    """They are found by walking the folder, under their names."""
-    names = [name for name in FIGURES if name.startswith("sipac")]
-    assert names == ["sipac-fig3", "sipac-fig4a", "sipac-fig4b"]
-
-
-@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
-def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
-    """Rows under their columns, reasons where claims fail, packet effects named."""
-    found = small.run(silent)
-    assert found.figure.name == small.name
-    for row in found.data.rows:
-        assert len(row) == len(found.data.columns)
-    check_verdicts(found.comparisons)
-    check_best_rows(found)
-    assert any(
-        "DCTCP" in note and "not modelled" in note for note in found.figure.notes
-    )
-    paths = found.save(tmp_path / "out")
-    assert [path.name for path in paths] == [
-        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
-    ]
-    with paths[0].open(newline="") as file:
-        assert len(list(csv.reader(file))) == 1 + len(found.data.rows)
 
 
 def test_orderings_of_fig4a_at_sixteen_units() -> None:

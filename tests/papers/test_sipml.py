@@ -3,90 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
-from lightloom.papers import FIGURES, figure
+from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
-from lightloom.papers.figure_data import Data
-from lightloom.papers.sipml.setup import (
-    FLAT,
-    TRANSFORMER,
-    Trained,
-    fabrics,
-)
-from lightloom.papers.sipml.table1 import PAPER
-from tests.papers.judged import check_verdicts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lightloom.papers.reproduction import Figure
-
-NCF = Trained("ncf", (256, 1024), 100, 512)
-
-SMALL = (
-    figure("sipml-fig5").at(gpus=16, rates=(128, 512), models=(NCF,)),
-    figure("sipml-fig6").at(gpus=16, rates=(128, 8192), models=(NCF,)),
-    figure("sipml-fig7").at(gpus=32, shown=8, degrees=(2, 4), trained=NCF),
-    figure("sipml-fig8").at(gpus=16, rates=(128, 2048), switches=(1, 4), trained=NCF),
-    figure("sipml-fig9").at(gpus=16, rates=(128,), delays_us=(30, 100), trained=NCF),
-    figure("sipml-fig10").at(sizes=(16, 32), rate=256, models=(NCF,)),
-    figure("sipml-table1").at(sizes=(8, 16), latencies_us=(1, 100), trained=NCF),
-)
-
-
-FINDINGS = {
-    "sipml-fig5": (
-        *("at most twice the rate of Elect-Flat", "hybrid beats data parallelism"),
-        *("as fast as Elect-Cluster", "levels off", "below 1 Tb/s"),
-    ),
-    "sipml-fig8": ("improves with more OCSs", "beyond 12 OCSs", "less sensitive"),
-    "sipml-fig9": ("a smaller delay always helps", "one-shot beats reconfiguration"),
-    "sipml-fig10": ("close to Elect-Flat", "taper off with scale"),
-    "sipml-table1": ("latencies above about 10 us hurt",),
-}
-"""What the paper finds, by figure: each is a claim with a verdict."""
-
-
-def silent(_: str) -> None:
-    """Say nothing."""
-
-
-def test_the_catalogue_has_every_computable_figure() -> None:
-    """Six figures and a table are listed."""
-    assert sorted(name for name in FIGURES if name.startswith("sipml")) == [
-        *("sipml-fig10", "sipml-fig5", "sipml-fig6", "sipml-fig7"),
-        *("sipml-fig8", "sipml-fig9", "sipml-table1"),
-    ]
-
-
-@pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
-def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
-    """Rows under their columns, a verdict with a reason, four files."""
-    reproduction = small.run(silent)
-    assert reproduction.data.rows
-    for row in reproduction.data.rows:
-        assert len(row) == len(reproduction.data.columns)
-    assert reproduction.comparisons
-    check_verdicts(reproduction.comparisons)
-    claims = " ".join(comparison.claim for comparison in reproduction.comparisons)
-    assert all(finding in claims for finding in FINDINGS.get(small.name, ()))
-    assert any("roofline" in note for note in reproduction.figure.notes)
-    names = [path.name for path in reproduction.save(tmp_path)]
-    assert names == [
-        *("data.csv", "comparison.csv", f"{small.name}.png", f"{small.name}.svg"),
-    ]
-
-
-@pytest.mark.parametrize("small", SMALL[1:3], ids=lambda small: small.name)
-def test_the_same_figure_comes_out_every_time(small: Figure) -> None:
-    """Two runs give the same data and verdicts."""
-    first, second = small.run(silent), small.run(silent)
-    assert first.data.rows == second.data.rows
-    assert first.comparisons == second.comparisons
+from lightloom.papers.reproduction import Data
+from lightloom.papers.sipml.setup import FLAT, TRANSFORMER, fabrics
+from lightloom.papers.sipml.sweeps import SPEEDUPS
 
 
 def test_curves_lie_between_perfect_scaling_and_none() -> None:
@@ -128,7 +52,7 @@ def test_all_fabrics_have_the_rate_of_a_gpu_and_the_latency() -> None:
 
 def test_the_paper_loses_speed_with_latency_in_each_row() -> None:
     """In each row of the paper's table the speed falls with the latency."""
-    for row in PAPER.values():
+    for row in SPEEDUPS.values():
         values = [row[us] for us in sorted(row)]
         assert values == sorted(values, reverse=True)
-    assert np.all(np.diff([row[1] for row in PAPER.values()]) > 0)
+    assert np.all(np.diff([row[1] for row in SPEEDUPS.values()]) > 0)

@@ -12,7 +12,7 @@ import msgspec
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.catalogue import fabrics
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.papers.verified_schedules import verified_schedule
+from lightloom.papers.collectives import Measured, verified_schedule
 from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
 from lightloom.replay import replay
 
@@ -25,28 +25,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MeasuredAllReduce:
-    """An all-reduce that was synthesised, verified and replayed.
+class MeasuredAllReduce(Measured):
+    """A measured all-reduce; replay charges only what the plane does not hold yet."""
 
-    Attributes
-    ----------
-    algorithm
-        Name, with parameters where `auto` chose.
-    completion_time_ps
-        What replay says: only what the plane does not hold yet is paid for.
-    steps, reconfigurations
-        Counts of the replayed schedule.
-    fabric, question, schedule
-        What was asked, and what was found.
-    """
-
-    algorithm: str
-    completion_time_ps: int
-    steps: int
-    reconfigurations: int
     fabric: AnyFabric
     question: AllReduce
-    schedule: Schedule
 
     @cached_property
     def every_round_ps(self) -> int:
@@ -66,50 +49,19 @@ class MeasuredAllReduce:
         return replay(schedule).every_round_charged_ps
 
     @property
-    def completion_time_us(self) -> float:
-        """Completion time in microseconds."""
-        return self.completion_time_ps / PS_PER_US
-
-    @property
     def every_round_us(self) -> float:
         """Time under the paper's rule, in microseconds."""
         return self.every_round_ps / PS_PER_US
 
 
 def lightpath(gpus: int, **changes: object) -> Lightpath:
-    """Return the paper's rack with some keys changed.
-
-    Parameters
-    ----------
-    gpus
-        Number of GPUs; the catalogue has ``lightpath-<gpus>``.
-    **changes
-        New values by field of the record.
-
-    Raises
-    ------
-    KeyError
-        If the catalogue has no such rack.
-    """
+    """Return the paper's rack with some keys changed."""
     rack = cast("Lightpath", fabrics()[f"lightpath-{gpus}"])
     return msgspec.structs.replace(rack, **changes)
 
 
 def ideal_switch(gpus: int, **changes: object) -> IdealSwitch:
-    """Return the paper's electrical baseline with some keys changed.
-
-    Parameters
-    ----------
-    gpus
-        Number of GPUs; the catalogue has ``ideal-switch-<gpus>``.
-    **changes
-        New values by field of the record.
-
-    Raises
-    ------
-    KeyError
-        If the catalogue has no such switch.
-    """
+    """Return the paper's electrical baseline with some keys changed."""
     switch = cast("IdealSwitch", fabrics()[f"ideal-switch-{gpus}"])
     return msgspec.structs.replace(switch, **changes)
 
@@ -122,47 +74,20 @@ def measure(
     *,
     router: str = "minimum-congestion",
 ) -> MeasuredAllReduce:
-    """Synthesise, verify and replay an all-reduce.
-
-    Parameters
-    ----------
-    fabric
-        The network; all its nodes take part.
-    buffer_bytes
-        Buffer of a node.
-    algorithm, parameters, router
-        As `synthesise` takes them.
-
-    Raises
-    ------
-    NoAnswerError
-        If nothing was found, or what was found breaks a rule.
-    """
-    told = json.dumps(dict(parameters or {}), sort_keys=True)
-    question = AllReduce(buffer_bytes, algorithm, told, router)
+    """Synthesise, verify and replay an all-reduce over all nodes."""
+    as_json = json.dumps(dict(parameters or {}), sort_keys=True)
+    question = AllReduce(buffer_bytes, algorithm, as_json, router)
     schedule = question.schedule(fabric)
-    timeline = replay(schedule)
-    return MeasuredAllReduce(
-        _label(schedule),
-        timeline.completion_time_ps,
-        len(timeline.steps),
-        len(timeline.reconfigurations),
-        fabric,
-        question,
-        schedule,
+    label = " ".join(
+        ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for key, value in schedule.algorithm.parameters.items()
+        if key != "router"
     )
+    return MeasuredAllReduce.of(schedule, label, fabric, question)
 
 
 def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
-    """Return into how many pieces a double binary tree best cuts its buffer.
-
-    Parameters
-    ----------
-    switch
-        The network; all nodes take part.
-    buffer_bytes
-        Buffer of a node.
-    """
+    """Return into how many pieces a double binary tree best cuts its buffer."""
     return DoubleBinaryTree.best_pieces(
         switch.node_count, buffer_bytes, switch.alpha_ps, switch.node_bits_per_s
     )
@@ -170,15 +95,7 @@ def tree_pieces(switch: IdealSwitch, buffer_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class AllReduce:
-    """An all-reduce by some algorithm, the fabric left open.
-
-    Attributes
-    ----------
-    buffer_bytes, algorithm, router
-        As in `measure`.
-    parameters
-        Those of the algorithm, as JSON.
-    """
+    """An all-reduce by some algorithm, parameters as JSON, the fabric left open."""
 
     buffer_bytes: int
     algorithm: str
@@ -201,12 +118,3 @@ class AllReduce:
 def _free_schedule(question: AllReduce, fabric: Lightpath) -> Schedule:
     """Return the schedule for a rack without delays, which serves for every delay."""
     return question.schedule(fabric)
-
-
-def _label(schedule: Schedule) -> str:
-    values = [
-        ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        for key, value in schedule.algorithm.parameters.items()
-        if key != "router"
-    ]
-    return " ".join([schedule.algorithm.name, *values])

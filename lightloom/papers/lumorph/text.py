@@ -10,9 +10,8 @@ from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.instance import Instance
 from lightloom.instances.workloads import default_training, model_named
-from lightloom.papers.claims import fact, holds, near
+from lightloom.papers.claims import TextClaim, fact, holds, near, unknown
 from lightloom.papers.lumorph.rack import lightpath
-from lightloom.papers.text_claims import TextClaim, unknown
 from lightloom.training.jobs.job_times import JobTimes, PlacedJob
 from lightloom.training.training_plan import TrainingRequest
 

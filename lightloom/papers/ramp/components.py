@@ -1,13 +1,27 @@
-"""What interconnects of equal size and rate are built of, in whole components.
+"""RAMP Fig. 7, Tables 3 and 4: networks in whole components, their cost and power.
 
-RAMP paper, section 4.3 and Tables 3 and 4: electrical fat trees are copied as often as
-it takes to reach the rate of a node; RAMP needs one passive coupler a subnet.
+Section 4.3: electrical fat trees are copied as often as it takes to reach the rate of
+a node; RAMP needs one passive coupler a subnet.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lightloom.core.errors import InputError
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.papers.claims import Point, between, fact, holds, near, not_reproducible
+from lightloom.papers.ramp.systems import beside_the_paper
+from lightloom.papers.reproduction import Figure
+from lightloom.report.panel import Panel, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 NODES = 65_536
 NODE_GBIT_PER_S = 12_800
@@ -21,21 +35,9 @@ LEVELS = 3
 class FatTreeComponents:
     """A fat tree of three tiers of like switches, as often as is needed.
 
-    Attributes
-    ----------
-    name
-        In tables.
-    ports, port_gbit_per_s
-        Of a switch.
-    switch_usd, switch_w
-        Price and power of a switch.
-    transceiver_w
-        Power of an optical transceiver.
-    copper_w
-        Power of the transceivers at both ends of the links to nodes, where those are
-        copper; ``None`` where all are optical.
-    paid_per_port
-        Transceivers for each port of a node that the printed totals pay for.
+    `copper_w` is the power of the transceivers at both ends of the links to nodes,
+    where those are copper; `paid_per_port` counts the transceivers for each port of a
+    node that the printed totals pay for.
     """
 
     name: str
@@ -76,31 +78,14 @@ class FatTreeComponents:
         return self.switches_per_copy * copies
 
     def cost_usd(self, copies: int, transceivers: int) -> int:
-        """Return what switches and some transceivers cost.
-
-        Parameters
-        ----------
-        copies
-            How often the tree is there.
-        transceivers
-            How many are paid for.
-        """
+        """Return what switches and some transceivers cost."""
         return self.switches(copies) * self.switch_usd + transceivers * TRANSCEIVER_USD
 
     def power_w(self, copies: int, per_port: int) -> Fraction:
-        """Return the power of switches and `per_port` transceivers a port of a node.
-
-        Parameters
-        ----------
-        copies
-            How often the tree is there.
-        per_port
-            Transceivers that are counted for each port of a node.
-        """
+        """Return the power of switches and `per_port` transceivers a port of a node."""
         links = NODES * copies
-        return self.switches(copies) * self.switch_w + links * self._per_port_w(
-            per_port
-        )
+        each_w = self._per_port_w(per_port)
+        return self.switches(copies) * self.switch_w + links * each_w
 
     @property
     def path_pj_per_bit(self) -> Fraction:
@@ -130,17 +115,7 @@ COPIES = {"1:1": (64, 128), "10:1": (6, 12), "64:1": (1, 2)}
 
 @dataclass(frozen=True)
 class RampParts:
-    """RAMP with broadcast-and-select subnets.
-
-    Attributes
-    ----------
-    groups, racks, numbers, transceivers_per_group
-        x, J, Lambda and b.
-    transceiver_gbit_per_s
-        Rate of one.
-    coupler_usd
-        Price of a subnet.
-    """
+    """RAMP with broadcast-and-select subnets: x, J, Lambda, b, and what parts cost."""
 
     groups: int = 32
     racks: int = 32
@@ -180,13 +155,369 @@ class RampParts:
 
 
 def usd_per_gbit(cost_usd: Fraction | int, node_gbit_per_s: int) -> Fraction:
-    """Return the cost of a unit of rate, over the rates of all nodes together.
-
-    Parameters
-    ----------
-    cost_usd
-        Of the whole network.
-    node_gbit_per_s
-        Rate of each of the 65,536 nodes.
-    """
+    """Return the cost of a unit of rate, over the rates of all nodes together."""
     return Fraction(cost_usd) / (NODES * node_gbit_per_s)
+
+
+_NUMBERS = 64
+_EXAMPLE = (14, 12_544, 288)
+"""Groups of the paper's example, its nodes, and their rate in Tb/s."""
+
+
+def _fig7_rows(
+    tell: Tell,
+    *,
+    groups: tuple[int, ...] = tuple(range(8, 33)),
+    per_group: tuple[int, ...] = (1, 4, 16, 64, 256),
+) -> Iterator[Row]:
+    """Yield scale and rate of every configuration.
+
+    `per_group` are transceivers of a group, b in the paper.
+    """
+    tell("every configuration")
+    for transceivers in per_group:
+        for x in groups:
+            parts = _parts(x, transceivers)
+            served = "yes" if is_served(x) else "no"
+            yield x, transceivers, parts.nodes, parts.node_gbit_per_s / 1000, served
+
+
+def is_served(groups: int) -> bool:
+    """Return whether x groups of x racks of 64 nodes have the paper's four steps."""
+    try:
+        Ramp(groups=groups, racks=groups, nodes_per_rack=_NUMBERS)
+    except InputError:
+        return False
+    return True
+
+
+def _parts(groups: int, per_group: int) -> RampParts:
+    return RampParts(groups, groups, _NUMBERS, per_group)
+
+
+def _fig7_claims(_: Data) -> Iterator[Comparison]:
+    large = _parts(32, 1)
+    yield near("most nodes", 65_536, large.nodes, "nodes")
+    yield near("rate of a node there", 12.8, large.node_gbit_per_s / 1000, "Tb/s")
+    exabit = large.nodes * large.node_gbit_per_s / 10**9
+    yield near("capacity of the system", 0.84, exabit, "Eb/s")
+    why = "64 x^2 is 4096 for x = 8; the text goes from x = 32 to 10"
+    yield near("nodes at x = 10", 4096, _parts(10, 1).nodes, "nodes", why=why)
+    why = "400 Gb/s times b x: 960 Tb/s are b = 240 at x = 10, or b = 300 at x = 8"
+    rate = _parts(10, 256).node_gbit_per_s / 1000
+    yield near("rate of a node at x = 10, b = 256", 960, rate, "Tb/s", why=why)
+    groups, nodes, wanted = _EXAMPLE
+    per_group = -(-wanted * 1000 // (400 * groups))
+    example = _parts(groups, per_group)
+    yield near("nodes of the example", nodes, example.nodes, "nodes")
+    rate = example.node_gbit_per_s / 1000
+    yield near(f"their rate, with b = {per_group}", wanted, rate, "Tb/s")
+    yield holds(
+        f"the example, x = {groups}, is a RAMP",
+        "yes",
+        "yes" if is_served(groups) else "no",
+        points=fact("served", so=is_served(groups)),
+        why=f"{groups} does not divide {_NUMBERS}: there are no device groups of x",
+    )
+    yield not_reproducible(
+        "other systems in the figure",
+        "points of 13 systems",
+        "-",
+        "their coordinates are not printed",
+    )
+
+
+def _fig7_panels(data: Data) -> Iterator[Panel]:
+    series: list[Series] = []
+    for place, transceivers in enumerate(data.sizes("per_group")):
+        curve = data.curve("nodes", "node_tbit_per_s", per_group=transceivers)
+        label = f"{transceivers} transceiver{'s' * (transceivers > 1)} a group"
+        x, y = list(curve), list(curve.values())
+        series.append(Series(label, x, y, ":", place, markers=False))
+    served = data.where(served="yes")
+    x, y = served.numbers("nodes"), served.numbers("node_tbit_per_s")
+    yield Panel(
+        "x from 8 to 32",
+        "nodes",
+        "rate of a node (Tb/s)",
+        [*series, Series("x divides 64", x, y, "", 6)],
+        x_log=2,
+        y_log=10,
+        x_ticks=[(2**k, f"{2**k:,}") for k in (12, 13, 14, 15, 16)],
+    )
+
+
+RAMP = RampParts()
+RAMP_TRANSCEIVER_USD = (600, 1200)
+"""400 Gb/s at a dollar each, 1.5 and 3 times."""
+
+PRINTED_COSTS = {
+    ("HPC SuperPod", "1:1"): (25.2e6, 530e3, 16.8),
+    ("HPC SuperPod", "10:1"): (2e6, 49.7e3, 1.57),
+    ("HPC SuperPod", "64:1"): (0.3e6, 8.3e3, 0.26),
+    ("DCN fat tree", "1:1"): (50.3e6, 655e3, 35.5),
+    ("DCN fat tree", "10:1"): (4.7e6, 61.4e3, 3.33),
+    ("DCN fat tree", "64:1"): (0.8e6, 10.2e3, 0.55),
+}
+"""Transceivers, switches and billions of dollars by network and oversubscription."""
+RAMP_PRINTED_BUSD = (1.35, 2.61)
+
+_BILLION = 10**9
+_WHY_PAID = (
+    "the table counts both ends of links at three levels, 6 for each port of a node;"
+    " printed totals, shares and 10:1 follow from 5 on SuperPod and 4 on the fat tree"
+)
+
+
+def _trees() -> Iterator[tuple[FatTreeComponents, str, int]]:
+    """Yield the fat trees with each oversubscription, and how often they are there."""
+    for place, tree in enumerate((HPC, DCN)):
+        for ratio, copies in COPIES.items():
+            yield tree, ratio, copies[place]
+
+
+def _table3_rows(tell: Tell) -> Iterator[Row]:
+    """Count components and add up their prices."""
+    tell("counting components")
+    for tree, ratio, copies in _trees():
+        items, paid = tree.transceivers(copies), tree.paid_transceivers(copies)
+        cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
+        yield (
+            *(tree.name, ratio, items, tree.switches(copies)),
+            *(cost / _BILLION, printed / _BILLION),
+            100 * items * TRANSCEIVER_USD / cost,
+            float(usd_per_gbit(cost, copies * tree.port_gbit_per_s)),
+        )
+    for price in RAMP_TRANSCEIVER_USD:
+        cost = RAMP.cost_usd(price)
+        yield (
+            *(f"RAMP at {price} USD", "1:1", RAMP.transceivers, RAMP.couplers),
+            *(cost / _BILLION, None, 100 * RAMP.transceivers * price / cost),
+            float(usd_per_gbit(cost, RAMP.node_gbit_per_s)),
+        )
+
+
+def _table3_claims(_: Data) -> Iterator[Comparison]:
+    counted = "printed with 5 for each port of a node, where 1:1 has 6"
+    for tree, ratio, copies in _trees():
+        parts, switches, busd = PRINTED_COSTS[tree.name, ratio]
+        label, items = f"{tree.name} {ratio}", tree.transceivers(copies)
+        yield near(f"{label}, transceivers", parts, items, "items", why=counted)
+        built = tree.switches(copies)
+        yield near(f"{label}, switches", switches, built, "items", why=counted)
+        cost = tree.cost_usd(copies, items) / _BILLION
+        at_paid = tree.cost_usd(copies, tree.paid_transceivers(copies)) / _BILLION
+        why = f"{_WHY_PAID}: {at_paid:.3g} BUSD"
+        yield near(f"{label}, total", busd, cost, "BUSD", why=why)
+    yield near("RAMP, transceivers", 2.1e6, RAMP.transceivers, "items", why=counted)
+    yield near("RAMP, couplers", 32.8e3, RAMP.couplers, "items", why=counted)
+    yield from _ramp_claims()
+
+
+def _ramp_claims() -> Iterator[Comparison]:
+    """Yield the claims on RAMP's cost, and on those of others beside it."""
+    low, high = (RAMP.cost_usd(price) / _BILLION for price in RAMP_TRANSCEIVER_USD)
+    yield near("RAMP, least total", RAMP_PRINTED_BUSD[0], low, "BUSD")
+    claim = "RAMP, greatest total (Table 3)"
+    yield near(claim, RAMP_PRINTED_BUSD[1], high, "BUSD")
+    why = "a slip of 2.61, which the table has"
+    yield near("RAMP, greatest total (section 4.3)", 2.16, high, "BUSD", why=why)
+    rates = [
+        float(usd_per_gbit(RAMP.cost_usd(price), RAMP.node_gbit_per_s))
+        for price in RAMP_TRANSCEIVER_USD
+    ]
+    yield near("RAMP, least cost of a rate", 1.62, rates[0], "USD per Gb/s")
+    yield near("RAMP, greatest cost of a rate", 3.12, rates[1], "USD per Gb/s")
+    why = "a slip of 3.12, which the table has"
+    claim = "RAMP, greatest cost of a rate (conclusion)"
+    yield near(claim, 6.12, rates[1], "USD per Gb/s", why=why)
+    saved = [
+        float(usd_per_gbit(tree.cost_usd(copies, paid), NODE_GBIT_PER_S)) / rate
+        for tree, copies, rate in ((HPC, 64, rates[1]), (DCN, 128, rates[0]))
+        for paid in (tree.paid_transceivers(copies),)
+    ]
+    yield near("least saving at 1:1, by the printed totals", 6.4, saved[0], "X")
+    yield near("greatest saving at 1:1, by the printed totals", 26.5, saved[1], "X")
+    yield holds(
+        "saving a bit (section 1)",
+        "up to 12.4X",
+        f"{saved[0]:.1f}X to {saved[1]:.1f}X",
+        points=between({"least": saved[0], "greatest": saved[1]}, most=12.45),
+        why="12.4X is HPC's 20.02 over 1.62; over the fat tree it is more, as the"
+        " abstract says",
+    )
+
+
+def _table3_panels(data: Data) -> Iterator[Panel]:
+    paper = [*(busd for _, _, busd in PRINTED_COSTS.values()), *RAMP_PRINTED_BUSD]
+    ours = [round(busd, 2) for busd in data.numbers("cost_busd")]
+    yield beside_the_paper(data, ours, paper, "cost (billion USD)")
+
+
+RAMP_TRANSCEIVER_W = (Fraction("3.4"), Fraction("3.8"))
+"""With receivers of a fixed wavelength, and of a tunable one."""
+SOA_W = Fraction("0.88")
+SOAS_ON_PATH = 2
+
+PRINTED_MW = {
+    ("HPC SuperPod", "1:1"): 306.0,
+    ("HPC SuperPod", "10:1"): 28.7,
+    ("HPC SuperPod", "64:1"): 4.8,
+    ("DCN fat tree", "1:1"): 336.0,
+    ("DCN fat tree", "10:1"): 31.5,
+    ("DCN fat tree", "64:1"): 5.2,
+}
+RAMP_PRINTED_MW = (7.1, 8.0)
+PRINTED_PJ = {"HPC SuperPod": 383.0, "DCN fat tree": 400.0}
+
+_MW = 10**6
+_PAID = {"HPC SuperPod": 5, "DCN fat tree": 6}
+"""Transceivers for each port of a node that the printed powers count."""
+
+
+def _table4_rows(tell: Tell) -> Iterator[Row]:
+    """Count components and add up their powers."""
+    tell("counting components")
+    for tree, ratio, copies in _trees():
+        watts = tree.power_w(copies, tree.transceivers_per_port)
+        yield (
+            *(tree.name, ratio, float(watts / _MW)),
+            float(1000 * watts / (NODES * copies * tree.port_gbit_per_s)),
+            float(tree.path_pj_per_bit),
+        )
+    for watts in RAMP_TRANSCEIVER_W:
+        total = RAMP.power_w(watts)
+        yield (
+            *(f"RAMP at {float(watts)} W", "1:1", float(total / _MW)),
+            float(1000 * total / (NODES * RAMP.node_gbit_per_s)),
+            float(1000 * watts / RAMP.transceiver_gbit_per_s),
+        )
+
+
+def _table4_claims(_: Data) -> Iterator[Comparison]:
+    for tree, ratio, copies in _trees():
+        if ratio == "1:1":
+            paper, path = PRINTED_PJ[tree.name], float(tree.path_pj_per_bit)
+            yield near(f"{tree.name}, energy on a path", paper, path, "pJ/bit")
+        per_port = tree.transceivers_per_port
+        whole = float(tree.power_w(copies, per_port) / _MW)
+        as_paid = float(tree.power_w(copies, _PAID[tree.name]) / _MW)
+        why = (
+            f"printed with {_PAID[tree.name]} transceivers for each port of a node"
+            f" ({as_paid:.4g} MW), though the energy on a path counts {per_port}"
+        )
+        paper = PRINTED_MW[tree.name, ratio]
+        yield near(f"{tree.name} {ratio}, power", paper, whole, "MW", why=why)
+    low, high = (float(RAMP.power_w(watts) / _MW) for watts in RAMP_TRANSCEIVER_W)
+    yield near("RAMP, least power", RAMP_PRINTED_MW[0], low, "MW")
+    yield near("RAMP, greatest power", RAMP_PRINTED_MW[1], high, "MW")
+    per_bit = [
+        float(1000 * watts / RAMP.transceiver_gbit_per_s)
+        for watts in RAMP_TRANSCEIVER_W
+    ]
+    yield near("RAMP, least energy on a path", 8.5, per_bit[0], "pJ/bit")
+    yield near("RAMP, greatest energy on a path", 9.5, per_bit[1], "pJ/bit")
+    why = "a milliwatt for each Gb/s is a picojoule a bit: 8.5, ten times less"
+    yield near("RAMP, least power of a rate", 85, per_bit[0], "mW per Gb/s", why=why)
+    with_soas = [
+        value + float(1000 * SOAS_ON_PATH * SOA_W / RAMP.transceiver_gbit_per_s)
+        for value in per_bit
+    ]
+    yield holds(
+        "2 amplifiers of 0.88 W on a path are part of it",
+        f"{per_bit[0]:g} to {per_bit[1]:g} pJ/bit",
+        f"{with_soas[0]:.3g} to {with_soas[1]:.3g} pJ/bit with them",
+        points=[
+            Point("least", with_soas[0], most=1.02 * per_bit[0]),
+            Point("greatest", with_soas[1], most=1.02 * per_bit[1]),
+        ],
+        why="printed energies and totals are those of the transceiver's power alone;"
+        " they hold if that includes the amplifiers, which the text suggests",
+    )
+    yield from _ratios(low, high)
+
+
+def _ratios(low: float, high: float) -> Iterator[Comparison]:
+    """Yield the claims on RAMP's power beside the printed powers of others."""
+    yield near("least saving at 1:1", 38, PRINTED_MW["HPC SuperPod", "1:1"] / high, "X")
+    most = PRINTED_MW["DCN fat tree", "1:1"] / low
+    yield near("greatest saving at 1:1", 47, most, "X")
+    ten = PRINTED_MW["HPC SuperPod", "10:1"] / high
+    yield near("least saving at 10:1", 3.6, ten, "X")
+    more = [
+        100 * (low / PRINTED_MW["DCN fat tree", "64:1"] - 1),
+        100 * (high / PRINTED_MW["HPC SuperPod", "64:1"] - 1),
+    ]
+    yield near("least excess over 64:1", 36, more[0], "%", why="of rounded megawatts")
+    yield near("greatest excess over 64:1", 66, more[1], "%")
+
+
+def _table4_panels(data: Data) -> Iterator[Panel]:
+    paper = [*PRINTED_MW.values(), *RAMP_PRINTED_MW]
+    ours = [round(megawatts, 1) for megawatts in data.numbers("power_mw")]
+    yield beside_the_paper(data, ours, paper, "power (MW)")
+
+
+FIGURE = (
+    Figure(
+        name="ramp-fig7",
+        title="rate of a node against scale, x groups of x racks of 64 nodes",
+        columns=("groups", "per_group", "nodes", "node_tbit_per_s", "served"),
+        compute=_fig7_rows,
+        claims=_fig7_claims,
+        panels=_fig7_panels,
+        notes=(
+            (
+                "Nodes are 64 x^2, the rate of a node is b x times 400 Gb/s. Marked"
+                " points have an x that divides 64, as the subgroups of the four steps"
+                " need."
+            ),
+        ),
+    ),
+    Figure(
+        name="ramp-table3",
+        title="cost of 65,536 nodes at up to 12.8 Tb/s",
+        columns=(
+            *("network", "oversubscription", "transceivers", "switches_or_couplers"),
+            *("cost_busd", "cost_as_printed_busd", "transceiver_percent"),
+            "usd_per_gbit_per_s",
+        ),
+        compute=_table3_rows,
+        claims=_table3_claims,
+        panels=_table3_panels,
+        notes=(
+            (
+                "A 3-tier tree of k-port switches has 65,536 / (k/2) leaves, as many"
+                " spines and 65,536 / k cores, rounded up; SuperPod is 64, 6 or 1"
+                " copies of a tree of 40-port switches, the fat tree 128, 12 or 2 of"
+                " 64-port switches."
+            ),
+            (
+                "Prices are the printed ones: 200 USD a transceiver in both, though"
+                " those of the fat tree carry 100 Gb/s and a dollar each is the stated"
+                " price; switches 23,700 and 44,000 USD; couplers 3000 USD. Cables,"
+                " and what is inside of servers, are left out."
+            ),
+        ),
+    ),
+    Figure(
+        name="ramp-table4",
+        title="power of 65,536 nodes at up to 12.8 Tb/s",
+        columns=(
+            *("network", "oversubscription", "power_mw"),
+            *("mw_per_gbit_per_s", "pj_per_bit_path"),
+        ),
+        compute=_table4_rows,
+        claims=_table4_claims,
+        panels=_table4_panels,
+        notes=(
+            (
+                "Switches of 404 W (40 ports of 200 Gb/s) and 320 W (64 of 100 Gb/s),"
+                " optical transceivers of 4.35 W and 3.5 W, copper ones of 0.5 W at"
+                " both ends of the links to nodes of the fat tree. A path has 5"
+                " switches and 6 transceivers."
+            ),
+            f"At 1:1 every node has {NODE_GBIT_PER_S / 1000:g} Tb/s.",
+        ),
+    ),
+)

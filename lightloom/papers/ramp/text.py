@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.papers.claims import near
-from lightloom.papers.ramp.compared_systems import NODES, ramp
-from lightloom.papers.text_claims import TextClaim, unknown
+from lightloom.papers.claims import TextClaim, near, unknown
+from lightloom.papers.ramp.systems import NODES, ramp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,20 +1,37 @@
-"""The clusters of the SiPAC paper, and collectives measured on them by replay."""
+"""The clusters of the SiPAC paper, and collectives on them: Figs 4a and 4b."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
+from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.torus import Torus
-from lightloom.papers.verified_schedules import verified_schedule
+from lightloom.instances.sipac_clusters import clusters
+from lightloom.papers.claims import above, below, between, falling, holds
+from lightloom.papers.collectives import (
+    Measured,
+    best_bound,
+    bound_text,
+    bound_us,
+    verified_schedule,
+)
+from lightloom.papers.reproduction import Figure, Plot
 from lightloom.replay import replay
 
 if TYPE_CHECKING:
-    from lightloom.core.schedule import Schedule
+    from collections.abc import Iterator
+
     from lightloom.instances.instance import AnyFabric
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.reproduction import Data, Row, Tell
+    from lightloom.report.panel import Panel
 
 CLUSTERS = ("sipac", "torus", "bcube", "superpod")
 """Those of the paper; the electrical ones in the order of its text, reversed."""
@@ -37,95 +54,34 @@ NOT_MODELLED = (
 )
 
 
-@dataclass(frozen=True)
-class MeasuredCollective:
-    """A collective that was synthesised, verified and replayed.
-
-    Attributes
-    ----------
-    algorithm
-        Name, with its parameters.
-    completion_time_ps
-        What replay says.
-    steps
-        Steps of the schedule.
-    schedule
-        The schedule itself.
-    """
-
-    algorithm: str
-    completion_time_ps: int
-    steps: int
-    schedule: Schedule
-
-    @property
-    def completion_time_us(self) -> float:
-        """Completion time in microseconds."""
-        return self.completion_time_ps / PS_PER_US
-
-
 def measure(
     fabric: AnyFabric, op: str, buffer_bytes: int, algorithm: str, **parameters: object
-) -> MeasuredCollective:
-    """Synthesise, verify and replay a collective over all nodes.
-
-    Parameters
-    ----------
-    fabric
-        The cluster.
-    op, buffer_bytes
-        The collective; the buffer is rounded up to whole blocks.
-    algorithm, parameters
-        As `synthesise` takes them.
-
-    Raises
-    ------
-    NoAnswerError
-        If nothing was found, or what was found breaks a rule.
-    """
+) -> Measured:
+    """Synthesise, verify and replay a collective over all nodes, in whole blocks."""
     if COLLECTIVES[op].uses_blocks:
         buffer_bytes += -buffer_bytes % fabric.node_count
     schedule = verified_schedule(fabric, op, buffer_bytes, algorithm, parameters)
-    timeline = replay(schedule)
     label = " ".join(
         f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
         for key, value in schedule.algorithm.parameters.items()
     )
-    name = f"{schedule.algorithm.name} {label}".strip()
-    return MeasuredCollective(
-        name, timeline.completion_time_ps, len(timeline.steps), schedule
-    )
+    return Measured.of(schedule, label)
 
 
-def replayed_on(measured: MeasuredCollective, fabric: AnyFabric) -> MeasuredCollective:
-    """Return the same schedule replayed at other rates of the same cluster.
-
-    Parameters
-    ----------
-    measured
-        What was measured.
-    fabric
-        The same cluster at other rates.
-    """
+def replayed_on(measured: Measured, fabric: AnyFabric) -> Measured:
+    """Return the same schedule replayed at other rates of the same cluster."""
     moved = replace(measured.schedule, fabric=fabric.table())
     time_ps = replay(moved).completion_time_ps
     return replace(measured, completion_time_ps=time_ps, schedule=moved)
 
 
-def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
+def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
     """Return a collective by the algorithm that a cluster is usually given.
 
     All-reduce: levels on SiPAC and BCube, rings both ways along rows and columns on a
     torus, the hierarchical ring on servers. All-to-all and incast: one hop at a time on
     SiPAC, whose nodes forward, packets straight to their ends elsewhere. Broadcast:
     the fastest that `auto` finds.
-
-    Parameters
-    ----------
-    fabric
-        The cluster; all nodes take part.
-    op, buffer_bytes
-        The collective.
     """
     if op == "broadcast":
         return measure(fabric, op, buffer_bytes, "auto")
@@ -139,3 +95,320 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
     if isinstance(fabric, Torus):
         ways = {"parts": sum(size > 1 for size in fabric.sizes), "both_ways": True}
     return measure(fabric, op, buffer_bytes, "torus-rings", **ways)
+
+
+MESSAGE_BYTES = 10**6
+OPS = {"incast": "gather", "broadcast": "broadcast", "all-to-all": "all-to-all"}
+"""The paper's names, and ours."""
+GAINS = {"superpod": (3.6, 5.3), "torus": (1.4, 5.9), "bcube": (1.4, 3.4)}
+"""How many times faster SiPAC is, over the three patterns, as the paper has it."""
+SMALL = 16
+SMALL_US = {"sipac": 617, "torus": 1454, "bcube": 2254, "superpod": 2728}
+"""All-to-all on 16 units as the packet simulator of the paper gives it."""
+
+_CHOICES = {
+    USUAL: "SiPAC's units forward, packets of the others go straight to their ends",
+    AUTO: "each by the best algorithm known to lightloom",
+}
+_QUEUES = "queues and congestion control of the packet simulator are not modelled"
+
+
+def _fig4a_rows(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
+    """Yield every pattern on every cluster, by the usual algorithm and by `auto`."""
+    for units in sorted({SMALL, nodes}):
+        fabrics = clusters(units)
+        for pattern, op in OPS.items():
+            size = _buffer_bytes(op, units)
+            measured: dict[tuple[str, str], Measured] = {}
+            for cluster in CLUSTERS:
+                tell(f"{units} units, {pattern}, {cluster}")
+                given = usual(fabrics[cluster], op, size)
+                measured[USUAL, cluster] = measured[AUTO, cluster] = given
+                if op != "broadcast":  # there usual is auto
+                    fastest = measure(fabrics[cluster], op, size, AUTO)
+                    measured[AUTO, cluster] = fastest
+            for (choice, cluster), point in sorted(
+                measured.items(), key=lambda item: item[0][0] == AUTO
+            ):
+                sipac_ps = measured[choice, "sipac"].completion_time_ps
+                yield (
+                    *(units, pattern, cluster, choice, point.algorithm),
+                    *(point.completion_time_us, point.steps),
+                    point.completion_time_ps / sipac_ps,
+                )
+
+
+def _fig4a_claims(data: Data) -> Iterator[Comparison]:
+    units = int(max(data.sizes("units")))
+    for pattern, op in OPS.items():
+        sipac = clusters(units)["sipac"]
+        bound = bound_text(best_bound(sipac, op, _buffer_bytes(op, units)))
+        for cluster, (least, most) in GAINS.items():
+            row = data.where(units=units, cluster=cluster, pattern=pattern)
+            gains = {
+                choice: round(row.number("times_sipac", choice=choice), 2)
+                for choice in _CHOICES
+            }
+            for choice, how in _CHOICES.items():
+                yield holds(
+                    f"{pattern}: SiPAC is faster than {cluster} by ({units} units,"
+                    f" {how})",
+                    f"{least}X to {most}X",
+                    f"{gains[choice]:.2f}X",
+                    points=between({"times": gains[choice]}, least=least, most=most),
+                    why=f"algorithms of the figure are not given, and {_QUEUES}",
+                    best=f"{gains[AUTO]:.2f}X" if choice == USUAL else "",
+                    bound=f"SiPAC {bound}",
+                )
+    yield from _small(data.where(units=SMALL, pattern="all-to-all", choice=AUTO))
+
+
+def _buffer_bytes(op: str, units: int) -> int:
+    """Return the buffer in which every unit has a message for each other."""
+    return MESSAGE_BYTES * (1 if op == "broadcast" else units)
+
+
+def _small(data: Data) -> Iterator[Comparison]:
+    """Yield the claims on the few units of the packet simulator's figure."""
+    order = sorted(SMALL_US, key=SMALL_US.__getitem__)
+    ours = {cluster: data.number("time_us", cluster=cluster) for cluster in order}
+    yield holds(
+        f"order of all-to-all on {SMALL} units, each by its best algorithm",
+        " < ".join(f"{cluster} {SMALL_US[cluster]} us" for cluster in order),
+        " < ".join(
+            f"{cluster} {ours[cluster]:.1f} us"
+            for cluster in sorted(ours, key=ours.__getitem__)
+        ),
+        points=above(
+            {
+                f"{second} over {first}": ours[second] / ours[first]
+                for first, second in pairwise(order)
+            },
+            1,
+        ),
+        why="without queues a BCube carries all-to-all as fast as SiPAC, which has"
+        " the same links, and in one step; it is packets that collide in its"
+        " switches that cost it time",
+    )
+    yield holds(
+        f"SuperPod is slowest at all-to-all on {SMALL} units, SiPAC before 2D torus",
+        "yes",
+        f"{ours['sipac']:.1f} < {ours['torus']:.1f} < {ours['superpod']:.1f} us",
+        points=above(
+            {
+                "torus over SiPAC": ours["torus"] / ours["sipac"],
+                **{
+                    f"SuperPod over {cluster}": ours["superpod"] / ours[cluster]
+                    for cluster in order
+                    if cluster != "superpod"
+                },
+            },
+            1,
+        ),
+        why=_QUEUES,
+    )
+
+
+def _fig4a_panels(data: Data) -> Iterator[Panel]:
+    plot = Plot(
+        x="pattern",
+        y="time_us",
+        series="cluster",
+        panel="choice",
+        title="{} algorithm, " + f"{max(data.sizes('units'))} units, 1 MB",
+        x_label="",
+        y_label="completion time (us)",
+        names=TITLES,
+        kind="dots",
+        y_log=10,
+        shown=lambda us: float(f"{us:.3g}"),
+    )
+    return plot(data.where(units=max(data.sizes("units"))))
+
+
+BUFFER_BYTES = 10**8
+_HYBRID_OPS = ("all-reduce", "all-to-all")
+FIXED_PORT = "superpod, 200 Gb/s ports"
+_GBIT = 10**9
+_PORT_GBIT = 200
+
+
+def _fig4b_rows(
+    tell: Tell,
+    *,
+    sizes: tuple[int, ...] = (64, 512),
+    rates: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096),
+) -> Iterator[Row]:
+    """Synthesise and verify each collective once, replay it at every rate in Gb/s."""
+    for nodes in sizes:
+        times_ps: dict[tuple[int, str, str], int] = {}
+        chosen: dict[tuple[str, str], str] = {}
+        for op in _HYBRID_OPS:
+            for cluster in (*CLUSTERS, FIXED_PORT):
+                tell(f"{nodes} units, {op}, {cluster}")
+                slow = _fabric(nodes, rates[0], cluster)
+                at_lowest = measure(slow, op, BUFFER_BYTES, AUTO)
+                chosen[cluster, op] = at_lowest.algorithm
+                for rate in rates:
+                    moved = replayed_on(at_lowest, _fabric(nodes, rate, cluster))
+                    times_ps[rate, cluster, op] = moved.completion_time_ps
+        for rate in rates:
+            for cluster in (*CLUSTERS, FIXED_PORT):
+                both_ps = [times_ps[rate, cluster, op] for op in _HYBRID_OPS]
+                times_us = [time_ps / PS_PER_US for time_ps in (*both_ps, sum(both_ps))]
+                algorithms = [chosen[cluster, op] for op in _HYBRID_OPS]
+                yield nodes, rate, cluster, *times_us, *algorithms
+
+
+def _fabric(nodes: int, rate: int, cluster: str) -> AnyFabric:
+    """Return a cluster at a rate in Gb/s."""
+    if cluster != FIXED_PORT:
+        return clusters(nodes, rate * _GBIT)[cluster]
+    pod = clusters(nodes, rate * _GBIT)["superpod"]
+    assert isinstance(pod, SuperPod)
+    # Never a port faster than NVLink: below 400 Gb/s they share the rate.
+    ratio = max(1, rate // _PORT_GBIT - 1)
+    return msgspec.structs.replace(pod, intra_to_inter=ratio)
+
+
+def _fig4b_claims(data: Data) -> Iterator[Comparison]:
+    for nodes in data.sizes("units"):
+        rate = int(max(data.sizes("gbit_per_s")))
+        bound = _fig4b_bound(int(nodes), rate)
+        yield from _fig4b_claims_at(data.where(units=nodes), f"{nodes} units", bound)
+
+
+def _fig4b_bound(nodes: int, rate: int) -> str:
+    """Return what no schedules of SiPAC can beat at a rate in Gb/s."""
+    sipac = _fabric(nodes, rate, "sipac")
+    bounds_us = [bound_us(best_bound(sipac, op, BUFFER_BYTES)) for op in _HYBRID_OPS]
+    return f"SiPAC at {rate} Gb/s: {sum(bounds_us):.1f} us"
+
+
+def _fig4b_claims_at(data: Data, units: str, bound: str) -> Iterator[Comparison]:
+    """Yield the claims for one number of units; `bound` is that of SiPAC's time."""
+    slow, *_, fast = data.sizes("gbit_per_s")
+    curves = {
+        cluster: data.numbers("both_us", cluster=cluster)
+        for cluster in (*CLUSTERS, FIXED_PORT)
+    }
+    gain = {cluster: curve[0] / curve[-1] for cluster, curve in curves.items()}
+    yield holds(
+        f"SiPAC gets faster with every rate ({units})",
+        "yes",
+        f"{gain['sipac']:.1f}X from {slow} to {fast} Gb/s",
+        points=falling(
+            dict(zip(data.sizes("gbit_per_s"), curves["sipac"], strict=True))
+        ),
+        why="the fixed cost of steps is all that is left",
+        bound=bound,
+    )
+    yield holds(
+        f"the others gain little more at high rates ({units})",
+        "yes",
+        ", ".join(f"{name} {times:.1f}X" for name, times in gain.items()),
+        points=below({name: gain[name] / gain["sipac"] for name in CLUSTERS[1:]}, 0.5),
+        why="links without queues scale with their rate on every cluster; what"
+        " stops the others is in the packet simulator",
+    )
+    yield holds(
+        f"SuperPod ends up waiting for its inter-server links ({units})",
+        "yes",
+        f"{gain[FIXED_PORT]:.1f}X where ports stay at {_PORT_GBIT} Gb/s,"
+        f" {gain['superpod']:.1f}X where they grow with NVLink",
+        points=below({"of SiPAC's gain": gain[FIXED_PORT] / gain["sipac"]}, 0.5),
+        why="its ports were taken to grow",
+    )
+    first = min(CLUSTERS, key=lambda name: curves[name][-1])
+    yield holds(
+        f"SiPAC is the fastest at {fast} Gb/s ({units})",
+        "SiPAC",
+        f"{TITLES[first]} {curves[first][-1]:.1f} us,"
+        f" SiPAC {curves['sipac'][-1]:.1f} us",
+        points=between(
+            {name: curves[name][-1] / curves["sipac"][-1] for name in CLUSTERS[1:]},
+            least=1,
+        ),
+        why="the least data on the same links, without queues, take as long",
+        bound=bound,
+    )
+
+
+FIGURE = (
+    Figure(
+        name="sipac-fig4a",
+        takes_s=97,
+        title="primitive collectives of 1 MB at 2048 Gb/s a compute unit",
+        columns=(
+            *("units", "pattern", "cluster", "choice", "algorithm", "time_us"),
+            *("steps", "times_sipac"),
+        ),
+        compute=_fig4a_rows,
+        claims=_fig4a_claims,
+        panels=_fig4a_panels,
+        notes=(
+            NOT_MODELLED,
+            (
+                "A message of 1 MB is what each unit sends to each other (all-to-all),"
+                " each to the root (incast), the root to all (broadcast); the paper"
+                " does not say."
+            ),
+            (
+                "Every cluster has alpha 0.7 us a transfer and 2048 Gb/s a unit over"
+                " all its links; a unit of SuperPod has 12/13 of that inside its"
+                " server."
+            ),
+            (
+                "usual: SiPAC forwards level by level in as many steps as levels;"
+                " packets of the others cross their network within one step. That"
+                " gives forwarding to SiPAC only."
+            ),
+            "auto: the fastest that lightloom knows for each cluster.",
+        ),
+    ),
+    Figure(
+        name="sipac-fig4b",
+        takes_s=89,
+        title="all-reduce and all-to-all of 100 MB against the rate of a unit",
+        columns=(
+            *("units", "gbit_per_s", "cluster", "all_reduce_us", "all_to_all_us"),
+            *("both_us", "all_reduce_by", "all_to_all_by"),
+        ),
+        compute=_fig4b_rows,
+        claims=_fig4b_claims,
+        panels=Plot(
+            x="gbit_per_s",
+            y="both_us",
+            series="cluster",
+            panel="units",
+            title="{} compute units, 100 MB",
+            x_label="rate of a compute unit (Gb/s)",
+            y_label="all-reduce and all-to-all (us)",
+            names={**TITLES, FIXED_PORT: f"{TITLES['superpod']}, 200 Gb/s ports"},
+            styles={"bcube": "--", FIXED_PORT: ":"},
+            x_log=2,
+            y_log=10,
+        ),
+        notes=(
+            NOT_MODELLED,
+            (
+                "Hybrid-parallel traffic is taken to be one all-reduce and one"
+                " all-to-all of 100 MB a unit, one after the other; the paper does not"
+                " give its mix."
+            ),
+            (
+                "Every cluster has what auto finds at the lowest rate, the"
+                " fastest that is known."
+            ),
+            (
+                "Each schedule is synthesised and verified at the lowest rate, and"
+                " replayed at all."
+            ),
+            (
+                "A network port of SuperPod has a 13th of the rate, or in the dotted"
+                " line 200 Gb/s at most, the rest being NVLink."
+            ),
+            "The curves of SiPAC and BCube, which have the same links, coincide.",
+        ),
+    ),
+)

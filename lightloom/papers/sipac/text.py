@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.papers.claims import near
-from lightloom.papers.text_claims import TextClaim, unknown
+from lightloom.papers.claims import TextClaim, near, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.training import Training
 from lightloom.core.units import PS_PER_S, PS_PER_US
+from lightloom.papers.reproduction import Plot
 from lightloom.training.baselines import baselines
 from lightloom.training.planner import Planner
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lightloom.instances.instance import AnyFabric
+    from lightloom.papers.reproduction import Row, Tell
+    from lightloom.report.panel import LineStyle
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingPlan
 
@@ -33,18 +36,10 @@ _NAMES = {"ideal-switch": FLAT, "ocs": OCS, "ring": RING}
 class Trained:
     """A model of the paper, and how many iterations a batch needs.
 
-    Attributes
-    ----------
-    model
-        Name in the catalogue of workloads.
-    batches
-        Batch sizes that are tried.
-    fewest_iterations, critical_batch
-        A batch of B needs ``fewest (1 + critical / B)`` iterations: the curve between
-        perfect scaling and none. Synthetic, both numbers chosen by us: the measured
-        curves of the paper's source are not among our inputs.
-    fixed_samples
-        Where not 0, iterations are instead so many that so many samples are seen.
+    A batch of B needs ``fewest (1 + critical / B)`` iterations: the curve between
+    perfect scaling and none. Synthetic, both numbers chosen by us: the measured curves
+    of the paper's source are not among our inputs. With `fixed_samples` iterations are
+    instead so many that so many samples are seen.
     """
 
     model: str
@@ -100,21 +95,13 @@ LATENCY = (
 def fabrics(
     gpus: int, gbit: int, *, latency_ps: int = LATENCY_PS
 ) -> dict[str, AnyFabric]:
-    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s.
-
-    Parameters
-    ----------
-    gpus
-        GPUs of each fabric.
-    gbit
-        Rate of a GPU in Gb/s.
-    latency_ps
-        What a transfer pays.
-    """
-    found = baselines(gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT)
+    """Return the paper's fabrics by its names, for a rate of a GPU in Gb/s."""
+    by_name = baselines(
+        gpus, gbit * GBIT, alpha_ps=latency_ps, uplinks_gbit=UPLINKS_GBIT
+    )
     return {
         _NAMES.get(name, name.replace("electrical-cluster", "Elect-Cluster")): fabric
-        for name, fabric in found.items()
+        for name, fabric in by_name.items()
     }
 
 
@@ -125,21 +112,7 @@ def best_plan(
     most: int,
     circuits: CircuitMode = "one-shot",
 ) -> TrainingPlan | None:
-    """Return the fastest training to the accuracy, ``None`` where none can be run.
-
-    Parameters
-    ----------
-    planner
-        Of the model.
-    fabric
-        The fabric.
-    curve
-        Iterations by batch size.
-    most
-        Devices of a replica, at most.
-    circuits
-        How they are set.
-    """
+    """Return the fastest training to the accuracy, ``None`` where none can be run."""
     try:
         return planner.plan(
             fabric,
@@ -160,3 +133,70 @@ def minutes(plan: TrainingPlan) -> float:
     needed = plan.time_to_accuracy_ps
     assert needed is not None
     return needed / PS_PER_MINUTE
+
+
+MOST_MODEL_PARALLEL = 16
+"""The paper's degree: no replica of its figures has more devices."""
+
+COLUMNS = (
+    *("model", "gpus", "gbit_per_s", "fabric", "model_parallel", "replicas", "batch"),
+    *("iteration_us", "minutes", "communication_share"),
+)
+
+
+def sweep(
+    trained: Trained,
+    gpus: int,
+    rates: Iterable[int],
+    tell: Tell,
+    *,
+    planner: Planner | None = None,
+    only: tuple[str, ...] | None = None,
+    data_parallel: bool = False,
+) -> Iterator[Row]:
+    """Yield the best training on each fabric at each rate, as a row of data."""
+    planner, curve = planner or trained.planner(tell), trained.curve()
+    for rate in rates:
+        named = fabrics(gpus, rate)
+        for name, fabric in named.items():
+            if only is None or name in only:
+                tell(f"{trained.model}, {gpus} GPUs, {rate} Gb/s, {name}")
+                plan = best_plan(planner, fabric, curve, MOST_MODEL_PARALLEL)
+                yield trained.model, gpus, rate, name, *_found(plan)
+        if data_parallel:
+            plan = best_plan(planner, named[FLAT], curve, 1)
+            yield trained.model, gpus, rate, DATA_PARALLEL, *_found(plan)
+
+
+def _found(plan: TrainingPlan | None) -> Row:
+    """Return what is to be said of a training, nothing where none can be run."""
+    if plan is None:
+        return (None,) * 6
+    strategy = plan.strategy
+    return (
+        *(strategy.model_parallel, strategy.replicas, strategy.batch_size),
+        *(plan.iteration_ps / 1e6, minutes(plan), float(plan.communication_share)),
+    )
+
+
+CLUSTERS = tuple(f"Elect-Cluster {rate}G" for rate in UPLINKS_GBIT)
+_ORDER = (*CLUSTERS, OCS, RING, DATA_PARALLEL, FLAT)
+_STYLES: dict[str, LineStyle] = {DATA_PARALLEL: ":", FLAT: "--", RING: "--"}
+"""Broken lines are drawn over whole ones: curves that coincide are both seen."""
+
+
+def curve_plot(x: str, x_label: str) -> Plot:
+    """Return a plot of the times to accuracy on each fabric, a panel for each model."""
+    return Plot(
+        x=x,
+        y="minutes",
+        series="fabric",
+        panel="model",
+        x_label=x_label,
+        y_label="time to accuracy (minutes)",
+        only=_ORDER,
+        colours=_ORDER,
+        styles=_STYLES,
+        x_log=2,
+        y_log=10,
+    )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import between, holds, not_reproducible
-from lightloom.papers.plot import Plot
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import Figure, Plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.figure_data import Data, Row, Tell
+    from lightloom.papers.reproduction import Data, Row, Tell
 
 
 def _compute(tell: Tell, *, most: int = 3) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from tests.papers.cheap.figures import FIGURE as CHEAP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.papers.figure_data import Row, Tell
+    from lightloom.papers.reproduction import Row, Tell
 
 
 def _break(tell: Tell) -> Iterator[Row]:

@@ -1,1 +1,0 @@
-"""Bruck all-to-all on shift rings."""

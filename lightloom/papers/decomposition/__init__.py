@@ -1,1 +1,0 @@
-"""Demands on parallel optical switches in configurations that take turns."""

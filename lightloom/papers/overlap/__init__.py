@@ -1,1 +1,0 @@
-"""Collectives on optical switches that change while others transmit."""

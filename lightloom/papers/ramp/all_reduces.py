@@ -1,0 +1,424 @@
+"""RAMP Figs 20 to 23: all-reduce and reduce-scatter by strategy, size and nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightloom.core.units import PS_PER_US
+from lightloom.papers.claims import above, below, between, holds, near, rising
+from lightloom.papers.ramp.rivals import (
+    HIERARCHICAL,
+    RING,
+    STRATEGIES,
+    as_published,
+    fat_tree,
+    plans,
+    topoopt,
+)
+from lightloom.papers.ramp.systems import (
+    ESTIMATED,
+    GB,
+    MB,
+    NOT_PRINTED,
+    PROCESSOR,
+    boxes,
+    fastest,
+    on_ramp,
+    on_rings,
+    ramp,
+    ramp_plans,
+    size_text,
+    title_of,
+)
+from lightloom.papers.reproduction import Figure, Plot
+from lightloom.report.panel import Mark, Panel, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lightloom.papers.claims import Comparison
+    from lightloom.papers.ramp.systems import Timed
+    from lightloom.papers.reproduction import Data, Row, Tell
+
+BITS_PER_S = 2_400_000_000_000
+SIZES = tuple(2**k for k in range(4, 17))
+BUFFERS = (MB, 100 * MB, 10 * GB)
+SYSTEMS = (*STRATEGIES, "ramp")
+OP = "all-reduce"
+
+
+def sweep(
+    nodes: Sequence[int], buffers: Sequence[int], tell: Tell
+) -> Iterator[tuple[int, int, dict[str, Timed]]]:
+    """Yield numbers of nodes, sizes of the buffer, and the all-reduce by strategy."""
+    for count in nodes:
+        tell(f"{count} nodes")
+        network = fat_tree(BITS_PER_S, BITS_PER_S).part(count)
+        for size in buffers:
+            mine = {"ramp": on_ramp(OP, size, count, BITS_PER_S)}
+            yield count, size, on_rings(network, OP, size) | mine
+
+
+def against_nodes(y: str, y_label: str, *marks: Mark) -> Plot:
+    """Return a plot of a column against the nodes, a panel for each buffer."""
+    return Plot(
+        x="nodes",
+        y=y,
+        series="system",
+        panel="buffer",
+        x_label="nodes",
+        y_label=y_label,
+        only=SYSTEMS,
+        names=title_of,
+        x_log=2,
+        y_log=10,
+        tick="{:,}".format,
+        ticks_every=4,
+        marks=marks,
+    )
+
+
+PARTS = {
+    "head to head": "head_to_head_percent",
+    "head to tail": "head_to_tail_percent",
+    "computing": "computing_percent",
+}
+"""Parts of a time, and their columns."""
+
+
+def _fig20_rows(
+    tell: Tell, *, sizes: tuple[int, ...] = (MB, 100 * MB, GB, 10 * GB)
+) -> Iterator[Row]:
+    """Estimate every strategy of every system at every size of the buffer."""
+    for size in sizes:
+        tell(size_text(size))
+        ours = on_ramp(OP, size)
+        rivals = [
+            timed
+            for net in as_published()
+            for timed in on_rings(net, OP, size).values()
+        ]
+        for timed in (*rivals, ours):
+            yield (
+                *(size_text(size), timed.system, timed.label, timed.us),
+                *(*_percent(timed), timed.times(ours)),
+            )
+
+
+def _percent(timed: Timed) -> tuple[float, float, float]:
+    """Return the parts of a time in per cent, in the order of `PARTS`."""
+    time = timed.time
+    parts = (time.head_to_head_ps, time.head_to_tail_ps, time.compute_ps)
+    head, wire, adding = (float(100 * part / time.total_ps) for part in parts)
+    return head, wire, adding
+
+
+def _fig20_claims(data: Data) -> Iterator[Comparison]:
+    others = data.without("system", "ramp")
+    gains = others.numbers("times_ramp")
+    yield holds(
+        "range of speed-ups over all sizes and strategies",
+        "9X to 3.26E4X",
+        f"{min(gains):.1f}X to {max(gains):.3g}X",
+        points=between({"least": min(gains)}, least=8.5, most=9.5)
+        + between({"greatest": max(gains)}, least=3.2e4, most=3.3e4),
+        why=f"sizes are not printed; {NOT_PRINTED}",
+    )
+    small, *_, large = data.names("buffer")
+    least = min(others.numbers("times_ramp", buffer=large))
+    yield near(f"least speed-up with {large}", 7.3, least, "X", why=NOT_PRINTED)
+    yield holds(
+        f"it is above the ratio of rates, 12.8 to 2.4 Tb/s ({large})",
+        "more than 5.3X",
+        f"{least:.1f}X",
+        points=above({"least": least}, 12.8 / 2.4),
+        why=NOT_PRINTED,
+    )
+    wire, adding = (
+        data.number(PARTS[part], buffer=large, system="ramp")
+        for part in ("head to tail", "computing")
+    )
+    scatter = _percent(on_ramp("reduce-scatter", max(data.given["sizes"])))
+    yield holds(
+        f"head to tail and computing on RAMP ({large})",
+        "44 % and 56 %",
+        f"{wire:.0f} % and {adding:.0f} %",
+        points=between({"head to tail": wire}, least=43, most=45)
+        + between({"computing": adding}, least=55, most=57),
+        why="an all-reduce sends everything twice and adds once; for a"
+        f" reduce-scatter it is {scatter[1]:.0f} % and {scatter[2]:.0f} %",
+    )
+    waiting = PARTS["head to head"]
+    mine = data.number(waiting, buffer=small, system="ramp")
+    theirs = min(others.numbers(waiting, buffer=small))
+    yield holds(
+        f"head to head takes a smaller share of RAMP's time ({small})",
+        "yes",
+        f"{mine:.0f} % against {theirs:.0f} % and more",
+        points=below({"of the least of the others": mine / theirs}, 1),
+        why="four steps with little data are waiting too",
+    )
+
+
+def _fig20_panels(data: Data) -> Iterator[Panel]:
+    buffers = data.names("buffer")
+    for buffer in dict.fromkeys((buffers[0], buffers[-1])):
+        bars = data.where(buffer=buffer)
+        columns = (bars.values(name) for name in ("system", "strategy", "time_us"))
+        names = [
+            f"{title_of(system)}\n{title_of(strategy.split()[0])}\n{_time_text(us)}"
+            for system, strategy, us in zip(*columns, strict=True)
+            if isinstance(system, str) and isinstance(strategy, str)
+            if isinstance(us, float)
+        ]
+        series = [
+            Series(part, names, bars.numbers(column)) for part, column in PARTS.items()
+        ]
+        yield Panel(buffer, "", "share of the time (%)", series, kind="stack")
+
+
+def _time_text(us: float) -> str:
+    for unit, name in ((10**6, "s"), (10**3, "ms")):
+        if us >= unit:
+            return f"{us / unit:.3g} {name}"
+    return f"{us:.3g} us"
+
+
+def _fig21_rows(
+    tell: Tell, *, nodes: tuple[int, ...] = SIZES, buffers: tuple[int, ...] = BUFFERS
+) -> Iterator[Row]:
+    """Estimate every strategy for numbers of nodes and sizes of the buffer."""
+    for count, size, by_system in sweep(nodes, buffers, tell):
+        for system, timed in by_system.items():
+            yield (
+                *(count, size_text(size), system, timed.label, timed.us),
+                *(timed.time.steps, timed.times(by_system["ramp"])),
+            )
+
+
+def _fig21_claims(data: Data) -> Iterator[Comparison]:
+    first, *_, last = data.sizes("nodes")
+    ring = data.numbers("times_ramp", nodes=last, system=RING)
+    yield holds(
+        f"over ring ({last} nodes)",
+        "9X to 10,000X",
+        f"{min(ring):.3g}X to {max(ring):,.0f}X",
+        points=between({"least": min(ring)}, least=8, most=10)
+        + between({"greatest": max(ring)}, least=9_000, most=11_000),
+        why="sizes of the curves are not printed; 1 MB to 10 GB here",
+    )
+    tiers = data.numbers("times_ramp", nodes=last, system=HIERARCHICAL)
+    yield holds(
+        f"over hierarchical ({last} nodes)",
+        "1.16X to 10X",
+        f"{min(tiers):.3g}X to {max(tiers):.3g}X",
+        points=between({"least": min(tiers)}, least=1.155, most=1.165)
+        + between({"greatest": max(tiers)}, least=9, most=11),
+        why="sizes of the curves and tiers of the tree are not printed",
+    )
+    small = data.names("buffer")[0]
+    gains = data.numbers("times_ramp", buffer=small, system=RING)
+    yield holds(
+        f"the speed-up over ring grows with the nodes ({small})",
+        "yes",
+        f"{gains[0]:.3g}X to {gains[-1]:,.0f}X",
+        points=rising(dict(zip(data.sizes("nodes"), gains, strict=True))),
+        why="RAMP takes another step",
+    )
+    before, after = (
+        data.numbers("time_us", nodes=nodes, system="ramp") for nodes in (first, last)
+    )
+    flat = max(late / early for early, late in zip(before, after, strict=True))
+    yield holds(
+        "RAMP's time stays almost flat with the nodes",
+        "yes",
+        f"at most {flat:.2f}X from {first} to {last} nodes",
+        points=below(
+            {
+                f"buffer {place}": late / early
+                for place, (early, late) in enumerate(zip(before, after, strict=True))
+            },
+            4,
+        ),
+        why="more steps",
+    )
+
+
+NEGLIGIBLE = 10
+"""Ratio above which the paper calls head-to-head time negligible."""
+
+
+def _fig22_rows(
+    tell: Tell, *, nodes: tuple[int, ...] = SIZES, buffers: tuple[int, ...] = BUFFERS
+) -> Iterator[Row]:
+    """Estimate every strategy for numbers of nodes and sizes of the buffer."""
+    for count, size, by_system in sweep(nodes, buffers, tell):
+        for system, timed in by_system.items():
+            ratio = float(timed.time.head_to_tail_ps / timed.time.head_to_head_ps)
+            yield count, size_text(size), system, timed.label, ratio
+
+
+def _fig22_claims(data: Data) -> Iterator[Comparison]:
+    first, *_, last = data.sizes("nodes")
+    large = data.names("buffer")[-1]
+    mine = data.numbers("h2t_over_h2h", buffer=large, system="ramp")
+    yield holds(
+        f"RAMP keeps its ratio with the nodes ({large})",
+        "approximately constant",
+        f"{min(mine):.3g} to {max(mine):.3g}",
+        points=between({"greatest over least": max(mine) / min(mine)}, most=NEGLIGIBLE),
+        why="head-to-head time grows from 2 to 8 steps",
+    )
+    at_end = data.where(nodes=last, buffer=large)
+    ends = dict(
+        zip(at_end.names("system"), at_end.numbers("h2t_over_h2h"), strict=True)
+    )
+    yield holds(
+        f"hierarchical and RAMP stay above {NEGLIGIBLE}, the others do not"
+        f" ({large}, {last} nodes)",
+        "hierarchical, ramp",
+        ", ".join(f"{system} {value:.3g}" for system, value in ends.items()),
+        points=above({name: ends[name] for name in (HIERARCHICAL, "ramp")}, NEGLIGIBLE)
+        + between(
+            {
+                name: value
+                for name, value in ends.items()
+                if name not in (HIERARCHICAL, "ramp")
+            },
+            most=NEGLIGIBLE,
+        ),
+        why="the fewest steps of a 2D torus are few beside so much data",
+    )
+    before, after = (
+        data.numbers("h2t_over_h2h", nodes=nodes, system=RING)
+        for nodes in (first, last)
+    )
+    falls = [early / late for early, late in zip(before, after, strict=True)]
+    yield holds(
+        "ring falls with the nodes, alike for every size",
+        "yes",
+        ", ".join(f"{times:,.0f}X" for times in falls),
+        points=above(dict(enumerate(falls)), 1)
+        + below({"greatest over least": max(falls) / min(falls)}, 1.01),
+        why="it does not",
+    )
+
+
+_SCATTER = "reduce-scatter"
+
+
+def _fig23_rows(
+    tell: Tell, *, nodes: tuple[int, ...] = SIZES, size_bytes: int = GB
+) -> Iterator[Row]:
+    """Yield the time that sums take with one source a step, and on RAMP."""
+    fabric = ramp()
+    for count in nodes:
+        tell(f"{count} nodes")
+        line = plans(topoopt(1).part(count), _SCATTER, size_bytes)
+        steps = ramp_plans(fabric, next(boxes(fabric, count)), _SCATTER, size_bytes)
+        alone_us, several_us = (
+            float(fastest(offered, PROCESSOR)[1].compute_ps) / PS_PER_US
+            for offered in (line, steps)
+        )
+        yield count, alone_us, several_us, alone_us / several_us
+
+
+def _fig23_claims(data: Data) -> Iterator[Comparison]:
+    ratios = data.numbers("ratio")
+    last = data.sizes("nodes")[-1]
+    yield near(f"speed-up at {last} nodes", 2.8, ratios[-1], "X")
+    yield holds(
+        "adding several sources at once is faster at every size",
+        "yes",
+        f"{min(ratios):.2f}X to {max(ratios):.2f}X",
+        points=above(data.curve("nodes", "ratio"), 1),
+        why="with two members a step has one source too",
+    )
+
+
+FIGURE = (
+    Figure(
+        name="ramp-fig20",
+        title="parts of the time of an all-reduce on 65,536 nodes",
+        columns=(
+            *("buffer", "system", "strategy", "time_us"),
+            *(*PARTS.values(), "times_ramp"),
+        ),
+        compute=_fig20_rows,
+        claims=_fig20_claims,
+        panels=_fig20_panels,
+        notes=(
+            ESTIMATED,
+            (
+                "The paper names 10 GB alone; the other sizes are chosen here. Drawn"
+                " are the least and the greatest; below each bar stands the time that"
+                " it divides."
+            ),
+        ),
+    ),
+    Figure(
+        name="ramp-fig21",
+        takes_s=2,
+        title="all-reduce at 2.4 Tb/s a node, on a fat tree and on RAMP",
+        columns=(
+            *("nodes", "buffer", "system", "strategy", "time_us", "steps"),
+            "times_ramp",
+        ),
+        compute=_fig21_rows,
+        claims=_fig21_claims,
+        panels=against_nodes("time_us", "completion time (us)"),
+        notes=(
+            ESTIMATED,
+            (
+                f"Every node has {BITS_PER_S / 10**12:g} Tb/s, on RAMP over 32"
+                " transceivers; the fat tree has the same rate everywhere."
+            ),
+        ),
+    ),
+    Figure(
+        name="ramp-fig22",
+        title="head-to-tail over head-to-head time of an all-reduce",
+        columns=("nodes", "buffer", "system", "strategy", "h2t_over_h2h"),
+        compute=_fig22_rows,
+        claims=_fig22_claims,
+        panels=against_nodes(
+            "h2t_over_h2h",
+            "head to tail / head to head",
+            Mark("latency negligible above", y=NEGLIGIBLE),
+        ),
+        notes=(
+            ESTIMATED,
+            (
+                "2.4 Tb/s a node everywhere. Above 1 an operation spends more time on"
+                " data than on latency. The paper prints curves alone."
+            ),
+        ),
+    ),
+    Figure(
+        name="ramp-fig23",
+        title="time to add up 1 GB in a reduce-scatter",
+        columns=("nodes", "one_source_us", "ramp_us", "ratio"),
+        compute=_fig23_rows,
+        claims=_fig23_claims,
+        panels=Plot(
+            x="nodes",
+            series={
+                "one_source_us": "one source a step",
+                "ramp_us": "RAMP, several sources",
+            },
+            title="1 GB",
+            x_label="nodes",
+            y_label="computing (us)",
+            x_log=2,
+            tick="{:,}".format,
+            ticks_every=4,
+        ),
+        notes=(
+            (
+                "Adding d buffers reads d and writes one: 3/2 of the buffer's bytes"
+                " for each step of two, (d + 1)/d for d; memory of 2 TB/s is what"
+                " counts, not the 130 TFLOP/s."
+            ),
+        ),
+    ),
+)

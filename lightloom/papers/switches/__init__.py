@@ -1,0 +1,1 @@
+"""Tables of several papers about optical switches whose configurations change."""
