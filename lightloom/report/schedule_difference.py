@@ -12,7 +12,7 @@ from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Collective
 from lightloom.core.units import format_bytes, format_ps
 from lightloom.replay import replay
-from lightloom.replay.time_shares import time_shares
+from lightloom.replay.timeline import time_shares
 from lightloom.report.tables import Column, terminal_table
 
 if TYPE_CHECKING:

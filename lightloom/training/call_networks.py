@@ -11,7 +11,7 @@ from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective, Demand, Task
 from lightloom.instances.fabrics import load_fabric
 from lightloom.replay.workload import CallQueue, ScheduledCalls
-from lightloom.replay.workload.scheduled_calls import alone
+from lightloom.replay.workload.call_queue import alone
 from lightloom.training.iteration_traffic import pair_demand
 from lightloom.training.node_layout import NodeLayout, require_room
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.iteration import Iteration
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.workload.call_queue import OpenCallQueue
+    from lightloom.replay.workload.call_queue import OpenCallQueue, ServedCall
     from lightloom.replay.workload.network import Jobs
-    from lightloom.replay.workload.scheduled_calls import ServedCall
     from lightloom.training.call_schedules import CallSchedules
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingRequest

@@ -10,7 +10,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, FluidTransfers, Schedule, StepPart
 from lightloom.instances.instance import Instance
-from lightloom.replay.workload.scheduled_calls import Interned
+from lightloom.replay.workload.call_queue import Interned
 from lightloom.synth.certify import signed
 
 if TYPE_CHECKING:

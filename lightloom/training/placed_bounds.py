@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.fabric import PacketFabric
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.replay.workload.devices import Launch
+from lightloom.replay.workload.execute import Launch
 from lightloom.training.placement.operation_graph import op_graph
 
 if TYPE_CHECKING:

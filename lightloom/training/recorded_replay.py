@@ -13,7 +13,7 @@ from lightloom.replay.workload import (
     ScheduledCalls,
     replay_iteration,
 )
-from lightloom.replay.workload.scheduled_calls import alone, settings
+from lightloom.replay.workload.call_queue import alone, settings
 from lightloom.training.call_networks import KeptQueue, calls_demand, with_control
 from lightloom.training.call_schedules import CallSchedules
 from lightloom.training.fabric_networks import modes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline
-    from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.replay.workload.call_queue import ServedCall
     from lightloom.training.circuit_controllers import ControllerTime
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest

@@ -10,7 +10,7 @@ import msgspec
 
 from lightloom.core.units import transmission_ps
 from lightloom.instances.computation_table import computation_graph
-from lightloom.replay.workload.devices import Launch
+from lightloom.replay.workload.execute import Launch
 
 if TYPE_CHECKING:
     from lightloom.core.computation import ComputationGraph, Split

@@ -10,7 +10,7 @@ import numpy as np
 
 from lightloom.core.summary import Summarised
 from lightloom.core.units import PS_PER_S
-from lightloom.replay.workload.scheduled_calls import settings
+from lightloom.replay.workload.call_queue import settings
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.circuit_controllers import MAX_MIN
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline, Launch
-    from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.replay.workload.call_queue import ServedCall
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.training.circuit_controllers import ControllerTime
     from lightloom.training.fabric_networks import CircuitMode

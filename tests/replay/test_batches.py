@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.replay import completion_time_ps, node_times, replay
-from lightloom.replay.clock import circuit_table, packet_clock, transfer_rows
-from lightloom.replay.clock.row_order import stable_order
+from lightloom.replay import (
+    circuit_table,
+    clock,
+    completion_time_ps,
+    replay,
+    timeline,
+    transfer_rows,
+)
+from lightloom.replay.transfer_rows import stable_order
 from lightloom.testing.strategies import schedules
 from tests.replay.plane_fabric import fabrics, plane_schedules
 
 LIMITS = (
     (transfer_rows, "BATCH_TRANSFERS"),
     (circuit_table, "BATCH_CIRCUITS"),
-    (packet_clock, "_PLACES_A_ROW"),
-    (node_times, "_PLACES_A_PAIR"),
+    (clock, "_PLACES_A_ROW"),
+    (timeline, "_PLACES_A_PAIR"),
 )
 
 

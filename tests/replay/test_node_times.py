@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.replay.node_times import union_lengths
+from lightloom.replay.timeline import union_lengths
 
 # Far apart, owner and time do not fit one integer and are numbered instead.
 times = st.integers(0, 20) | st.integers(2**61, 2**61 + 20)

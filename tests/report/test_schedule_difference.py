@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from lightloom.replay import replay
-from lightloom.replay.time_shares import time_shares
+from lightloom.replay.timeline import time_shares
 from lightloom.report.schedule_difference import difference_table, schedule_difference
 from lightloom.report.schedule_panels import paired_panels
 from tests.programs.lowered import schedule_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.replay.workload.flows import Flows
+from lightloom.replay.workload.flow_network import Flows
 
 BYTE_A_PS = 8 * 10**12
 """Bits per second at which a byte takes a picosecond."""

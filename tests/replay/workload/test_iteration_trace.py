@@ -14,6 +14,7 @@ from lightloom.core.columns import column
 from lightloom.formats.perfetto import write_trace
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.replay.trace import iteration_trace
 from lightloom.replay.workload import (
     HeldCircuits,
     Launch,
@@ -21,7 +22,6 @@ from lightloom.replay.workload import (
     SharedLinks,
     replay_iteration,
 )
-from lightloom.replay.workload.trace import iteration_trace
 from tests.examples.iterations import iteration, iterations
 
 if TYPE_CHECKING:

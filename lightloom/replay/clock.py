@@ -1,28 +1,90 @@
-"""Time on circuit fabrics: planes that walk their segments, steps as barriers."""
+"""How schedules take time: one clock for circuits, one for packets.
+
+On circuits planes walk their segments; on packets a step lasts as long as its busiest
+link. Steps are barriers on both.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.units import transmission_ps_columns
-from lightloom.replay.clock.circuit_table import circuit_table
-from lightloom.replay.clock.clock import History, Times
-from lightloom.replay.clock.transfer_rows import INT64_MAX, group_sums
+from lightloom.replay.circuit_table import circuit_table
 from lightloom.replay.timeline import Reconfiguration
+from lightloom.replay.transfer_rows import (
+    INT64_MAX,
+    NO_PLANE,
+    group_sums,
+    run_starts,
+    slices,
+    stable_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.fabric import CircuitFabric
+    from lightloom.core.fabric import CircuitFabric, PacketFabric
     from lightloom.core.schedule import Schedule
-    from lightloom.replay.clock.circuit_table import CircuitTable
-    from lightloom.replay.clock.transfer_rows import Block, TransferRows
+    from lightloom.replay.circuit_table import CircuitTable
+    from lightloom.replay.transfer_rows import Block, TransferRows
+
+    Loads: TypeAlias = tuple[IntArray, IntArray, IntArray]
+    "Columns of step, link and bytes."
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Times of the transfers of some whole steps.
+
+    `start_ps`, `end_ps`: of each transfer, sorted by pair (`TransferRows.order`).
+    `bits_per_s`: total rate of the circuits of each pair; 0 on packet fabrics.
+    """
+
+    start_ps: IntArray
+    end_ps: IntArray
+    bits_per_s: IntArray
+
+
+@dataclass
+class History:
+    """What a clock has seen so far."""
+
+    step_end_ps: list[int] = field(default_factory=list)
+    reconfigurations: list[Reconfiguration] = field(default_factory=list)
+    every_round_charged_ps: int = 0
+
+    @property
+    def now_ps(self) -> int:
+        """End of the last step so far."""
+        return self.step_end_ps[-1] if self.step_end_ps else 0
+
+
+class Clock(Protocol):
+    """Times a schedule, whole steps at a time, in order."""
+
+    history: History
+
+    def time(self, rows: TransferRows) -> Times:
+        """Return the times of the transfers of the next steps.
+
+        Raises
+        ------
+        InputError
+            Transfers that the fabric cannot carry as they are said to.
+        OverflowError
+            A time does not fit 63 bits.
+        """
+
+    def close(self) -> None:
+        """Let everything happen that no step waits for."""
+
 
 _NONE = -1
 
@@ -37,7 +99,7 @@ class CircuitClock:
     dark, pairs whose light paths all stay may start as soon as the
     reconfiguration into their segment does.
 
-    Raises `InputError`: see `lightloom.replay.clock.circuit_table.circuit_table`.
+    Raises `InputError`: see `lightloom.replay.circuit_table.circuit_table`.
     """
 
     def __init__(self, fabric: CircuitFabric, schedule: Schedule) -> None:
@@ -217,3 +279,118 @@ class _Walk:
             self.history.reconfigurations.append(
                 Reconfiguration(number, plane.segment, start_ps, plane.held_from_ps)
             )
+
+
+_PLACES_A_ROW = 4
+"""With more (step, link) places than this for each row, rows are sorted instead."""
+
+
+class PacketClock:
+    """Times a schedule on a packet fabric.
+
+    A step lasts ``alpha + latency + max over links of ceil(bytes / rate)``; all of
+    its transfers last as long. A step without transfers takes no time.
+
+    Raises `InputError` if the schedule has segments.
+    """
+
+    def __init__(self, fabric: PacketFabric, schedule: Schedule) -> None:
+        if schedule.segments:
+            what = "segments on a packet fabric, which has no circuits"
+            raise InputError(what, where="segments", found=len(schedule.segments))
+        self._fabric = fabric
+        self.history = History()
+
+    def time(self, rows: TransferRows) -> Times:
+        """Return the times of the transfers of the next steps.
+
+        Raises `InputError`: a part with a plane or a segment; `OverflowError`: a time
+        does not fit 63 bits.
+        """
+        _refuse_circuits(rows)
+        first, last = rows.parts[0].index, rows.parts[-1].index
+        block_step = np.array([block[0] for block in rows.blocks], np.int64) - first
+        step = _each(block_step, rows.pair_block)
+        link_step, link, load = self._loads(rows, step)
+        link_ps = transmission_ps_columns(load, self._fabric.link_bits_per_s(link))
+        lasts = np.full(last - first + 1, -1, dtype=np.int64)
+        # A transfer that crosses no link still makes its step happen.
+        lasts[step] = 0
+        np.maximum.at(lasts, link_step, link_ps)
+        ends = self._walk(lasts)
+        transfer_step = rows.of_transfers(step)
+        return Times(
+            start_ps=_each(ends[:-1], transfer_step),
+            end_ps=_each(ends[1:], transfer_step),
+            bits_per_s=np.broadcast_to(np.int64(0), len(step)),
+        )
+
+    def close(self) -> None:
+        """Do nothing: there is nothing but steps."""
+
+    def _walk(self, lasts: IntArray) -> IntArray:
+        """Return when steps that take so long on links begin, and when the last ends.
+
+        A step that moves nothing has -1.
+        """
+        now = self.history.now_ps
+        ends = [now]
+        for link_ps in lasts.tolist():
+            if link_ps >= 0:
+                now += self._fabric.alpha_ps + self._fabric.latency_ps + link_ps
+            ends.append(now)
+        self.history.step_end_ps += ends[1:]
+        self.history.every_round_charged_ps = now
+        return np.array(ends, dtype=np.int64)
+
+    def _loads(self, rows: TransferRows, step: IntArray) -> Loads:
+        """Return the bytes that each step puts on each link it uses."""
+        # Sums fit 63 bits: no row crosses a link twice, and all bytes together do.
+        pieces = []
+        for some in slices(len(step)):
+            usage = self._fabric.link_usage(rows.pair_src[some], rows.pair_dst[some])
+            size = rows.pair_bytes[some][usage.circuit]
+            piece = (step[some][usage.circuit], usage.resource, size * usage.amount)
+            pieces.append(_summed(*piece))
+        if len(pieces) == 1:
+            return pieces[0]
+        empty = np.empty(0, dtype=np.int64)
+        columns = zip((empty,) * 3, *pieces, strict=True)
+        return _summed(*(np.concatenate(column) for column in columns))
+
+
+def _each(values: IntArray, places: IntArray) -> IntArray:
+    """Return the values at some places, in no memory if there is but one value."""
+    if len(values) == 1:
+        return np.broadcast_to(values[0], len(places))
+    return values[places]
+
+
+def _summed(step: IntArray, link: IntArray, load: IntArray) -> Loads:
+    """Return the bytes on each link in each step, once for each that has any."""
+    span = int(link.max(initial=0)) + 1
+    places = (int(step.max(initial=0)) + 1) * span
+    if places > INT64_MAX:
+        what = "the schedule is too large to replay"
+        raise InputError(what, where="schedule", found=f"{span} links")
+    key = step * span + link
+    if places <= _PLACES_A_ROW * len(key):
+        at = np.zeros(places, dtype=np.int64)
+        np.add.at(at, key, load)
+        key = np.flatnonzero(at)
+        load = at[key]
+    else:
+        order = stable_order(key)
+        key = key[order]
+        first = run_starts(key)
+        key, load = key[first], group_sums(load[order], first)
+    return key // span, key % span, load
+
+
+def _refuse_circuits(rows: TransferRows) -> None:
+    """Raise if steps on a packet fabric speak of planes and segments."""
+    for step, plane, segment in rows.blocks:
+        if (plane, segment) != (NO_PLANE, NO_PLANE):
+            what = "a packet fabric has no planes and no segments"
+            found = f"plane {plane}, segment {segment}"
+            raise InputError(what, where=f"step {step}", found=found)

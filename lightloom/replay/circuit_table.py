@@ -9,8 +9,12 @@ import numpy as np
 
 from lightloom.core.circuit import COLUMNS, join_circuits
 from lightloom.core.errors import InputError
-from lightloom.replay.clock.row_order import stable_order
-from lightloom.replay.clock.transfer_rows import INT64_MAX, group_sums, run_starts
+from lightloom.replay.transfer_rows import (
+    INT64_MAX,
+    group_sums,
+    run_starts,
+    stable_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
