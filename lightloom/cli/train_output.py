@@ -40,7 +40,7 @@ def write_files(
 def write_schedule(plan: TrainingPlan | RecordedReplay, output: str, seed: int) -> None:
     """Write what an iteration sends, and say how long it would take by itself."""
     from lightloom.synth.publish import publish
-    from lightloom.training.iteration_schedule import iteration_schedule
+    from lightloom.training.call_schedules import iteration_schedule
 
     schedule = iteration_schedule(plan, seed)
     publish(schedule, output)

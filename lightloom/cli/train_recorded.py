@@ -41,7 +41,7 @@ def run_recorded(
 ) -> None:
     """Replay a recorded iteration on a fabric, write and print what came out."""
     from lightloom.training.baselines import compared_fabrics
-    from lightloom.training.circuit_controllers import MAX_MIN
+    from lightloom.training.fabric_networks import MAX_MIN
     from lightloom.training.recorded_replay import replay_recorded
 
     given = {option: path for option, path in recorded.items() if path is not None}

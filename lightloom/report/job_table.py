@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.training.jobs.job_run import ClusterRun
+    from lightloom.training.job_run import ClusterRun
 
 JOB_COLUMNS = (
     *("name", "devices", "nodes", "strategy", "arrival_us", "waiting_us", "start_us"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +16,14 @@ from lightloom.core.iteration import (
     Iteration,
     Operations,
 )
-from lightloom.training.gradient_rings import twin_sums
+from lightloom.core.task import Demand
 from lightloom.training.placement.operation_graph import op_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.core.columns import IntArray
+    from lightloom.replay.workload.collective_flows import CollectiveModel
     from lightloom.training.replica import Replica
 
 
@@ -220,3 +223,93 @@ class _Builder:
         self._bytes.append(size)
         self._members.append(members)
         return 2 * self._parts * self._copies + len(self._op) - 1
+
+
+def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
+    """Return what goes from each node to each other one in an iteration.
+
+    The traffic matrix of SiP-ML's Fig. 7: transfers, and what collectives send.
+    """
+    links, device = iteration.dependencies, iteration.operations.device
+    rows = np.flatnonzero(iteration.is_transfer)
+    src, dst = [device[links.src[rows]]], [device[links.dst[rows]]]
+    size = [links.bytes[rows]]
+    table = iteration.collectives
+    for row, op in enumerate(table.op):
+        flows = collectives.flows(op, table.devices[row], int(table.bytes[row]))
+        src.append(flows.src)
+        dst.append(flows.dst)
+        size.append(flows.bytes)
+    return pair_demand(np.concatenate(src), np.concatenate(dst), np.concatenate(size))
+
+
+def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
+    """Return rows added up by pair; shape (rows,) each.
+
+    Parameters
+    ----------
+    src, dst
+        Nodes, shape (rows,), at least one row; a pair may repeat.
+    size_bytes
+        Bytes of each row, shape (rows,).
+
+    Examples
+    --------
+    >>> pair_demand(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([5, 2, 7]))
+    Demand(src=(0, 1), dst=(1, 0), bytes=(12, 2), relays=False)
+    """
+    count = int(max(src.max(initial=0), dst.max(initial=0))) + 1
+    pairs, of = np.unique(src * count + dst, return_inverse=True)
+    total = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(total, of.reshape(-1), size_bytes)
+    return Demand(
+        tuple((pairs // count).tolist()),
+        tuple((pairs % count).tolist()),
+        tuple(total.tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class TwinSum:
+    """A collective of the twins of some replicas.
+
+    `copies`: replicas whose twins take part, in the order of their ring.
+    """
+
+    op: str
+    bytes: int
+    copies: tuple[int, ...]
+
+
+def twin_sums(rings: Sequence[int], size_bytes: int) -> tuple[tuple[TwinSum, ...], ...]:
+    """Return the collectives that sum a buffer over replicas, stage after stage.
+
+    One ring through all replicas is an all-reduce. On a grid of replicas every ring
+    along the first axis reduces and scatters, those along the next one go on with
+    a share, those along the last all-reduce theirs, and then all is gathered again:
+    as many bytes a replica as in one ring through all, over fewer steps. A collective
+    waits for those of the stage before that have a replica in common with it.
+
+    `rings`: lengths of the rings along each axis; replicas are numbered row by row.
+    """
+    number = np.arange(prod(rings)).reshape(rings)
+    axes = [axis for axis, length in enumerate(rings) if length > 1]
+    if not axes:
+        return ()
+    sizes = [size_bytes]
+    for axis in axes[:-1]:
+        sizes.append(-(-sizes[-1] // rings[axis]))
+    rest = list(zip(axes[:-1], sizes[:-1], strict=True))
+    stages = [("reduce-scatter", *one) for one in rest]
+    stages.append(("all-reduce", axes[-1], sizes[-1]))
+    stages += [("all-gather", *one) for one in reversed(rest)]
+    return tuple(
+        tuple(TwinSum(op, size, copies) for copies in _lines(number, axis))
+        for op, axis, size in stages
+    )
+
+
+def _lines(number: IntArray, axis: int) -> list[tuple[int, ...]]:
+    """Return the replicas of each ring along an axis."""
+    lines = np.moveaxis(number, axis, -1).reshape(-1, number.shape[axis])
+    return [tuple(line) for line in lines.tolist()]

@@ -10,8 +10,7 @@ import numpy as np
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.units import PS_PER_S
 from lightloom.replay.workload.execute import Launch
-from lightloom.training.gradient_rings import twin_sums
-from lightloom.training.iteration_traffic import pair_demand
+from lightloom.training.iteration import pair_demand, twin_sums
 from lightloom.training.placement.operation_graph import op_graph
 
 if TYPE_CHECKING:

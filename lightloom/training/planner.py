@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.seed import checked_seed
+from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.replay.workload import Launch
-from lightloom.training.call_networks import with_control
-from lightloom.training.fabric_networks import modes, ports_of
-from lightloom.training.nothing_fits import nothing_fits
+from lightloom.training.call_schedules import call_layout, few_replicas, with_control
+from lightloom.training.fabric_networks import estimated_circuits, modes, ports_of
+from lightloom.training.iteration_estimate import LinkLoads
+from lightloom.training.node_layout import layout
 from lightloom.training.placed_bounds import PlacedBounds
-from lightloom.training.placed_replicas import PlacedReplicas
 from lightloom.training.placement.graph_split import QUANTUM_PS
+from lightloom.training.replica import PlacedReplicas, smallest_fit
 from lightloom.training.strategy_bounds import StrategyBounds
-from lightloom.training.strategy_prospects import StrategyProspects
 from lightloom.training.strategy_replays import StrategyReplays
-from lightloom.training.strategy_search import StrategySearch
-from lightloom.training.training_plan import TrainingRequest
+from lightloom.training.training_plan import TrainingRequest, Tried, strategies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.call_schedules import CallSchedules
-    from lightloom.training.training_plan import TrainingPlan
+    from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.node_layout import NodeLayout
+    from lightloom.training.replica import Replica
+    from lightloom.training.training_plan import Strategy, TrainingPlan
 
 
 @dataclass(eq=False)
@@ -91,3 +97,339 @@ class Planner:
             ports = None if ways == ("per-call",) else ports_of(fabric)
             raise nothing_fits(self.training, ports, tried)
         return replace(best, tried=tried)
+
+
+_MOST_WORK = 40_000
+"""Parts of replicas that are placed, and estimated, for one fabric."""
+_TURNS = 4
+"""Turns by which strategies come later whose replicas have twice as many devices."""
+_EARLY = 24
+"""Estimates behind which the best so far is replayed, beside those that were asked
+for: it rules others out."""
+_TOO_FEW = "the memory of so few devices does not hold a replica"
+_RULED_OUT = "no faster than the chosen one, by its bound"
+_LEAST_WORK = 100
+"""What an estimate takes beside its parts, in parts."""
+
+
+class StrategySearch:
+    """A search for the fastest strategy on one fabric.
+
+    `tell`: told in words what is being done.
+    """
+
+    def __init__(
+        self,
+        prospects: StrategyProspects,
+        replays: StrategyReplays,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.tried: dict[Strategy, Tried] = {}
+        self._prospects, self._replays, self._tell = prospects, replays, tell
+        self._order = ReplayOrder(prospects.request)
+        self._best: TrainingPlan | None = None
+
+    def fastest(self, known: StrategyBounds) -> TrainingPlan | None:
+        """Return the fastest plan that was replayed, ``None`` if nothing can be run."""
+        self._look(known)
+        for _ in range(self._prospects.request.replayed):
+            self._replay_next()
+        return self._best
+
+    def _look(self, known: StrategyBounds) -> None:
+        """Bound strategies, and estimate them as far as work allows.
+
+        Of each number of devices a replica those of the least bounds come first, and
+        numbers twice as large some turns later; work goes on until something runs.
+        """
+        rows, replicas = self._rows(known), self._prospects.replicas
+        queue = sorted(
+            (_TURNS * k.bit_length() + turn, k, turn)
+            for k, same in rows.items()
+            for turn in range(len(same))
+        )
+        seen: set[tuple[int, int]] = set()
+        work = runs = 0
+        floor: int | None = None
+        for _, k, turn in queue:
+            bounded = rows[k][turn]
+            if runs and work >= _MOST_WORK:
+                break
+            if self._order.rules_out(bounded):
+                continue
+            if floor is not None and k < floor and self.tried:
+                self.tried[bounded.strategy] = replace(bounded, why=_TOO_FEW)
+                continue
+            runs += self._estimate(bounded)
+            key = k, bounded.strategy.local_batch
+            work += _LEAST_WORK + (0 if key in seen else replicas.parts(*key))
+            seen.add(key)
+            if not runs and floor is None:
+                floor = self._fewest_devices(rows)
+            if runs == _EARLY and self._prospects.request.replayed > 1:
+                self._replay_next()
+
+    def _rows(self, known: StrategyBounds) -> dict[int, list[Tried]]:
+        """Return strategies by devices of a replica, those of least bounds first."""
+        prospects = self._prospects
+        fabric, request = prospects.fabric, prospects.request
+        count = fabric.node_count if request.nodes is None else len(request.nodes)
+        batches = tuple(request.iterations or (known.training.batch_size,))
+        rows: dict[int, list[Tried]] = {}
+        for each in strategies(
+            count,
+            batches,
+            request.model_parallel,
+            request.replicas,
+            request.most_model_parallel,
+            powers=request.powers_of_two,
+        ):
+            bound_ps = known.iteration_ps(each, fabric.node_bits_per_s)
+            found = Tried(each, None, bound_ps=bound_ps)
+            rows.setdefault(each.model_parallel, []).append(found)
+        for same in rows.values():
+            same.sort(key=lambda each: (request.least_cost(each), each.strategy))
+        return rows
+
+    def _estimate(self, bounded: Tried) -> bool:
+        """Estimate a strategy, unless its bound rules it out; return if it can run."""
+        if self._best is not None:
+            bounds = self._prospects.bounds(bounded)
+            least_ps = min(bounds.values(), default=bounded.bound_ps)
+            bounded = replace(bounded, bound_ps=least_ps)
+            if self._order.rules_out(bounded):
+                self.tried[bounded.strategy] = replace(bounded, why=_RULED_OUT)
+                return False
+        found = self._prospects.estimated(bounded)
+        self.tried[found.strategy] = found
+        if found.estimate_ps is None:
+            return False
+        self._order.add(found)
+        return True
+
+    def _replay_next(self) -> None:
+        """Replay the strategy that is due, unless all that wait are ruled out."""
+        prospects, order = self._prospects, self._order
+        while (due := order.next()) is not None:
+            bounds = prospects.by_links(due, prospects.bounds(due), order)
+            due = replace(due, bound_ps=min(bounds.values(), default=due.bound_ps))
+            self.tried[due.strategy] = due
+            if order.rules_out(due):
+                continue
+            self._tell(f"replaying {due.strategy}")
+            try:
+                plan = self._replays.fastest(due, bounds, order)
+            except (InfeasibleError, NoAnswerError) as problem:
+                why = str(problem)
+                self.tried[due.strategy] = replace(due, estimate_ps=None, why=why)
+                continue
+            replayed = replace(due, iteration_ps=plan.iteration_ps)
+            self.tried[due.strategy] = replayed
+            if order.replayed(replayed):
+                self._best = plan
+            return
+
+    def _fewest_devices(self, rows: dict[int, list[Tried]]) -> int:
+        """Return a number of devices below which no replica fits their memory.
+
+        Half of the fewest that would do, as what fits is not quite monotone.
+        """
+        local = min(
+            each.strategy.local_batch for same in rows.values() for each in same
+        )
+        fewest = smallest_fit(self._prospects.replicas.training, local, None)
+        return max(rows) + 1 if fewest is None else fewest // 2
+
+
+class ReplayOrder:
+    """Strategies in the order in which they are to be replayed.
+
+    Estimates know nothing of how tasks wait for each other, and are too low most of
+    all where devices share a model. What replays said of strategies with shared
+    models, and of those without, so far corrects the estimates of the others: by the
+    least ratio of replay to estimate. A strategy whose bound is no less than the best
+    replay is never due.
+    """
+
+    def __init__(self, request: TrainingRequest) -> None:
+        self._request = request
+        self._waiting: list[Tried] = []
+        self._ratio: dict[bool, Fraction] = {}
+        self._least: int | None = None
+
+    def add(self, tried: Tried) -> None:
+        """Let a strategy wait for its replay."""
+        self._waiting.append(tried)
+
+    def next(self) -> Tried | None:
+        """Return the strategy that is due, and take it out; ``None`` for none."""
+        self._waiting = [each for each in self._waiting if not self.rules_out(each)]
+        if not self._waiting:
+            return None
+        due = min(self._waiting, key=lambda each: (self._expected(each), each.strategy))
+        self._waiting.remove(due)
+        return due
+
+    def rules_out(self, tried: Tried) -> bool:
+        """Return whether a strategy is no faster than the best replay so far."""
+        return self._least is not None and (
+            self._request.least_cost(tried) >= self._least
+        )
+
+    def replayed(self, tried: Tried) -> bool:
+        """Take note of a replay; return whether it is the best so far."""
+        shared = tried.strategy.model_parallel > 1
+        if tried.iteration_ps and tried.estimate_ps:
+            ratio = Fraction(tried.iteration_ps, tried.estimate_ps)
+            self._ratio[shared] = min(ratio, self._ratio.get(shared, ratio))
+        cost = self._request.cost(tried)
+        better = self._least is None or cost < self._least
+        if better:
+            self._least = cost
+        return better
+
+    def _expected(self, tried: Tried) -> Fraction:
+        shared = tried.strategy.model_parallel > 1
+        return self._request.cost(tried) * self._ratio.get(shared, Fraction(1))
+
+
+_REASONS = 3
+"""Reasons told, at most."""
+
+
+def nothing_fits(
+    training: Training, ports: int | None, tried: Sequence[Tried]
+) -> InfeasibleError:
+    """Return the error that says why, and how many devices hold a replica.
+
+    `ports`: how many others a device can reach at once, ``None`` for all.
+    """
+    name = training.model or training.onnx
+    local = min(each.strategy.local_batch for each in tried)
+    samples = f"{local} sample{'s' if local > 1 else ''}"
+    fewest = smallest_fit(training, local, ports)
+    most = max(each.strategy.model_parallel for each in tried)
+    if fewest is not None and fewest > most:
+        return InfeasibleError(
+            f"{name} fits the memory of {training.gpu} at no split tried",
+            where="model_parallel",
+            found=f"at most {most} devices a replica",
+            allowed=f"{fewest} devices or more, {samples} a replica",
+            fix="let more devices share the model, or use a GPU with more memory",
+        )
+    first: dict[str, Strategy] = {}
+    for each in sorted(tried, key=_devices):
+        first.setdefault(each.why, each.strategy)
+    shown = list(first.items())[:_REASONS]
+    reasons = "; ".join(
+        f"{shared.model_parallel} x {shared.replicas} devices: {why}"
+        for why, shared in shown
+    )
+    what = f"no strategy tried can be run: {reasons}"
+    fix = "ask for other numbers of devices and replicas, or another fabric"
+    if fewest is not None and all("memory" in why for why in first):
+        fix = f"{fewest} devices hold a replica of {samples}: use so many for each"
+        fix += ", on a larger fabric, or a smaller batch"
+    return InfeasibleError(what, where=str(name), fix=fix)
+
+
+def _devices(tried: Tried) -> tuple[int, int, int]:
+    shared = tried.strategy
+    return shared.model_parallel, shared.replicas, shared.batch_size
+
+
+_CALL_ROUNDS = 4
+"""Rounds of a sum that estimates reckon with where circuits are set for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class StrategyProspects:
+    """Bounds and estimates of strategies on one fabric.
+
+    `fabric`: the fabric, with the times of its controller. `ways`: how circuits may be
+    set.
+    """
+
+    fabric: AnyFabric
+    request: TrainingRequest
+    ways: tuple[CircuitMode, ...]
+    replicas: PlacedReplicas
+    placed: PlacedBounds
+
+    def bounds(self, tried: Tried) -> dict[CircuitMode, int]:
+        """Return what no iteration is below, by the ways that can be run."""
+        found: dict[CircuitMode, int] = {}
+        fabric = self.fabric
+        for way in self.ways:
+            called = way == "per-call"
+            try:
+                replica, laid = self.run(tried.strategy, way)
+            except (InfeasibleError, NoAnswerError):
+                continue
+            alpha_ps = fabric.alpha_ps if called else step_ps(fabric)
+            bound_ps = self.placed.nodes_ps(
+                replica, laid, fabric.node_bits_per_s, alpha_ps, rings=not called
+            )
+            found[way] = max(bound_ps, tried.bound_ps)
+        return found
+
+    def by_links(
+        self, tried: Tried, bounds: dict[CircuitMode, int], order: ReplayOrder
+    ) -> dict[CircuitMode, int]:
+        """Return bounds that know the links of a packet network, where they matter."""
+        if not isinstance(self.fabric, PacketFabric) or "per-call" in bounds:
+            return bounds
+        found = dict(bounds)
+        for way, bound_ps in bounds.items():
+            replica, laid = self.run(tried.strategy, way)
+            for coarsely in (True, False):
+                if order.rules_out(replace(tried, bound_ps=found[way])):
+                    break
+                links_ps = self.placed.links_ps(replica, laid, coarsely=coarsely)
+                found[way] = max(bound_ps, links_ps)
+        return found
+
+    def estimated(self, tried: Tried) -> Tried:
+        """Return a strategy with its least estimate, or why it cannot be run."""
+        estimates, why = [], ""
+        for way in self.ways:
+            try:
+                estimates.append(self._estimate_ps(tried.strategy, way))
+            except (InfeasibleError, NoAnswerError) as problem:
+                why = why or str(problem)
+        if not estimates:
+            return replace(tried, why=why)
+        return replace(tried, estimate_ps=round(min(estimates)))
+
+    def run(self, strategy: Strategy, way: CircuitMode) -> tuple[Replica, NodeLayout]:
+        """Return the placed replica of a strategy, and where its copies are.
+
+        `way`: how circuits are set; where they are set for each call, any two nodes can
+        be joined.
+
+        Raises `InputError, InfeasibleError`: it cannot be placed, see
+        `PlacedReplicas.replica` and `layout`.
+        """
+        fabric, request = self.fabric, self.request
+        if way == "per-call":
+            replica = self.replicas.replica(strategy, None)
+            return replica, call_layout(fabric, strategy, request.nodes)
+        replica = self.replicas.replica(strategy, ports_of(fabric))
+        return replica, layout(fabric, strategy, request.nodes, whole=request.whole)
+
+    def _estimate_ps(self, strategy: Strategy, way: CircuitMode) -> float:
+        """Return about how long an iteration takes with circuits set in one way."""
+        fabric = self.fabric
+        replica, laid = self.run(strategy, way)
+        profile = self.replicas.profile(replica)
+        if way == "per-call":
+            alike = few_replicas(laid, whole=False)
+            ideal = IdealSwitch(
+                nodes=fabric.node_count,
+                bits_per_second_per_node=max(1, fabric.node_bits_per_s),
+                alpha_ps=step_ps(fabric),
+            )
+            links = LinkLoads(ideal, None)
+            return links.iteration_ps(profile, alike, rounds=_CALL_ROUNDS)
+        held = estimated_circuits(laid.fabric, profile.demand(laid))
+        return LinkLoads(laid.fabric, held).iteration_ps(profile, laid)

@@ -15,7 +15,7 @@ from lightloom.replay.workload.execute import Launch
 if TYPE_CHECKING:
     from lightloom.core.computation import ComputationGraph, Split
     from lightloom.core.training import Training
-    from lightloom.training.strategy import Strategy
+    from lightloom.training.training_plan import Strategy
 
 
 @dataclass(frozen=True, eq=False)

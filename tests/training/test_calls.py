@@ -22,8 +22,7 @@ from lightloom.replay.workload import (
     replay_iteration,
 )
 from lightloom.synth.synthesise import synthesise
-from lightloom.training.call_schedules import CallSchedules
-from lightloom.training.iteration_schedule import iteration_schedule
+from lightloom.training.call_schedules import CallSchedules, iteration_schedule
 from lightloom.training.planner import Planner
 from lightloom.training.training_plan import TrainingRequest
 from lightloom.validate import verify

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import Launch, RingCollectives, replay_iteration
-from lightloom.training.critical_path import fastest_held, slacks
 from lightloom.training.fabric_networks import network_for
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.iteration import traffic
+from lightloom.training.kept_replay import fastest_held, slacks
 from lightloom.training.planner import Planner
 from lightloom.training.training_plan import TrainingRequest
 from tests.examples.iterations import iteration

@@ -9,10 +9,10 @@ import pytest
 
 from lightloom.core.computation import ComputationGraph, Operation, Split
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.training.placement.cut_edges import part_edges
 from lightloom.training.placement.graph_split import (
     OperationCut,
     SplitGraph,
+    part_edges,
     split_graph,
 )
 from lightloom.training.placement.placement_search import place_operations

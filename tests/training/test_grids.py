@@ -15,11 +15,10 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.replay.workload import SharedLinks, replay_iteration
-from lightloom.training.gradient_rings import twin_sums
+from lightloom.training.iteration import twin_sums
 from lightloom.training.node_layout import layout
 from lightloom.training.planner import Planner
-from lightloom.training.strategy import Strategy
-from lightloom.training.training_plan import TrainingRequest
+from lightloom.training.training_plan import Strategy, TrainingRequest
 from tests.examples.small_trainings import grids, training
 
 if TYPE_CHECKING:

@@ -18,9 +18,13 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay.workload import Launch, SharedLinks, replay_iteration
-from lightloom.training.jobs.job_run import run_jobs
-from lightloom.training.jobs.job_times import JobTimes, PlacedJob
-from lightloom.training.jobs.joint_iteration import joint_iteration, mean_iterations_ps
+from lightloom.training.job_run import run_jobs
+from lightloom.training.job_times import (
+    JobTimes,
+    PlacedJob,
+    joint_iteration,
+    mean_iterations_ps,
+)
 from lightloom.training.training_plan import TrainingRequest
 from tests.examples.iterations import iteration
 from tests.examples.small_trainings import RATE, fabrics, training
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.instances.instance import AnyFabric
-    from lightloom.training.jobs.job_run import ClusterRun, Policy
+    from lightloom.training.job_run import ClusterRun, Policy
     from lightloom.training.training_plan import TrainingPlan
 
 US = 10**6

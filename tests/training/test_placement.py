@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Workload
-from lightloom.training.placement.depth_first import depth_first_placement
-from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
+    DeadEndError,
     ListRule,
     WorkLimit,
+    depth_first_placement,
     list_placement,
 )
-from lightloom.training.placement.local_search import LocalSearch
-from lightloom.training.placement.movable_devices import RingWindows, members
-from lightloom.training.placement.operation_graph import op_graph
-from lightloom.training.placement.operation_times import timed
+from lightloom.training.placement.local_search import LocalSearch, RingWindows, members
+from lightloom.training.placement.operation_graph import op_graph, timed
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.certificates.proofs.makespan import check_placement_witness

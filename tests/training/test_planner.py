@@ -17,12 +17,16 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.fabrics import PLUGS
-from lightloom.training.circuit_controllers import TrafficController
+from lightloom.training.fabric_networks import TrafficController
 from lightloom.training.placement.graph_split import split_graph
 from lightloom.training.planner import Planner
 from lightloom.training.replica import smallest_fit
-from lightloom.training.strategy import Strategy, strategies
-from lightloom.training.training_plan import TrainingPlan, TrainingRequest
+from lightloom.training.training_plan import (
+    Strategy,
+    TrainingPlan,
+    TrainingRequest,
+    strategies,
+)
 from tests.examples.small_trainings import fabrics, grids, training
 
 if TYPE_CHECKING:

@@ -25,10 +25,9 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.replay.workload import Launch
-from lightloom.training.iteration_schedule import iteration_schedule
+from lightloom.training.call_schedules import iteration_schedule
 from lightloom.training.recorded_iterations import chakra_iteration, log_iteration
-from lightloom.training.recorded_replay import replay_recorded
-from lightloom.training.relayed_transfers import relayed
+from lightloom.training.recorded_replay import relayed, replay_recorded
 from lightloom.training.training_plan import TrainingRequest
 from lightloom.validate import verify
 from tests.cli.program import run, run_json

@@ -8,11 +8,10 @@ from lightloom.bench.measures import Measure
 from lightloom.core.training import Training
 from lightloom.replay.workload import replay_iteration
 from lightloom.training.fabric_networks import network_for, ports_of
-from lightloom.training.iteration import training_iteration
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import layout
 from lightloom.training.replica import place_replica
-from lightloom.training.strategy import Strategy
+from lightloom.training.training_plan import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

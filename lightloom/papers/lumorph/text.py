@@ -13,7 +13,7 @@ from lightloom.instances.workloads import default_training, model_named
 from lightloom.papers.claims import fact, holds, near
 from lightloom.papers.lumorph.rack import lightpath
 from lightloom.papers.text_claims import TextClaim, unknown
-from lightloom.training.jobs.job_times import JobTimes, PlacedJob
+from lightloom.training.job_times import JobTimes, PlacedJob
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:

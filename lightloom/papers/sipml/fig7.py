@@ -18,10 +18,9 @@ from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.demand_subsets import most_partners
-from lightloom.training.iteration import training_iteration
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import AlikeReplicas
-from lightloom.training.strategy import Strategy
+from lightloom.training.training_plan import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.core.seed import seeded_random
-from lightloom.training.placement.depth_first import depth_first_placement
-from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
+    DeadEndError,
     Listed,
     ListRule,
     Urgency,
     WorkLimit,
+    depth_first_placement,
     list_placement,
 )
 from lightloom.training.placement.local_search import LocalSearch
@@ -23,8 +23,7 @@ from lightloom.training.placement.makespan_bounds import (
     refuse_unplaceable,
     worth_cases,
 )
-from lightloom.training.placement.operation_graph import op_graph
-from lightloom.training.placement.operation_times import timed
+from lightloom.training.placement.operation_graph import op_graph, timed
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.placement import check_placement
 

@@ -11,8 +11,8 @@ from lightloom.training.placement.list_placement import (
     WorkLimit,
     list_placement,
 )
-from lightloom.training.placement.movable_devices import RingWindows, members
-from lightloom.training.placement.operation_times import timed
+from lightloom.training.placement.local_search import RingWindows, members
+from lightloom.training.placement.operation_graph import timed
 
 if TYPE_CHECKING:
     from lightloom.core.placement import Placement

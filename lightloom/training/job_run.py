@@ -6,21 +6,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from lightloom.core.errors import InfeasibleError, LightloomError, NoAnswerError
+from lightloom.core.errors import (
+    InfeasibleError,
+    InputError,
+    LightloomError,
+    NoAnswerError,
+)
+from lightloom.core.training import Training
+from lightloom.instances.computation_table import read_computation
 from lightloom.instances.jobs import JobMap
 from lightloom.synth.fabrics import plug_of
-from lightloom.training.jobs.job_times import PlacedJob
+from lightloom.training.job_times import PlacedJob
 from lightloom.training.node_layout import require_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lightloom.core.training import Training
     from lightloom.formats.job_trace import TracedJob
+    from lightloom.instances.instance import Instance
     from lightloom.instances.jobs import Fragmentation
-    from lightloom.training.jobs.job_times import JobTimes
+    from lightloom.training.job_times import JobTimes
+
 
 Policy: TypeAlias = Literal["fifo", "backfill"]
 """Who begins when nodes are free: jobs in the order of their arrival, the first that
@@ -319,3 +328,39 @@ class _Run:
                 raise
             raise InfeasibleError(problem.what, where=problem.where) from None
         self._times.iterations_ps([*others, placed])
+
+
+def traced_training(job: TracedJob, instance: Instance) -> Training:
+    """Return what a job trains.
+
+    Parameters
+    ----------
+    job
+        Its model and batch, where they are given.
+    instance
+        Its ``[computation]``, if it has one, says the rest: GPU, precision and
+        optimiser, and where the job names no model all of it.
+
+    Raises
+    ------
+    InputError
+        No model in either; an unknown one; a batch that it cannot have; a file that
+        cannot be read.
+    """
+    task = instance.task if isinstance(instance.task, Training) else None
+    table: dict[str, object] = {}
+    if task is not None:
+        table = {key: getattr(task, key) for key in ("gpu", "precision", "optimiser")}
+    if job.model is not None:
+        kind = "onnx" if job.model.endswith(".onnx") else "model"
+        table[kind] = job.model
+    elif task is not None:
+        more = ("model", "onnx", "batch_size", "parameters", "profile")
+        table |= {key: getattr(task, key) for key in more if getattr(task, key)}
+    else:
+        what = "a job without a model, on an instance without one"
+        fix = "give it a model, for example bert-large"
+        raise InputError(what, where=job.where, found=job.name, fix=fix)
+    if job.batch_size is not None:
+        table["batch_size"] = job.batch_size
+    return read_computation(table, f"{job.where}, {job.name}", Path())

@@ -9,22 +9,32 @@ from typing import TYPE_CHECKING, TypeAlias
 import networkx as nx
 import numpy as np
 
+from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.fabric import PacketFabric, step_ps
+from lightloom.core.iteration import (
+    NO_CALL,
+    Collectives,
+    Dependencies,
+    Iteration,
+    Operations,
+)
 from lightloom.core.task import Demand
 from lightloom.replay.workload import RingCollectives, SharedLinks, replay_iteration
 from lightloom.training.fabric_networks import held_network, kept_circuits
-from lightloom.training.jobs.joint_iteration import joint_iteration, mean_iterations_ps
 from lightloom.training.planner import Planner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lightloom.core.circuit import Circuits
+    from lightloom.core.columns import IntArray
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload import IterationTimeline
     from lightloom.replay.workload.network import NetworkKind
     from lightloom.training.training_plan import TrainingPlan, TrainingRequest
+
 
 _WINDOWS = 2
 """Iterations of the longest that are replayed together."""
@@ -233,3 +243,106 @@ def _configurations(plan: TrainingPlan) -> Iterator[tuple[int, Circuits]]:
     for call in plan.calls:
         for segment in call.schedule.segments:
             yield segment.plane, segment.circuits
+
+
+def joint_iteration(
+    iterations: Sequence[Iteration], repeats: Sequence[int]
+) -> tuple[Iteration, tuple[IntArray, ...]]:
+    """Return several iterations side by side, each repeated one after the other.
+
+    A repeat begins when all of the one before it has ended.
+
+    `repeats`: how often each is done, 1 or more.
+
+    Returns the iteration, and for each of them the operations, of no time, that end its
+    repeats, in order.
+    """
+    parts = [
+        one
+        for one, times in zip(iterations, repeats, strict=True)
+        for _ in range(times)
+    ]
+    count = sum(len(one.operations) for one in parts)
+    last = np.cumsum(np.array(repeats)) + count
+    ends = tuple(
+        np.arange(mark - times, mark)
+        for mark, times in zip(last.tolist(), repeats, strict=True)
+    )
+    src, dst, size = np.concatenate(list(_links(parts, ends, count)), axis=1)
+    call = np.full(len(src), NO_CALL, dtype=np.int64)
+    devices = max(one.device_count for one in iterations)
+    links = Dependencies(src, dst, size, call)
+    return Iteration(devices, _operations(parts), links, _collectives(parts)), ends
+
+
+def _links(
+    parts: Sequence[Iteration], ends: Sequence[IntArray], count: int
+) -> Iterator[IntArray]:
+    """Yield src, dst and bytes of dependencies, in columns.
+
+    `ends`: marks of the repeats of each training, which follow `count` operations.
+    """
+    at, behind = 0, count + len(parts)
+    marks = [(mark, place) for group in ends for place, mark in enumerate(group)]
+    for one, (mark, repeat) in zip(parts, marks, strict=True):
+        operations = np.arange(at, at + len(one.operations))
+        collectives = np.arange(behind, behind + len(one.collectives))
+        at, behind = at + len(operations), behind + len(collectives)
+        place = np.concatenate([operations, collectives])
+        rows, tasks = one.dependencies, np.arange(one.task_count)
+        yield np.stack([place[rows.src], place[rows.dst], rows.bytes])
+        last = place[~np.isin(tasks, rows.src)]
+        yield _order(last, np.full(len(last), mark))
+        if repeat:
+            first = place[~np.isin(tasks, rows.dst)]
+            yield _order(np.full(len(first), mark - 1), first)
+
+
+def _operations(parts: Sequence[Iteration]) -> Operations:
+    """Return the operations of all repeats, and a mark of no time for each end."""
+    each = [one.operations for one in parts]
+    none = np.zeros(len(parts), dtype=np.int64)
+    return Operations(
+        (
+            *(name for one in each for name in one.name),
+            *("end of an iteration" for _ in parts),
+        ),
+        np.concatenate([*(one.device for one in each), none]),
+        np.concatenate([*(one.duration_ps for one in each), none]),
+        np.concatenate([*(one.priority for one in each), none]),
+    )
+
+
+def _collectives(parts: Sequence[Iteration]) -> Collectives:
+    """Return the collectives of all repeats."""
+    each = [one.collectives for one in parts]
+    return Collectives(
+        tuple(op for one in each for op in one.op),
+        np.concatenate([one.bytes for one in each]),
+        Ragged.from_lengths(
+            np.concatenate([one.devices.lengths for one in each]),
+            np.concatenate([one.devices.values for one in each]),
+        ),
+    )
+
+
+def mean_iterations_ps(
+    timeline: IterationTimeline, ends: Sequence[IntArray]
+) -> tuple[Fraction, ...]:
+    """Return how long an iteration of each training takes while all of them run.
+
+    The mean over the repeats that have ended when the first training has done all of
+    its own, or the first repeat where none has.
+    """
+    times = [timeline.operations.end_ps[marks] for marks in ends]
+    until = min(int(each[-1]) for each in times)
+    done = [max(1, int(np.searchsorted(each, until, "right"))) for each in times]
+    return tuple(
+        Fraction(int(each[number - 1]), number)
+        for each, number in zip(times, done, strict=True)
+    )
+
+
+def _order(src: IntArray, dst: IntArray) -> IntArray:
+    """Return dependencies without bytes."""
+    return np.stack([src, dst, np.zeros(len(src), dtype=np.int64)])
