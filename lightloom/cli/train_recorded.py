@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.formats.chakra import TraceNode
     from lightloom.instances.instance import Instance
-    from lightloom.training.recorded_replay import RecordedReplay
-    from lightloom.training.training_plan import TrainingRequest
+    from lightloom.training.training_plan import ReplayedIteration, TrainingRequest
 
 
 def run_recorded(
@@ -50,7 +49,7 @@ def run_recorded(
         raise InputError(what, where=", ".join(given), fix="give one of them")
     [(option, path)] = given.items()
     iteration = _read(option, path, asked.fabric.node_count)
-    others: dict[str, RecordedReplay | str] = {}
+    others: dict[str, ReplayedIteration | str] = {}
     with progress("train") as tell:
         tell(f"replaying {path}")
         found = replay_recorded(iteration, asked.fabric, request, seed)
@@ -113,7 +112,7 @@ def _traces(folder: str) -> dict[int, list[TraceNode]]:
     return found
 
 
-def _record(found: RecordedReplay | str) -> dict[str, object]:
+def _record(found: ReplayedIteration | str) -> dict[str, object]:
     if isinstance(found, str):
         return {"error": found}
     return {
@@ -130,8 +129,8 @@ def _print(
     name: str,
     path: str,
     iteration: Iteration,
-    found: RecordedReplay,
-    others: Mapping[str, RecordedReplay | str],
+    found: ReplayedIteration,
+    others: Mapping[str, ReplayedIteration | str],
 ) -> None:
     from lightloom.report.tables import Column, terminal_table
 

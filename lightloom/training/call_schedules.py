@@ -15,8 +15,7 @@ from lightloom.core.task import Collective, Demand, Task
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
-from lightloom.replay.workload import CallQueue, ScheduledCalls
-from lightloom.replay.workload.call_queue import Interned, alone
+from lightloom.replay.workload.call_queue import Interned
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import plug_of, realiser_of
@@ -32,11 +31,13 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.core.schedule import SealedSchedule, Segment
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.workload.call_queue import OpenCallQueue, ServedCall
-    from lightloom.replay.workload.network import Jobs
+    from lightloom.replay.workload.call_queue import ServedCall
     from lightloom.synth.fabrics.realiser import Realiser
-    from lightloom.training.recorded_replay import RecordedReplay
-    from lightloom.training.training_plan import Strategy, TrainingPlan, TrainingRequest
+    from lightloom.training.training_plan import (
+        ReplayedIteration,
+        Strategy,
+        TrainingRequest,
+    )
 
 
 _FACTOR = 16
@@ -229,24 +230,6 @@ _FEW = 2
 """Replicas that stand for all where calls are served one by one."""
 
 
-class KeptQueue:
-    """A queue of calls whose record can be asked for once an iteration has ended."""
-
-    def __init__(self, kind: CallQueue) -> None:
-        self._kind = kind
-        self._open: OpenCallQueue | None = None
-
-    def open(self, jobs: Jobs) -> OpenCallQueue:
-        """Return the queue at time 0, with nothing in it."""
-        self._open = self._kind.open(jobs)
-        return self._open
-
-    @property
-    def served(self) -> tuple[ServedCall, ...]:
-        """The schedules that ran in the last iteration, in order."""
-        return () if self._open is None else self._open.served
-
-
 @dataclass(frozen=True)
 class AllReplicas:
     """The calls of all replicas, where the first two stand for them.
@@ -328,17 +311,6 @@ def few_replicas(layout: NodeLayout, *, whole: bool) -> NodeLayout:
     return NodeLayout(layout.fabric, nodes, (layout.replicas,))
 
 
-def call_queue(
-    iteration: Iteration,
-    schedules: CallSchedules,
-    nodes: Sequence[tuple[int, ...]],
-    replayed: int,
-) -> CallQueue:
-    """Return the network of an iteration whose calls are schedules."""
-    every = AllReplicas(tuple(nodes)) if replayed < len(nodes) else alone
-    return CallQueue(ScheduledCalls(schedules.asked(iteration, every), every))
-
-
 def with_control(fabric: AnyFabric, request: TrainingRequest) -> AnyFabric:
     """Return a fabric with the times of its controller and of synchronisation.
 
@@ -358,9 +330,7 @@ def with_control(fabric: AnyFabric, request: TrainingRequest) -> AnyFabric:
     return load_fabric(table)
 
 
-def iteration_schedule(
-    plan: TrainingPlan | RecordedReplay, seed: int = 0
-) -> SealedSchedule:
+def iteration_schedule(plan: ReplayedIteration, seed: int = 0) -> SealedSchedule:
     """Return the circuits and transfers of an iteration in the order of its calls.
 
     What moves is stated as a demand: bytes of each pair. A call goes on with what the

@@ -18,8 +18,9 @@ from lightloom.replay.workload import (
 from lightloom.synth.fabrics import PLUGS, plug_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.fabric import CircuitFabric
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
@@ -234,3 +235,20 @@ def kept_circuits(fabric: CircuitFabric) -> TrainingCircuits[Any]:
             what, where="fabric.kind", found=fabric.kind, allowed=allowed, fix=fix
         )
     return circuits
+
+
+def circuit_rates(
+    fabric: CircuitFabric, circuits: Mapping[int, Circuits]
+) -> dict[int, int]:
+    """Return the bits a second of each pair, by ``src * nodes + dst``.
+
+    `circuits`: of each plane; rates of a pair add up.
+    """
+    rates: dict[int, int] = {}
+    for held in circuits.values():
+        keys = (held.src * fabric.node_count + held.dst).tolist()
+        for key, rate in zip(
+            keys, fabric.circuit_bits_per_s(held).tolist(), strict=True
+        ):
+            rates[key] = rates.get(key, 0) + rate
+    return rates

@@ -7,18 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
-from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.seed import checked_seed
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.replay.workload import Launch
-from lightloom.training.call_schedules import call_layout, few_replicas, with_control
-from lightloom.training.fabric_networks import estimated_circuits, modes, ports_of
-from lightloom.training.iteration_estimate import LinkLoads
-from lightloom.training.node_layout import layout
-from lightloom.training.placed_bounds import PlacedBounds
+from lightloom.training.call_schedules import with_control
+from lightloom.training.fabric_networks import modes, ports_of
 from lightloom.training.placement.graph_split import QUANTUM_PS
+from lightloom.training.prospects import IterationBounds, Prospects
 from lightloom.training.replica import PlacedReplicas, smallest_fit
-from lightloom.training.strategy_bounds import StrategyBounds
 from lightloom.training.strategy_replays import StrategyReplays
 from lightloom.training.training_plan import TrainingRequest, Tried, strategies
 
@@ -28,9 +23,6 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.call_schedules import CallSchedules
-    from lightloom.training.fabric_networks import CircuitMode
-    from lightloom.training.node_layout import NodeLayout
-    from lightloom.training.replica import Replica
     from lightloom.training.training_plan import Strategy, TrainingPlan
 
 
@@ -50,9 +42,7 @@ class Planner:
     seed: int = 0
     tell: Callable[[str], None] = field(default=lambda _: None)
     replicas: PlacedReplicas = field(init=False)
-    _bounds: dict[Launch, tuple[StrategyBounds, PlacedBounds]] = field(
-        default_factory=dict
-    )
+    _bounds: dict[Launch, IterationBounds] = field(default_factory=dict)
     _schedules: dict[tuple[AnyFabric, str], CallSchedules] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,14 +74,13 @@ class Planner:
         ways = modes(fabric, request.circuits, request.controlled_by)
         launch = request.launch or Launch()
         if launch not in self._bounds:
-            bounds = StrategyBounds(self.training, launch), PlacedBounds(launch)
-            self._bounds[launch] = bounds
-        known, placed = self._bounds[launch]
-        prospects = StrategyProspects(fabric, request, ways, self.replicas, placed)
+            self._bounds[launch] = IterationBounds(self.training, launch)
+        bounds = self._bounds[launch]
+        prospects = Prospects(fabric, request, ways, self.replicas, bounds)
         search = StrategySearch(
             prospects, StrategyReplays(prospects, self._schedules), self.tell
         )
-        best = search.fastest(known)
+        best = search.fastest()
         tried = tuple(each for _, each in sorted(search.tried.items()))
         if best is None:
             ports = None if ways == ("per-call",) else ports_of(fabric)
@@ -120,7 +109,7 @@ class StrategySearch:
 
     def __init__(
         self,
-        prospects: StrategyProspects,
+        prospects: Prospects,
         replays: StrategyReplays,
         tell: Callable[[str], None],
     ) -> None:
@@ -129,20 +118,20 @@ class StrategySearch:
         self._order = ReplayOrder(prospects.request)
         self._best: TrainingPlan | None = None
 
-    def fastest(self, known: StrategyBounds) -> TrainingPlan | None:
+    def fastest(self) -> TrainingPlan | None:
         """Return the fastest plan that was replayed, ``None`` if nothing can be run."""
-        self._look(known)
+        self._look()
         for _ in range(self._prospects.request.replayed):
             self._replay_next()
         return self._best
 
-    def _look(self, known: StrategyBounds) -> None:
+    def _look(self) -> None:
         """Bound strategies, and estimate them as far as work allows.
 
         Of each number of devices a replica those of the least bounds come first, and
         numbers twice as large some turns later; work goes on until something runs.
         """
-        rows, replicas = self._rows(known), self._prospects.replicas
+        rows, replicas = self._rows(), self._prospects.replicas
         queue = sorted(
             (_TURNS * k.bit_length() + turn, k, turn)
             for k, same in rows.items()
@@ -169,12 +158,12 @@ class StrategySearch:
             if runs == _EARLY and self._prospects.request.replayed > 1:
                 self._replay_next()
 
-    def _rows(self, known: StrategyBounds) -> dict[int, list[Tried]]:
+    def _rows(self) -> dict[int, list[Tried]]:
         """Return strategies by devices of a replica, those of least bounds first."""
         prospects = self._prospects
         fabric, request = prospects.fabric, prospects.request
         count = fabric.node_count if request.nodes is None else len(request.nodes)
-        batches = tuple(request.iterations or (known.training.batch_size,))
+        batches = tuple(request.iterations or (prospects.replicas.training.batch_size,))
         rows: dict[int, list[Tried]] = {}
         for each in strategies(
             count,
@@ -184,7 +173,7 @@ class StrategySearch:
             request.most_model_parallel,
             powers=request.powers_of_two,
         ):
-            bound_ps = known.iteration_ps(each, fabric.node_bits_per_s)
+            bound_ps = prospects.known.strategy_ps(each, fabric.node_bits_per_s)
             found = Tried(each, None, bound_ps=bound_ps)
             rows.setdefault(each.model_parallel, []).append(found)
         for same in rows.values():
@@ -336,100 +325,3 @@ def nothing_fits(
 def _devices(tried: Tried) -> tuple[int, int, int]:
     shared = tried.strategy
     return shared.model_parallel, shared.replicas, shared.batch_size
-
-
-_CALL_ROUNDS = 4
-"""Rounds of a sum that estimates reckon with where circuits are set for it."""
-
-
-@dataclass(frozen=True, eq=False)
-class StrategyProspects:
-    """Bounds and estimates of strategies on one fabric.
-
-    `fabric`: the fabric, with the times of its controller. `ways`: how circuits may be
-    set.
-    """
-
-    fabric: AnyFabric
-    request: TrainingRequest
-    ways: tuple[CircuitMode, ...]
-    replicas: PlacedReplicas
-    placed: PlacedBounds
-
-    def bounds(self, tried: Tried) -> dict[CircuitMode, int]:
-        """Return what no iteration is below, by the ways that can be run."""
-        found: dict[CircuitMode, int] = {}
-        fabric = self.fabric
-        for way in self.ways:
-            called = way == "per-call"
-            try:
-                replica, laid = self.run(tried.strategy, way)
-            except (InfeasibleError, NoAnswerError):
-                continue
-            alpha_ps = fabric.alpha_ps if called else step_ps(fabric)
-            bound_ps = self.placed.nodes_ps(
-                replica, laid, fabric.node_bits_per_s, alpha_ps, rings=not called
-            )
-            found[way] = max(bound_ps, tried.bound_ps)
-        return found
-
-    def by_links(
-        self, tried: Tried, bounds: dict[CircuitMode, int], order: ReplayOrder
-    ) -> dict[CircuitMode, int]:
-        """Return bounds that know the links of a packet network, where they matter."""
-        if not isinstance(self.fabric, PacketFabric) or "per-call" in bounds:
-            return bounds
-        found = dict(bounds)
-        for way, bound_ps in bounds.items():
-            replica, laid = self.run(tried.strategy, way)
-            for coarsely in (True, False):
-                if order.rules_out(replace(tried, bound_ps=found[way])):
-                    break
-                links_ps = self.placed.links_ps(replica, laid, coarsely=coarsely)
-                found[way] = max(bound_ps, links_ps)
-        return found
-
-    def estimated(self, tried: Tried) -> Tried:
-        """Return a strategy with its least estimate, or why it cannot be run."""
-        estimates, why = [], ""
-        for way in self.ways:
-            try:
-                estimates.append(self._estimate_ps(tried.strategy, way))
-            except (InfeasibleError, NoAnswerError) as problem:
-                why = why or str(problem)
-        if not estimates:
-            return replace(tried, why=why)
-        return replace(tried, estimate_ps=round(min(estimates)))
-
-    def run(self, strategy: Strategy, way: CircuitMode) -> tuple[Replica, NodeLayout]:
-        """Return the placed replica of a strategy, and where its copies are.
-
-        `way`: how circuits are set; where they are set for each call, any two nodes can
-        be joined.
-
-        Raises `InputError, InfeasibleError`: it cannot be placed, see
-        `PlacedReplicas.replica` and `layout`.
-        """
-        fabric, request = self.fabric, self.request
-        if way == "per-call":
-            replica = self.replicas.replica(strategy, None)
-            return replica, call_layout(fabric, strategy, request.nodes)
-        replica = self.replicas.replica(strategy, ports_of(fabric))
-        return replica, layout(fabric, strategy, request.nodes, whole=request.whole)
-
-    def _estimate_ps(self, strategy: Strategy, way: CircuitMode) -> float:
-        """Return about how long an iteration takes with circuits set in one way."""
-        fabric = self.fabric
-        replica, laid = self.run(strategy, way)
-        profile = self.replicas.profile(replica)
-        if way == "per-call":
-            alike = few_replicas(laid, whole=False)
-            ideal = IdealSwitch(
-                nodes=fabric.node_count,
-                bits_per_second_per_node=max(1, fabric.node_bits_per_s),
-                alpha_ps=step_ps(fabric),
-            )
-            links = LinkLoads(ideal, None)
-            return links.iteration_ps(profile, alike, rounds=_CALL_ROUNDS)
-        held = estimated_circuits(laid.fabric, profile.demand(laid))
-        return LinkLoads(laid.fabric, held).iteration_ps(profile, laid)

@@ -14,64 +14,28 @@ from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.fabric import NearCircuits, step_ps
 from lightloom.core.iteration import NO_CALL, Dependencies, Operations
 from lightloom.replay.workload import (
-    CallQueue,
     RingCollectives,
-    ScheduledCalls,
-    replay_iteration,
 )
-from lightloom.replay.workload.call_queue import alone, settings
 from lightloom.replay.workload.collective_flows import CollectiveFlows
 from lightloom.training.call_schedules import (
     CallSchedules,
-    KeptQueue,
-    calls_demand,
     with_control,
 )
 from lightloom.training.fabric_networks import modes
-from lightloom.training.kept_replay import kept_replay
+from lightloom.training.replayed_iteration import called_replay, kept_replay
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.iteration import Iteration
-    from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.workload import IterationTimeline
-    from lightloom.replay.workload.call_queue import ServedCall
     from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.training.fabric_networks import CircuitMode, ControllerTime
-    from lightloom.training.training_plan import TrainingRequest
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedReplay:
-    """When everything in a recorded iteration happens.
-
-    `fabric`: with the times of its controller. `iteration`: what was replayed, with the
-    relays that the fabric needs. `circuits`: how they were set: one of `CircuitMode`
-    but ``auto``. `demand`: bytes of each pair of nodes. `calls`: where circuits were
-    set for each call: every schedule that ran. `controller`: what the controller cost,
-    where circuits followed the traffic.
-    """
-
-    fabric: AnyFabric
-    iteration: Iteration
-    circuits: CircuitMode
-    timeline: IterationTimeline
-    demand: Demand
-    calls: tuple[ServedCall, ...] = ()
-    controller: ControllerTime | None = None
-
-    @property
-    def reconfigurations(self) -> int:
-        """How often a plane was set anew in the iteration."""
-        if self.circuits != "per-call":
-            return len(self.timeline.reconfigurations)
-        return settings(self.calls)
+    from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.training_plan import ReplayedIteration, TrainingRequest
 
 
 def replay_recorded(
     iteration: Iteration, fabric: AnyFabric, request: TrainingRequest, seed: int = 0
-) -> RecordedReplay:
+) -> ReplayedIteration:
     """Return the fastest replay of an iteration over the ways to set circuits.
 
     What goes between nodes that no circuit joins is passed on by others; see `relayed`
@@ -90,17 +54,17 @@ def replay_recorded(
         )
     fabric = with_control(fabric, request)
     iteration = relayed(iteration, fabric)
-    found: list[RecordedReplay] = []
+    replays: list[ReplayedIteration] = []
     failed: InfeasibleError | NoAnswerError | None = None
     for way in modes(fabric, request.circuits, request.controlled_by):
         try:
-            found.append(_replayed(iteration, fabric, request, way, seed))
+            replays.append(_replayed(iteration, fabric, request, way, seed))
         except (InfeasibleError, NoAnswerError) as problem:
             failed = failed or problem
-    if not found:
+    if not replays:
         assert failed is not None
         raise failed
-    return min(found, key=lambda one: one.timeline.iteration_ps)
+    return min(replays, key=lambda replay: replay.iteration_ps)
 
 
 def _replayed(
@@ -109,20 +73,12 @@ def _replayed(
     request: TrainingRequest,
     way: CircuitMode,
     seed: int,
-) -> RecordedReplay:
+) -> ReplayedIteration:
     if way == "per-call":
         schedules = CallSchedules(fabric, request.collectives, seed)
-        calls = ScheduledCalls(schedules.asked(iteration, alone))
-        queue = KeptQueue(CallQueue(calls))
-        timeline = replay_iteration(iteration, queue, request.launch)
-        moved = calls_demand(queue.served)
-        return RecordedReplay(fabric, iteration, way, timeline, moved, queue.served)
+        return called_replay(iteration, schedules, request.launch)
     collectives = RelayedRings(fabric, RingCollectives(step_ps(fabric)))
-    kept = kept_replay(iteration, fabric, collectives, way, request)
-    return RecordedReplay(
-        *(fabric, iteration, kept.circuits, kept.timeline, kept.demand),
-        controller=kept.controller,
-    )
+    return kept_replay(iteration, fabric, collectives, way, request)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.instances.computation_table import computation_graph
 from lightloom.instances.gpus import gpu_named
-from lightloom.training.iteration_estimate import replica_profile
+from lightloom.training.passes import Passes, replica_passes
 from lightloom.training.placement.graph_split import QUANTUM_PS, SplitGraph, split_graph
 from lightloom.training.placement.placement_search import place_operations
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.training import Training
-    from lightloom.training.iteration_estimate import ReplicaProfile
     from lightloom.training.training_plan import Strategy
 
 
@@ -38,6 +38,11 @@ class Replica:
     split: SplitGraph
     device: IntArray
     devices: int
+
+    @cached_property
+    def passes(self) -> Passes:
+        """What it computes and sends."""
+        return replica_passes(self.split, self.device, self.devices)
 
 
 def cut_replica(
@@ -169,7 +174,6 @@ class PlacedReplicas:
     _placed: dict[tuple[int, int, int | None], Replica | str] = field(
         default_factory=dict
     )
-    _profiles: dict[int, ReplicaProfile] = field(default_factory=dict)
 
     def replica(self, strategy: Strategy, ports: int | None) -> Replica:
         """Return the placed replica of a strategy.
@@ -207,10 +211,3 @@ class PlacedReplicas:
         placed = [one for kept, one in self._placed.items() if kept[:2] == key]
         parts = [len(one.device) for one in placed if not isinstance(one, str)]
         return max(parts, default=0)
-
-    def profile(self, replica: Replica) -> ReplicaProfile:
-        """Return what a replica that was placed here does on each level."""
-        key = id(replica)
-        if key not in self._profiles:
-            self._profiles[key] = replica_profile(replica)
-        return self._profiles[key]

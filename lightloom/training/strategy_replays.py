@@ -11,29 +11,31 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fabric import PacketFabric, Usage
 from lightloom.core.task import Demand
 from lightloom.replay.workload import SharedLinks, replay_iteration
+from lightloom.replay.workload.call_queue import alone
 from lightloom.training.call_schedules import (
+    AllReplicas,
     CallSchedules,
-    KeptQueue,
-    call_queue,
-    calls_demand,
     few_replicas,
 )
-from lightloom.training.fabric_networks import kept_circuits
+from lightloom.training.fabric_networks import circuit_rates, kept_circuits
 from lightloom.training.iteration import traffic, training_iteration
-from lightloom.training.iteration_estimate import circuit_rates
-from lightloom.training.kept_replay import kept_replay, refining_rounds
 from lightloom.training.node_layout import AlikeReplicas, NodeLayout
-from lightloom.training.training_plan import TrainingPlan
+from lightloom.training.replayed_iteration import (
+    called_replay,
+    kept_replay,
+    refining_rounds,
+)
+from lightloom.training.training_plan import ReplayedIteration, TrainingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFabric, FabricTable
-    from lightloom.core.iteration import Iteration
     from lightloom.instances.instance import AnyFabric
+    from lightloom.replay.workload import Launch
     from lightloom.training.fabric_networks import CircuitMode
-    from lightloom.training.planner import ReplayOrder, StrategyProspects
+    from lightloom.training.planner import Prospects, ReplayOrder
     from lightloom.training.replica import Replica
     from lightloom.training.training_plan import Strategy, Tried
 
@@ -46,7 +48,7 @@ class StrategyReplays:
     those of calls, by fabric and algorithm; more are added.
     """
 
-    prospects: StrategyProspects
+    prospects: Prospects
     schedules: dict[tuple[AnyFabric, str], CallSchedules]
 
     def fastest(
@@ -66,9 +68,8 @@ class StrategyReplays:
                 continue
             if order.rules_out(replace(due, bound_ps=bound_ps)):
                 continue
-            replayed = self._called if way == "per-call" else self._kept
             try:
-                plans.append(replayed(due.strategy, way))
+                plans.append(self._replayed(due.strategy, way))
             except (InfeasibleError, NoAnswerError) as problem:
                 failed = failed or problem
         if not plans:
@@ -76,37 +77,46 @@ class StrategyReplays:
             raise failed
         return min(plans, key=lambda plan: plan.iteration_ps)
 
-    def _kept(
-        self,
-        strategy: Strategy,
-        way: CircuitMode,
-    ) -> TrainingPlan:
-        """Return the replay on circuits that stay, or follow traffic."""
+    def _replayed(self, strategy: Strategy, way: CircuitMode) -> TrainingPlan:
+        """Return the replay of a strategy with circuits set in one way."""
         request = self.prospects.request
         replica, laid = self.prospects.run(strategy, way)
-        needed = request.iterations and request.iterations[strategy.batch_size]
-        alike = self._alike(replica, laid, way)
-        if alike is not None:
-            timeline = replay_iteration(alike.iteration, alike.network, request.launch)
-            return TrainingPlan(
-                *(strategy, replica, alike.layout, alike.iteration),
-                *(timeline, alike.demand, needed or None),
+        if way == "per-call":
+            laid, replay = self._called(replica, laid)
+        elif (alike := self._alike(replica, laid, way)) is not None:
+            laid, replay = alike
+        else:
+            iteration = training_iteration(
+                replica, laid.nodes, laid.fabric.node_count, laid.replayed_rings
             )
-        iteration = training_iteration(
-            replica, laid.nodes, laid.fabric.node_count, laid.replayed_rings
-        )
-        kept = kept_replay(iteration, laid.fabric, laid.collectives(), way, request)
+            collectives = laid.collectives()
+            replay = kept_replay(iteration, laid.fabric, collectives, way, request)
+        needed = request.iterations and request.iterations[strategy.batch_size]
         return TrainingPlan(
-            *(strategy, replica, laid, iteration),
-            *(kept.timeline, kept.demand, needed or None),
-            circuits=kept.circuits,
-            controller=kept.controller,
-            held=kept.held,
+            **vars(replay),
+            strategy=strategy,
+            replica=replica,
+            layout=laid,
+            iterations=needed or None,
         )
+
+    def _called(
+        self, replica: Replica, laid: NodeLayout
+    ) -> tuple[NodeLayout, ReplayedIteration]:
+        """Return the replay on circuits that are set for each call, and of whom."""
+        request, fabric = self.prospects.request, self.prospects.fabric
+        few = few_replicas(laid, whole=request.whole)
+        iteration = training_iteration(replica, few.nodes, fabric.node_count)
+        key = fabric, request.collectives
+        if key not in self.schedules:
+            self.schedules[key] = CallSchedules(*key, self.prospects.replicas.seed)
+        every = AllReplicas(laid.nodes) if len(few.nodes) < len(laid.nodes) else alone
+        schedules = self.schedules[key]
+        return few, called_replay(iteration, schedules, request.launch, every)
 
     def _alike(
         self, replica: Replica, laid: NodeLayout, way: CircuitMode
-    ) -> TwoForAll | None:
+    ) -> tuple[NodeLayout, ReplayedIteration] | None:
         """Return two replicas for all, where they are alike and nothing is refined."""
         request, fabric = self.prospects.request, laid.fabric
         if isinstance(fabric, PacketFabric) or not laid.is_whole:
@@ -117,63 +127,20 @@ class StrategyReplays:
         few = way == "critical-path" and refining_rounds(request, tasks) > 0
         if few or way == "controlled":
             return None
-        return two_for_all(fabric, replica, laid)
-
-    def _called(
-        self,
-        strategy: Strategy,
-        way: CircuitMode,
-    ) -> TrainingPlan:
-        """Return the replay on circuits that are set for each call."""
-        request, fabric = self.prospects.request, self.prospects.fabric
-        replica, laid = self.prospects.run(strategy, way)
-        few = few_replicas(laid, whole=request.whole)
-        iteration = training_iteration(
-            replica, few.nodes, fabric.node_count, (len(few.nodes),)
-        )
-        key = fabric, request.collectives
-        if key not in self.schedules:
-            self.schedules[key] = CallSchedules(*key, self.prospects.replicas.seed)
-        queue = call_queue(iteration, self.schedules[key], laid.nodes, len(few.nodes))
-        network = KeptQueue(queue)
-        timeline = replay_iteration(iteration, network, request.launch)
-        needed = request.iterations and request.iterations[strategy.batch_size]
-        calls = network.served
-        return TrainingPlan(
-            strategy,
-            replica,
-            few,
-            iteration,
-            timeline,
-            calls_demand(calls),
-            needed or None,
-            circuits=way,
-            calls=calls,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class TwoForAll:
-    """Two replicas whose circuits have the rates that those of all have.
-
-    `layout`: the first two replicas, on their nodes. `network`: the circuits of their
-    pairs; the second sends to the first what it truly sends to the third. `demand`:
-    bytes of each pair of all replicas.
-    """
-
-    layout: NodeLayout
-    iteration: Iteration
-    network: SharedLinks
-    demand: Demand
+        return two_for_all(fabric, replica, laid, request.launch)
 
 
 def two_for_all(
-    fabric: CircuitFabric, replica: Replica, laid: NodeLayout
-) -> TwoForAll | None:
+    fabric: CircuitFabric,
+    replica: Replica,
+    laid: NodeLayout,
+    launch: Launch | None,
+) -> tuple[NodeLayout, ReplayedIteration] | None:
     """Return two replicas that do what all do at the same times, ``None`` if none do.
 
     A circuit that stays serves its pair and nobody else. So replicas in one ring differ
-    only where the rates of their pairs do: within a replica, and to the next one.
+    only where the rates of their pairs do: within a replica, and to the next one. The
+    second sends to the first what it truly sends to the third.
 
     Raises `InfeasibleError, NoAnswerError`: there are no circuits for the traffic.
     """
@@ -220,7 +187,8 @@ def two_for_all(
             **dict(zip(second.tolist(), rates[0].tolist(), strict=True)),
         },
     )
-    return TwoForAll(few, iteration, SharedLinks(links, model), demand)
+    timeline = replay_iteration(iteration, SharedLinks(links, model), launch)
+    return few, ReplayedIteration(fabric, iteration, "one-shot", timeline, demand)
 
 
 @dataclass(frozen=True, eq=False)

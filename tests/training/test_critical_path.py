@@ -8,8 +8,8 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import Launch, RingCollectives, replay_iteration
 from lightloom.training.fabric_networks import network_for
 from lightloom.training.iteration import traffic
-from lightloom.training.kept_replay import fastest_held, slacks
 from lightloom.training.planner import Planner
+from lightloom.training.replayed_iteration import fastest_held, slacks
 from lightloom.training.training_plan import TrainingRequest
 from tests.examples.iterations import iteration
 from tests.examples.small_trainings import RATE, training

@@ -1,11 +1,9 @@
-"""Replays of an iteration on circuits that stay for it, or follow its traffic.
-
-Circuits for what an iteration waits for, found by replaying it again and again.
+"""Replays of an iteration, its circuits set in one way.
 
 Circuits that follow the bytes of an iteration (SiP-ML, A.2) give to sums of gradients,
-which hide behind the backward pass, what tensors need that everyone waits for. Here a
-pair is given circuits for the time in which its data are, or nearly are, on the
-critical path.
+which hide behind the backward pass, what tensors need that everyone waits for. By
+replaying again and again others are found here: a pair is given circuits for the time
+in which its data are, or nearly are, on the critical path.
 """
 
 from __future__ import annotations
@@ -19,47 +17,44 @@ import numpy as np
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Demand
-from lightloom.replay.workload import IterationTimeline, replay_iteration
+from lightloom.replay.workload import (
+    CallQueue,
+    IterationTimeline,
+    ScheduledCalls,
+    replay_iteration,
+)
+from lightloom.replay.workload.call_queue import alone
+from lightloom.training.call_schedules import calls_demand
 from lightloom.training.fabric_networks import (
+    circuit_rates,
     controller_time,
     held_network,
     kept_circuits,
     network_for,
 )
 from lightloom.training.iteration import traffic
-from lightloom.training.iteration_estimate import circuit_rates
+from lightloom.training.training_plan import ReplayedIteration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.fabric import CircuitFabric
     from lightloom.core.iteration import Iteration
+    from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import Launch
+    from lightloom.replay.workload.call_queue import OpenCallQueue
     from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.replay.workload.network import Jobs
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
-    from lightloom.training.fabric_networks import CircuitMode, ControllerTime
+    from lightloom.training.call_schedules import CallSchedules
+    from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
 
 
 _MOST_AUTO_TASKS = 40_000
 """Tasks that ``auto`` replays to find other circuits than the first, in all rounds."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeptReplay:
-    """An iteration on circuits that are not set for each call.
-
-    `controller`: what the controller cost, where circuits followed the traffic. `held`:
-    of each plane, where circuits stayed.
-    """
-
-    circuits: CircuitMode
-    timeline: IterationTimeline
-    demand: Demand
-    controller: ControllerTime | None = None
-    held: PlaneCircuits | None = None
 
 
 def kept_replay(
@@ -68,7 +63,7 @@ def kept_replay(
     collectives: CollectiveModel,
     way: CircuitMode,
     request: TrainingRequest,
-) -> KeptReplay:
+) -> ReplayedIteration:
     """Return the replay of an iteration with circuits set in one way.
 
     `way`: one of `modes`, and not ``per-call``. Where ``critical-path`` finds nothing
@@ -87,7 +82,7 @@ def kept_replay(
             fabric, iteration, collectives, demand, request.launch, rounds
         )
         way = "critical-path" if other else "one-shot"
-        return KeptReplay(way, timeline, demand, held=held)
+        return ReplayedIteration(fabric, iteration, way, timeline, demand, held=held)
     if stays:
         way = "one-shot"
     network = network_for(
@@ -95,7 +90,45 @@ def kept_replay(
         *(request.period_ps, request.controlled_by),
     )
     timeline = replay_iteration(iteration, network, request.launch)
-    return KeptReplay(way, timeline, demand, controller_time(network))
+    return ReplayedIteration(
+        *(fabric, iteration, way, timeline, demand), controller=controller_time(network)
+    )
+
+
+class _RecordedQueue:
+    """A queue of calls whose record can be asked for once an iteration has ended."""
+
+    opened: OpenCallQueue
+
+    def __init__(self, kind: CallQueue) -> None:
+        self._kind = kind
+
+    def open(self, jobs: Jobs) -> OpenCallQueue:
+        """Return the queue at time 0, with nothing in it."""
+        self.opened = self._kind.open(jobs)
+        return self.opened
+
+
+def called_replay(
+    iteration: Iteration,
+    schedules: CallSchedules,
+    launch: Launch | None,
+    every: Callable[[Task], tuple[Task, ...]] = alone,
+) -> ReplayedIteration:
+    """Return the replay of an iteration with circuits set for each call.
+
+    `every`: what is truly served for a task; see `ScheduledCalls`.
+
+    Raises `InputError, InfeasibleError, NoAnswerError`: a call that is not served.
+    """
+    calls = ScheduledCalls(schedules.asked(iteration, every), every)
+    queue = _RecordedQueue(CallQueue(calls))
+    timeline = replay_iteration(iteration, queue, launch)
+    served = queue.opened.served
+    return ReplayedIteration(
+        *(schedules.fabric, iteration, "per-call", timeline, calls_demand(served)),
+        calls=served,
+    )
 
 
 def refining_rounds(request: TrainingRequest, tasks: int) -> int:
