@@ -1,16 +1,12 @@
-"""DLRM: tables of sparse features and two dense towers, sizes of RAMP's Table 10."""
+"""Models that recommend: DLRM of several sizes, and neural collaborative filtering."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from lightloom.instances.workloads import WorkloadModel
+from lightloom.instances.workloads.layers import concatenate, dense, embedding, multiply
 from lightloom.instances.workloads.network import Tensor
-from lightloom.instances.workloads.vector_layers import (
-    concatenate,
-    dense,
-    embedding,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +14,7 @@ if TYPE_CHECKING:
     from lightloom.instances.workloads.network import LayerNetwork
 
 
-def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
+def _build_dlrm(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     """Add the towers; features meet by concatenation, one row of a table a sample."""
     tensor = Tensor(None, (parameters["dense_features"],))
     for number in range(1, parameters["bottom_layers"] + 1):
@@ -39,7 +35,7 @@ def _build(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
     dense(network, "predict", tensor, 1)
 
 
-def _model(
+def _dlrm(
     name: str,
     source: str,
     sizes: tuple[int, int, int],
@@ -60,7 +56,7 @@ def _model(
         "top_hidden": hidden[1],
         "top_layers": layers[1],
     }
-    return WorkloadModel(name, source, parameters, batch_size, _build)
+    return WorkloadModel(name, source, parameters, batch_size, _build_dlrm)
 
 
 _RAMP_TABLE_10 = (
@@ -72,9 +68,9 @@ _RAMP_TABLE_10 = (
 )
 """GPUs, tables, and sparse features; each table has 10 million rows."""
 
-MODEL = (
+_DLRM = (
     *(
-        _model(
+        _dlrm(
             f"dlrm-{gpus}",
             f"RAMP, Table 10, the model of {gpus} GPUs; concatenated features, one"
             " lookup in each table",
@@ -86,7 +82,7 @@ MODEL = (
         )
         for gpus, tables, sparse_features in _RAMP_TABLE_10
     ),
-    _model(
+    _dlrm(
         "dlrm-topoopt-16",
         "shapes of the operator profile of TopoOpt's DLRM on 16 GPUs, numbers of layers"
         " and tables of its task graph",
@@ -96,7 +92,7 @@ MODEL = (
         layers=(7, 16),
         batch_size=16_384,
     ),
-    _model(
+    _dlrm(
         "dlrm-topoopt-128",
         "shapes of the operator profile of TopoOpt's DLRM on 128 GPUs, as many tables"
         " as the width of its concatenation asks for, layers as on 16 GPUs",
@@ -107,3 +103,38 @@ MODEL = (
         batch_size=65_536,
     ),
 )
+
+
+def _build_ncf(network: LayerNetwork, parameters: Mapping[str, int]) -> None:
+    tables = {"users": parameters["users"], "items": parameters["items"]}
+    factors, width = parameters["factors"], parameters["hidden"]
+    user, item = (
+        embedding(network, f"{name}.factors", rows, factors)
+        for name, rows in tables.items()
+    )
+    product = multiply(network, "multiply", user, item)
+    halves = tuple(
+        embedding(network, f"{name}.dense", rows, width // 2)
+        for name, rows in tables.items()
+    )
+    tensor = concatenate(network, "pair", halves)
+    for number, narrower in enumerate((width, width // 2, width // 4), 1):
+        tensor = dense(network, f"dense-{number}", tensor, narrower)
+    tensor = concatenate(network, "towers", (product, tensor))
+    dense(network, "predict", tensor, 1)
+
+
+_NCF = WorkloadModel(
+    name="ncf",
+    source="NeuMF of He et al., WWW 2017, as MLPerf 0.5 trains it on MovieLens-20M",
+    parameters={
+        "users": 138_493,
+        "items": 26_744,
+        "factors": 64,
+        "hidden": 256,
+    },
+    batch_size=65_536,
+    build=_build_ncf,
+)
+
+MODEL = (*_DLRM, _NCF)
