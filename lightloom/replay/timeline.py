@@ -167,6 +167,7 @@ class Timeline(Summarised):
 
 
 _MOST_KEY = 2**62
+"""Integers in which an owner and a time are put together."""
 _PLACES_A_PAIR = 4
 """With more (step, node) places than this for each pair, intervals are sorted."""
 

@@ -296,6 +296,7 @@ def _check_nodes(
 
 
 _MOST_BITS = 63
+"""Bits in which a key and the number of a row are put together."""
 
 
 def is_sorted(keys: IntArray) -> bool:

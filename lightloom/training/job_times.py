@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _WINDOWS = 2
 """Iterations of the longest that are replayed together."""
 _MOST_TASKS = 400_000
+"""Tasks that are replayed together, at most."""
 
 Resource: TypeAlias = tuple[int, int]
 """Plane and number of what circuits compete for, or 0 and a link of packets."""

@@ -45,6 +45,7 @@ _CALL_ROUNDS = 4
 _LESS = 1 - 1e-12
 """Far more than what doubles lose when bytes are divided by a rate."""
 _TWIN = -1
+"""In place of a device: its copies in other replicas."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,6 +150,7 @@ _NEAR = 3
 """How fast what a transfer counts for falls with its slack: by (d / (d + slack))^3 for
 a duration of d."""
 _SHARES = 10**9
+"""What shares of pairs are counted in, as bytes of a demand."""
 
 
 def fastest_held(

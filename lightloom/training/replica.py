@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_DEVICES = 2**14
+"""Devices of a replica beyond which nobody is told how many would do."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ QUANTUM_PS = 10_000_000
 """10 us, as in SiP-ML, section 4."""
 
 _MOST_EDGES = 20_000_000
+"""Edges between parts that fit a few gigabytes."""
 
 
 @dataclass(frozen=True)

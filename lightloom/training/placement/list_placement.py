@@ -241,6 +241,7 @@ class _ListPlacement:
 
 
 _ANYWHERE = 2**60
+"""A position farther than any: sums of a few fit 63 bits."""
 
 
 class DeadEndError(NoAnswerError):

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 _HISTORY = 200
+"""Moves ago whose result a worse one is compared with, as late acceptance has it."""
 _WEIGHT = 64
+"""How much more the makespan counts than what operations end too late."""
 
 
 class LocalSearch:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _MOST_PS = 2**60
+"""Durations together: sums of a few such times fit 63 bits."""
 _KEPT = 128
 """Graphs that are kept: placements, estimates and bounds ask for the same ones."""
 

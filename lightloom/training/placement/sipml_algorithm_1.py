@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from lightloom.training.placement.operation_graph import WorkloadGraph
 
 _REPAIRS = 200
+"""Empty windows that are repaired; past them the repair is taken not to end."""
 _VISITS = 3_000_000
+"""Edges that all repairs together follow; nothing proves that they end."""
 _CHAIN_WORK = 100_000_000
+"""Work of the chain, which always keeps to windows: ends only a defect."""
 
 
 @dataclass(frozen=True, eq=False)
