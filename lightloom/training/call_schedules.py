@@ -126,7 +126,7 @@ class CallSchedules:
         for task in asked:
             if _kind(task) not in first:
                 first[_kind(task)] = self.schedules((task,))
-        found = []
+        schedules = []
         for place in range(max(map(len, first.values()))):
             several = []
             for task in asked:
@@ -134,8 +134,8 @@ class CallSchedules:
                 assert isinstance(model.task, Collective)
                 own = msgspec.structs.replace(model.task, nodes=task.nodes)
                 several.append((own, model.algorithm))
-            found.append(joint_schedule(several, realiser))
-        return tuple(one for one in found if one is not None)
+            schedules.append(joint_schedule(several, realiser))
+        return tuple(schedule for schedule in schedules if schedule is not None)
 
     def _of_demand(self, demand: Demand) -> tuple[Schedule, ...]:
         """Return the schedule of a demand, or of an alike one with its bytes."""
@@ -143,40 +143,40 @@ class CallSchedules:
         rung = _ladder(most)[-1]
         if min(demand.bytes) == most != rung:
             like = msgspec.structs.replace(demand, bytes=(rung,) * len(demand.bytes))
-            made = _refilled(self._synthesised(like, AUTO), demand)
-            if made is not None:
-                return (made,)
+            refilled = _refilled(self._synthesised(like, AUTO), demand)
+            if refilled is not None:
+                return (refilled,)
         return (self._synthesised(demand, AUTO),)
 
     def _of_collective(self, task: Collective) -> tuple[Schedule, ...]:
         blocks = task.rank_count if op_of(task).uses_blocks else 1
         size = -(-task.buffer_bytes // blocks) * blocks
-        found = []
+        schedules = []
         if _kind(task) in self._exact:
             own = msgspec.structs.replace(task, buffer_bytes=size)
-            found.append(self._synthesised(own, self.algorithm))
+            schedules.append(self._synthesised(own, self.algorithm))
         else:
-            each = -(-size // task.rank_count)
-            for rung in _ladder(each):
+            rank_bytes = -(-size // task.rank_count)
+            for rung in _ladder(rank_bytes):
                 like = msgspec.structs.replace(
                     task, buffer_bytes=rung * task.rank_count
                 )
-                made = self._synthesised(like, self.algorithm)
-                found.append(_resized(made, size))
-        return tuple(found)
+                schedule = self._synthesised(like, self.algorithm)
+                schedules.append(_resized(schedule, size))
+        return tuple(schedules)
 
     def _synthesised(self, task: Task, algorithm: str) -> Schedule:
         if task not in self._made:
             instance = Instance(self.fabric, task)
             try:
-                found = synthesise(instance, algorithm, seed=self.seed).incumbent
+                incumbent = synthesise(instance, algorithm, seed=self.seed).incumbent
             except InputError as problem:
                 what = f"the fabric does not serve a call: {problem.what}"
                 raise InfeasibleError(
                     what, where=problem.where, found=problem.found, fix=problem.fix
                 ) from None
-            assert found is not None
-            self._made[task] = found.schedule
+            assert incumbent is not None
+            self._made[task] = incumbent.schedule
         return self._made[task]
 
 
@@ -268,9 +268,9 @@ class AllReplicas:
         replicas = {place[node][0] for node in task.nodes}
         devices = dict.fromkeys(place[node][1] for node in task.nodes)
         if len(replicas) > 1:
-            groups = [tuple(row[one] for row in self.nodes for one in devices)]
+            groups = [tuple(row[device] for row in self.nodes for device in devices)]
         else:
-            groups = [tuple(row[one] for one in devices) for row in self.nodes]
+            groups = [tuple(row[device] for device in devices) for row in self.nodes]
         return tuple(Collective(task.op, group, task.buffer_bytes) for group in groups)
 
 
@@ -353,24 +353,24 @@ def iteration_schedule(plan: ReplayedIteration, seed: int = 0) -> SealedSchedule
     steps = 0
     for call in plan.calls:
         number: dict[tuple[int, int], int] = {}
-        for each in call.schedule.segments:
-            before = last.get(each.plane)
-            same = before and equal(before.circuits) is equal(each.circuits)
-            if before is None or each.index or not same:
+        for segment in call.schedule.segments:
+            before = last.get(segment.plane)
+            same = before and equal(before.circuits) is equal(segment.circuits)
+            if before is None or segment.index or not same:
                 index = 0 if before is None else before.index + 1
-                last[each.plane] = replace(each, index=index)
-                segments.append(last[each.plane])
-            number[each.plane, each.index] = last[each.plane].index
+                last[segment.plane] = replace(segment, index=index)
+                segments.append(last[segment.plane])
+            number[segment.plane, segment.index] = last[segment.plane].index
         for part in call.schedule.parts:
             moved = part.transfers
             size = np.asarray(call.schedule.transfer_bytes(part), dtype=np.int64)
             transfers = FluidTransfers(moved.src, moved.dst, size)
-            segment = part.segment
-            if part.plane is not None and segment is not None:
-                segment = number[part.plane, segment]
-            parts.append(StepPart(steps + part.index, part.plane, segment, transfers))
+            place = part.segment
+            if part.plane is not None and place is not None:
+                place = number[part.plane, place]
+            parts.append(StepPart(steps + part.index, part.plane, place, transfers))
         steps += call.schedule.step_count
     fabric = plan.fabric
     by = Algorithm("training", {"calls": len(plan.calls)}, seed)
-    made = Schedule(fabric.table(), plan.demand, by, tuple(segments), tuple(parts))
-    return signed(made, Instance(fabric, plan.demand))
+    schedule = Schedule(fabric.table(), plan.demand, by, tuple(segments), tuple(parts))
+    return signed(schedule, Instance(fabric, plan.demand))

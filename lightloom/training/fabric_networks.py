@@ -189,7 +189,7 @@ def held_network(
 
     `held`: circuits of each plane; a transfer without one is refused.
     """
-    configurations = tuple(PlaneConfiguration(*each) for each in sorted(held.items()))
+    configurations = tuple(PlaneConfiguration(*plane) for plane in sorted(held.items()))
     return HeldCircuits(fabric, configurations, collectives, "refuse")
 
 
@@ -206,13 +206,13 @@ def _controller(
     kept: TrainingCircuits[Any] | None, fabric: AnyFabric, name: str
 ) -> Callable[[Any, Demand], PlaneCircuits] | None:
     """Return how circuits that follow the traffic are found, by name."""
-    known = {MAX_MIN: None if kept is None else kept.following}
-    known |= {} if kept is None else kept.others
-    if name not in known:
+    controllers = {MAX_MIN: None if kept is None else kept.following}
+    controllers |= {} if kept is None else kept.others
+    if name not in controllers:
         what = f"invalid controller for a fabric of kind {fabric.kind}"
-        allowed = ", ".join(known)
+        allowed = ", ".join(controllers)
         raise InputError(what, where="controlled_by", found=name, allowed=allowed)
-    return known[name]
+    return controllers[name]
 
 
 def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:
@@ -227,9 +227,9 @@ def kept_circuits(fabric: CircuitFabric) -> TrainingCircuits[Any]:
     """
     circuits = plug_of(fabric).circuits
     if circuits is None:
-        known = [name for name, plug in PLUGS.items() if plug.circuits]
+        kinds = [name for name, plug in PLUGS.items() if plug.circuits]
         what = "no circuits that stay for a training on this kind of fabric"
-        allowed = f"{', '.join(known)}, or a fabric without circuits"
+        allowed = f"{', '.join(kinds)}, or a fabric without circuits"
         fix = "set circuits for each call, or train on one of these"
         raise InputError(
             what, where="fabric.kind", found=fabric.kind, allowed=allowed, fix=fix

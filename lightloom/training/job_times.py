@@ -128,16 +128,16 @@ class JobTimes:
         `NoAnswerError`: iterations of those that share something differ too much in
         length.
         """
-        found: dict[PlacedJob, Fraction] = {}
+        times_ps: dict[PlacedJob, Fraction] = {}
         for group in self._sharing(jobs):
             if len(group) == 1:
-                found[group[0]] = Fraction(self.plan(group[0]).iteration_ps)
+                times_ps[group[0]] = Fraction(self.plan(group[0]).iteration_ps)
                 continue
             key = frozenset(group)
             if key not in self._together:
                 self._together[key] = self._replayed(group)
-            found |= self._together[key]
-        return [found[job] for job in jobs]
+            times_ps |= self._together[key]
+        return [times_ps[job] for job in jobs]
 
     def _sharing(self, jobs: Sequence[PlacedJob]) -> list[list[PlacedJob]]:
         """Return groups of jobs; those of different groups share nothing."""
@@ -153,7 +153,7 @@ class JobTimes:
             if taken > room[resource]:
                 nx.add_path(graph, who)
         groups = nx.connected_components(graph)
-        return [[jobs[number] for number in sorted(each)] for each in groups]
+        return [[jobs[number] for number in sorted(group)] for group in groups]
 
     def _room(self, resources: Sequence[Resource]) -> dict[Resource, int]:
         """Return how much there is of each resource; of links of packets none."""
@@ -259,11 +259,11 @@ def joint_iteration(
     repeats, in order.
     """
     parts = [
-        one
-        for one, times in zip(iterations, repeats, strict=True)
+        iteration
+        for iteration, times in zip(iterations, repeats, strict=True)
         for _ in range(times)
     ]
-    count = sum(len(one.operations) for one in parts)
+    count = sum(len(iteration.operations) for iteration in parts)
     last = np.cumsum(np.array(repeats)) + count
     ends = tuple(
         np.arange(mark - times, mark)
@@ -271,7 +271,7 @@ def joint_iteration(
     )
     src, dst, size = np.concatenate(list(_links(parts, ends, count)), axis=1)
     call = np.full(len(src), NO_CALL, dtype=np.int64)
-    devices = max(one.device_count for one in iterations)
+    devices = max(iteration.device_count for iteration in iterations)
     links = Dependencies(src, dst, size, call)
     return Iteration(devices, _operations(parts), links, _collectives(parts)), ends
 
@@ -285,12 +285,12 @@ def _links(
     """
     at, behind = 0, count + len(parts)
     marks = [(mark, place) for group in ends for place, mark in enumerate(group)]
-    for one, (mark, repeat) in zip(parts, marks, strict=True):
-        operations = np.arange(at, at + len(one.operations))
-        collectives = np.arange(behind, behind + len(one.collectives))
+    for iteration, (mark, repeat) in zip(parts, marks, strict=True):
+        operations = np.arange(at, at + len(iteration.operations))
+        collectives = np.arange(behind, behind + len(iteration.collectives))
         at, behind = at + len(operations), behind + len(collectives)
         place = np.concatenate([operations, collectives])
-        rows, tasks = one.dependencies, np.arange(one.task_count)
+        rows, tasks = iteration.dependencies, np.arange(iteration.task_count)
         yield np.stack([place[rows.src], place[rows.dst], rows.bytes])
         last = place[~np.isin(tasks, rows.src)]
         yield _order(last, np.full(len(last), mark))
@@ -301,28 +301,28 @@ def _links(
 
 def _operations(parts: Sequence[Iteration]) -> Operations:
     """Return the operations of all repeats, and a mark of no time for each end."""
-    each = [one.operations for one in parts]
+    tables = [part.operations for part in parts]
     none = np.zeros(len(parts), dtype=np.int64)
     return Operations(
         (
-            *(name for one in each for name in one.name),
+            *(name for rows in tables for name in rows.name),
             *("end of an iteration" for _ in parts),
         ),
-        np.concatenate([*(one.device for one in each), none]),
-        np.concatenate([*(one.duration_ps for one in each), none]),
-        np.concatenate([*(one.priority for one in each), none]),
+        np.concatenate([*(rows.device for rows in tables), none]),
+        np.concatenate([*(rows.duration_ps for rows in tables), none]),
+        np.concatenate([*(rows.priority for rows in tables), none]),
     )
 
 
 def _collectives(parts: Sequence[Iteration]) -> Collectives:
     """Return the collectives of all repeats."""
-    each = [one.collectives for one in parts]
+    tables = [part.collectives for part in parts]
     return Collectives(
-        tuple(op for one in each for op in one.op),
-        np.concatenate([one.bytes for one in each]),
+        tuple(op for rows in tables for op in rows.op),
+        np.concatenate([rows.bytes for rows in tables]),
         Ragged.from_lengths(
-            np.concatenate([one.devices.lengths for one in each]),
-            np.concatenate([one.devices.values for one in each]),
+            np.concatenate([rows.devices.lengths for rows in tables]),
+            np.concatenate([rows.devices.values for rows in tables]),
         ),
     )
 
@@ -336,11 +336,11 @@ def mean_iterations_ps(
     its own, or the first repeat where none has.
     """
     times = [timeline.operations.end_ps[marks] for marks in ends]
-    until = min(int(each[-1]) for each in times)
-    done = [max(1, int(np.searchsorted(each, until, "right"))) for each in times]
+    until = min(int(ends_ps[-1]) for ends_ps in times)
+    done = [max(1, int(np.searchsorted(ends_ps, until, "right"))) for ends_ps in times]
     return tuple(
-        Fraction(int(each[number - 1]), number)
-        for each, number in zip(times, done, strict=True)
+        Fraction(int(ends_ps[number - 1]), number)
+        for ends_ps, number in zip(times, done, strict=True)
     )
 
 

@@ -81,7 +81,7 @@ class Planner:
             prospects, StrategyReplays(prospects, self._schedules), self.tell
         )
         best = search.fastest()
-        tried = tuple(each for _, each in sorted(search.tried.items()))
+        tried = tuple(search.tried[strategy] for strategy in sorted(search.tried))
         if best is None:
             ports = None if ways == ("per-call",) else ports_of(fabric)
             raise nothing_fits(self.training, ports, tried)
@@ -174,7 +174,7 @@ class StrategySearch:
         count = fabric.node_count if request.nodes is None else len(request.nodes)
         batches = tuple(request.iterations or (prospects.replicas.training.batch_size,))
         rows: dict[int, list[Tried]] = {}
-        for each in strategies(
+        for strategy in strategies(
             count,
             batches,
             request.model_parallel,
@@ -182,11 +182,13 @@ class StrategySearch:
             request.most_model_parallel,
             powers=request.powers_of_two,
         ):
-            bound_ps = prospects.known.strategy_ps(each, fabric.node_bits_per_s)
-            found = Tried(each, None, bound_ps=bound_ps)
-            rows.setdefault(each.model_parallel, []).append(found)
+            bound_ps = prospects.least.strategy_ps(strategy, fabric.node_bits_per_s)
+            bounded = Tried(strategy, None, bound_ps=bound_ps)
+            rows.setdefault(strategy.model_parallel, []).append(bounded)
         for same in rows.values():
-            same.sort(key=lambda each: (request.least_cost(each), each.strategy))
+            same.sort(
+                key=lambda bounded: (request.least_cost(bounded), bounded.strategy)
+            )
         return rows
 
     def _estimate(self, bounded: Tried) -> bool:
@@ -198,11 +200,11 @@ class StrategySearch:
             if self._order.rules_out(bounded):
                 self.tried[bounded.strategy] = replace(bounded, why=_RULED_OUT)
                 return False
-        found = self._prospects.estimated(bounded)
-        self.tried[found.strategy] = found
-        if found.estimate_ps is None:
+        estimated = self._prospects.estimated(bounded)
+        self.tried[estimated.strategy] = estimated
+        if estimated.estimate_ps is None:
             return False
-        self._order.add(found)
+        self._order.add(estimated)
         return True
 
     def _replay_next(self) -> None:
@@ -233,7 +235,7 @@ class StrategySearch:
         Half of the fewest that would do, as what fits is not quite monotone.
         """
         local = min(
-            each.strategy.local_batch for same in rows.values() for each in same
+            bounded.strategy.local_batch for same in rows.values() for bounded in same
         )
         fewest = smallest_fit(self._prospects.replicas.training, local, None)
         return max(rows) + 1 if fewest is None else fewest // 2
@@ -261,10 +263,15 @@ class ReplayOrder:
 
     def next(self) -> Tried | None:
         """Return the strategy that is due, and take it out; ``None`` for none."""
-        self._waiting = [each for each in self._waiting if not self.rules_out(each)]
+        self._waiting = [
+            waiting for waiting in self._waiting if not self.rules_out(waiting)
+        ]
         if not self._waiting:
             return None
-        due = min(self._waiting, key=lambda each: (self._expected(each), each.strategy))
+        due = min(
+            self._waiting,
+            key=lambda waiting: (self._expected(waiting), waiting.strategy),
+        )
         self._waiting.remove(due)
         return due
 
@@ -303,10 +310,10 @@ def nothing_fits(
     `ports`: how many others a device can reach at once, ``None`` for all.
     """
     name = training.model or training.onnx
-    local = min(each.strategy.local_batch for each in tried)
+    local = min(option.strategy.local_batch for option in tried)
     samples = f"{local} sample{'s' if local > 1 else ''}"
     fewest = smallest_fit(training, local, ports)
-    most = max(each.strategy.model_parallel for each in tried)
+    most = max(option.strategy.model_parallel for option in tried)
     if fewest is not None and fewest > most:
         return InfeasibleError(
             f"{name} fits the memory of {training.gpu} at no split tried",
@@ -316,8 +323,8 @@ def nothing_fits(
             fix="let more devices share the model, or use a GPU with more memory",
         )
     first: dict[str, Strategy] = {}
-    for each in sorted(tried, key=_devices):
-        first.setdefault(each.why, each.strategy)
+    for option in sorted(tried, key=_devices):
+        first.setdefault(option.why, option.strategy)
     shown = list(first.items())[:_REASONS]
     reasons = "; ".join(
         f"{shared.model_parallel} x {shared.replicas} devices: {why}"

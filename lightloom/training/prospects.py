@@ -53,14 +53,14 @@ class Prospects:
     """Bounds and estimates of strategies on one fabric.
 
     `fabric`: the fabric, with the times of its controller. `ways`: how circuits may be
-    set. `bounds`: of the training, of any fabric.
+    set. `least`: what no iteration of the training is below, on any fabric.
     """
 
     fabric: AnyFabric
     request: TrainingRequest
     ways: tuple[CircuitMode, ...]
     replicas: PlacedReplicas
-    known: IterationBounds
+    least: IterationBounds
 
     def bounds(self, tried: Tried) -> dict[CircuitMode, int]:
         """Return what no iteration is below, by the ways that can be run."""
@@ -73,7 +73,7 @@ class Prospects:
             except (InfeasibleError, NoAnswerError):
                 continue
             alpha_ps = fabric.alpha_ps if called else step_ps(fabric)
-            bound_ps = self.known.nodes_ps(
+            bound_ps = self.least.nodes_ps(
                 replica, laid, fabric.node_bits_per_s, alpha_ps, rings=not called
             )
             bounds[way] = max(bound_ps, tried.bound_ps)
@@ -91,7 +91,7 @@ class Prospects:
             for coarsely in (True, False):
                 if order.rules_out(replace(tried, bound_ps=raised[way])):
                     break
-                links_ps = self.known.links_ps(replica, laid, coarsely=coarsely)
+                links_ps = self.least.links_ps(replica, laid, coarsely=coarsely)
                 raised[way] = max(bound_ps, links_ps)
         return raised
 
@@ -127,7 +127,7 @@ class Prospects:
         """Return about how long an iteration takes with circuits set in one way."""
         fabric = self.fabric
         replica, laid = self.run(strategy, way)
-        computing_ps = self.known.computing_ps(replica.passes)
+        computing_ps = self.least.computing_ps(replica.passes)
         if way == "per-call":
             alike = few_replicas(laid, whole=False)
             ideal = IdealSwitch(

@@ -80,60 +80,62 @@ class StrategyReplays:
     def _replayed(self, strategy: Strategy, way: CircuitMode) -> TrainingPlan:
         """Return the replay of a strategy with circuits set in one way."""
         request = self.prospects.request
-        replica, laid = self.prospects.run(strategy, way)
+        replica, layout = self.prospects.run(strategy, way)
         if way == "per-call":
-            laid, replay = self._called(replica, laid)
-        elif (alike := self._alike(replica, laid, way)) is not None:
-            laid, replay = alike
+            layout, replay = self._called(replica, layout)
+        elif (alike := self._alike(replica, layout, way)) is not None:
+            layout, replay = alike
         else:
             iteration = training_iteration(
-                replica, laid.nodes, laid.fabric.node_count, laid.replayed_rings
+                replica, layout.nodes, layout.fabric.node_count, layout.replayed_rings
             )
-            collectives = laid.collectives()
-            replay = kept_replay(iteration, laid.fabric, collectives, way, request)
+            collectives = layout.collectives()
+            replay = kept_replay(iteration, layout.fabric, collectives, way, request)
         needed = request.iterations and request.iterations[strategy.batch_size]
         return TrainingPlan(
             **vars(replay),
             strategy=strategy,
             replica=replica,
-            layout=laid,
+            layout=layout,
             iterations=needed or None,
         )
 
     def _called(
-        self, replica: Replica, laid: NodeLayout
+        self, replica: Replica, layout: NodeLayout
     ) -> tuple[NodeLayout, ReplayedIteration]:
         """Return the replay on circuits that are set for each call, and of whom."""
         request, fabric = self.prospects.request, self.prospects.fabric
-        few = few_replicas(laid, whole=request.whole)
+        few = few_replicas(layout, whole=request.whole)
         iteration = training_iteration(replica, few.nodes, fabric.node_count)
         key = fabric, request.collectives
         if key not in self.schedules:
             self.schedules[key] = CallSchedules(*key, self.prospects.replicas.seed)
-        every = AllReplicas(laid.nodes) if len(few.nodes) < len(laid.nodes) else alone
+        every = (
+            AllReplicas(layout.nodes) if len(few.nodes) < len(layout.nodes) else alone
+        )
         schedules = self.schedules[key]
         return few, called_replay(iteration, schedules, request.launch, every)
 
     def _alike(
-        self, replica: Replica, laid: NodeLayout, way: CircuitMode
+        self, replica: Replica, layout: NodeLayout, way: CircuitMode
     ) -> tuple[NodeLayout, ReplayedIteration] | None:
         """Return two replicas for all, where they are alike and nothing is refined."""
-        request, fabric = self.prospects.request, laid.fabric
-        if isinstance(fabric, PacketFabric) or not laid.is_whole:
+        request, fabric = self.prospects.request, layout.fabric
+        if isinstance(fabric, PacketFabric) or not layout.is_whole:
             return None
         if request.whole or request.nodes is not None:
             return None
-        tasks = 2 * len(replica.device) * len(laid.nodes)
+        tasks = 2 * len(replica.device) * len(layout.nodes)
         few = way == "critical-path" and refining_rounds(request, tasks) > 0
         if few or way == "controlled":
             return None
-        return two_for_all(fabric, replica, laid, request.launch)
+        return two_for_all(fabric, replica, layout, request.launch)
 
 
 def two_for_all(
     fabric: CircuitFabric,
     replica: Replica,
-    laid: NodeLayout,
+    layout: NodeLayout,
     launch: Launch | None,
 ) -> tuple[NodeLayout, ReplayedIteration] | None:
     """Return two replicas that do what all do at the same times, ``None`` if none do.
@@ -144,17 +146,17 @@ def two_for_all(
 
     Raises `InfeasibleError, NoAnswerError`: there are no circuits for the traffic.
     """
-    nodes = np.array(laid.nodes, dtype=np.int64)
-    if len(nodes) < 3 or len([ring for ring in laid.rings if ring > 1]) != 1:
+    nodes = np.array(layout.nodes, dtype=np.int64)
+    if len(nodes) < 3 or len([ring for ring in layout.rings if ring > 1]) != 1:
         return None
     count = fabric.node_count
-    few = NodeLayout(fabric, laid.nodes[:2], laid.rings)
+    few = NodeLayout(fabric, layout.nodes[:2], layout.rings)
     iteration = training_iteration(replica, few.nodes, count, (2,))
-    model = AlikeReplicas(fabric.alpha_ps, laid.replicas)
-    one = traffic(iteration, model)
+    model = AlikeReplicas(fabric.alpha_ps, layout.replicas)
+    sent = traffic(iteration, model)
     device = np.zeros(count, dtype=np.int64)
     device[nodes[:2]] = np.arange(nodes.shape[1])
-    src, dst, size = np.array([one.src, one.dst, one.bytes], dtype=np.int64)
+    src, dst, size = np.array([sent.src, sent.dst, sent.bytes], dtype=np.int64)
     first = np.isin(src, nodes[0])
     src, dst, size = src[first], dst[first], size[first]
     leaves = ~np.isin(dst, nodes[0])
@@ -170,8 +172,8 @@ def two_for_all(
         tuple(sizes.ravel()[order].tolist()),
     )
     held = kept_circuits(fabric).lasting(fabric, demand)
-    known = circuit_rates(fabric, held)
-    rates = np.array([known.get(key, 0) for key in keys.ravel().tolist()])
+    rate_of = circuit_rates(fabric, held)
+    rates = np.array([rate_of.get(key, 0) for key in keys.ravel().tolist()])
     rates = rates.reshape(keys.shape)
     if not rates.all() or (rates != rates[0]).any():
         return None

@@ -53,19 +53,6 @@ def test_no_grid_beats_an_ideal_switch_of_its_rate(
     assert least_ps <= plan.iteration_ps <= 100 * least_ps
 
 
-@pytest.mark.parametrize("name", sorted(grids(4)))
-def test_plans_on_grids_are_reproducible(name: str) -> None:
-    """The same arguments give the same plan."""
-    first, second = (
-        Planner(training(16)).plan(
-            grids(4)[name], TrainingRequest(model_parallel=2, replayed=1)
-        )
-        for _ in range(2)
-    )
-    assert first.iteration_ps == second.iteration_ps
-    assert first.tried == second.tried
-
-
 @settings(max_examples=6, deadline=None)
 @given(
     st.integers(2, 5),
