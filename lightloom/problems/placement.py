@@ -23,7 +23,7 @@ from lightloom.training.placement.makespan_bounds import (
 from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.replica import cut_replica
-from lightloom.training.training_plan import Strategy
+from lightloom.training.strategy import Strategy
 from lightloom.validate.certificates.makespan import (
     OBJECTIVE,
     PlacementQuestion,

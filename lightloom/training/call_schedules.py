@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.call_queue import ServedCall
     from lightloom.synth.fabrics.realiser import Realiser
-    from lightloom.training.training_plan import (
-        ReplayedIteration,
-        Strategy,
-        TrainingRequest,
-    )
+    from lightloom.training.strategy import Strategy
+    from lightloom.training.training_plan import ReplayedIteration, TrainingRequest
 
 
 _FACTOR = 16

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import AnyFabric
     from lightloom.synth.fabrics.training_plug import Rows
-    from lightloom.training.training_plan import Strategy
+    from lightloom.training.strategy import Strategy
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from lightloom.training.fabric_networks import modes, ports_of
 from lightloom.training.placement.graph_split import QUANTUM_PS
 from lightloom.training.prospects import IterationBounds, Prospects
 from lightloom.training.replica import PlacedReplicas, smallest_fit
+from lightloom.training.strategy import strategies
 from lightloom.training.strategy_replays import StrategyReplays
-from lightloom.training.training_plan import TrainingRequest, Tried, strategies
+from lightloom.training.training_plan import TrainingRequest, Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.call_schedules import CallSchedules
-    from lightloom.training.training_plan import Strategy, TrainingPlan
+    from lightloom.training.strategy import Strategy
+    from lightloom.training.training_plan import TrainingPlan
 
 
 @dataclass(eq=False)
@@ -211,14 +213,14 @@ class StrategySearch:
         """Replay the strategy that is due, unless all that wait are ruled out."""
         prospects, order = self._prospects, self._order
         while (due := order.next()) is not None:
-            bounds = prospects.by_links(due, prospects.bounds(due), order)
+            bounds = prospects.by_links(due, prospects.bounds(due), order.rules_out)
             due = replace(due, bound_ps=min(bounds.values(), default=due.bound_ps))
             self.tried[due.strategy] = due
             if order.rules_out(due):
                 continue
             self._tell(f"replaying {due.strategy}")
             try:
-                plan = self._replays.fastest(due, bounds, order)
+                plan = self._replays.fastest(due, bounds, order.rules_out)
             except (InfeasibleError, NoAnswerError) as problem:
                 why = str(problem)
                 self.tried[due.strategy] = replace(due, estimate_ps=None, why=why)

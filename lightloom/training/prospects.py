@@ -25,7 +25,7 @@ from lightloom.training.iteration import pair_demand, twin_sums
 from lightloom.training.node_layout import layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.passes import Passes
-    from lightloom.training.planner import ReplayOrder
     from lightloom.training.replica import PlacedReplicas, Replica
-    from lightloom.training.training_plan import Strategy, TrainingRequest, Tried
+    from lightloom.training.strategy import Strategy
+    from lightloom.training.training_plan import TrainingRequest, Tried
 
 _CALL_ROUNDS = 4
 """Rounds of a sum that estimates reckon with where circuits are set for it."""
@@ -80,16 +80,22 @@ class Prospects:
         return bounds
 
     def by_links(
-        self, tried: Tried, bounds: dict[CircuitMode, int], order: ReplayOrder
+        self,
+        tried: Tried,
+        bounds: dict[CircuitMode, int],
+        rules_out: Callable[[Tried], bool],
     ) -> dict[CircuitMode, int]:
-        """Return bounds that know the links of a packet network, where they matter."""
+        """Return bounds that know the links of a packet network, where they matter.
+
+        `rules_out`: whether a strategy of this bound is no faster than a replay so far.
+        """
         if not isinstance(self.fabric, PacketFabric) or "per-call" in bounds:
             return bounds
         raised = dict(bounds)
         for way, bound_ps in bounds.items():
             replica, laid = self.run(tried.strategy, way)
             for coarsely in (True, False):
-                if order.rules_out(replace(tried, bound_ps=raised[way])):
+                if rules_out(replace(tried, bound_ps=raised[way])):
                     break
                 links_ps = self.least.links_ps(replica, laid, coarsely=coarsely)
                 raised[way] = max(bound_ps, links_ps)
@@ -429,8 +435,9 @@ def _longest(src: IntArray, dst: IntArray, cost: IntArray, level: IntArray) -> I
 
 def _took_ps(size_bytes: IntArray, bits_per_s: IntArray | int) -> IntArray:
     """Return a time that bytes at least take, a picosecond or so less than it is."""
-    took = size_bytes * (BITS_PER_BYTE * PS_PER_S / bits_per_s) * _LESS
-    return np.floor(took).astype(np.int64)
+    took = np.floor(size_bytes * (BITS_PER_BYTE * PS_PER_S / bits_per_s) * _LESS)
+    whole: IntArray = took.astype(np.int64)
+    return whole
 
 
 def _busiest_ps(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.training import Training
-    from lightloom.training.training_plan import Strategy
+    from lightloom.training.strategy import Strategy
 
 
 _MOST_DEVICES = 2**14

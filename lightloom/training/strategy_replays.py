@@ -28,16 +28,17 @@ from lightloom.training.replayed_iteration import (
 from lightloom.training.training_plan import ReplayedIteration, TrainingPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFabric, FabricTable
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import Launch
     from lightloom.training.fabric_networks import CircuitMode
-    from lightloom.training.planner import Prospects, ReplayOrder
+    from lightloom.training.prospects import Prospects
     from lightloom.training.replica import Replica
-    from lightloom.training.training_plan import Strategy, Tried
+    from lightloom.training.strategy import Strategy
+    from lightloom.training.training_plan import Tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +53,15 @@ class StrategyReplays:
     schedules: dict[tuple[AnyFabric, str], CallSchedules]
 
     def fastest(
-        self, due: Tried, bounds: Mapping[CircuitMode, int], order: ReplayOrder
+        self,
+        due: Tried,
+        bounds: Mapping[CircuitMode, int],
+        rules_out: Callable[[Tried], bool],
     ) -> TrainingPlan:
         """Return a strategy with its fastest replay.
 
-        A way whose bound is no less than a replay of another way, or the best so far,
-        is left out.
+        A way whose bound is no less than a replay of another way, or the best so far
+        (`rules_out`), is left out.
 
         Raises `InfeasibleError, NoAnswerError`: no way serves it.
         """
@@ -66,7 +70,7 @@ class StrategyReplays:
         for way, bound_ps in bounds.items():
             if any(plan.iteration_ps <= bound_ps for plan in plans):
                 continue
-            if order.rules_out(replace(due, bound_ps=bound_ps)):
+            if rules_out(replace(due, bound_ps=bound_ps)):
                 continue
             try:
                 plans.append(self._replayed(due.strategy, way))

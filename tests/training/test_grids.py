@@ -18,7 +18,8 @@ from lightloom.replay.workload import SharedLinks, replay_iteration
 from lightloom.training.iteration import twin_sums
 from lightloom.training.node_layout import layout
 from lightloom.training.planner import Planner
-from lightloom.training.training_plan import Strategy, TrainingRequest
+from lightloom.training.strategy import Strategy
+from lightloom.training.training_plan import TrainingRequest
 from tests.examples.small_trainings import grids, training
 
 if TYPE_CHECKING:

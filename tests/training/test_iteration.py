@@ -10,7 +10,7 @@ from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.iteration import pair_demand, traffic, training_iteration
 from lightloom.training.node_layout import AlikeReplicas, layout
 from lightloom.training.replica import place_replica
-from lightloom.training.training_plan import Strategy
+from lightloom.training.strategy import Strategy
 from tests.examples.small_trainings import fabrics, training
 
 

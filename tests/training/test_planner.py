@@ -23,12 +23,8 @@ from lightloom.training.fabric_networks import TrafficController
 from lightloom.training.placement.graph_split import split_graph
 from lightloom.training.planner import Planner
 from lightloom.training.replica import smallest_fit
-from lightloom.training.training_plan import (
-    Strategy,
-    TrainingPlan,
-    TrainingRequest,
-    strategies,
-)
+from lightloom.training.strategy import Strategy, strategies
+from lightloom.training.training_plan import TrainingPlan, TrainingRequest
 from tests.examples.small_trainings import fabrics, grids, training
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lightloom.training.fabric_networks import network_for, ports_of
 from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import layout
 from lightloom.training.replica import place_replica
-from lightloom.training.training_plan import Strategy
+from lightloom.training.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from lightloom.report.panel import Panel, Series
 from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import AlikeReplicas
-from lightloom.training.training_plan import Strategy
+from lightloom.training.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
