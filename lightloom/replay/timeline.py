@@ -238,17 +238,9 @@ def union_lengths(
     far. Owner and end are put into one integer, so that one running maximum serves
     all owners; where they do not fit, times are replaced by their ranks.
 
-    Parameters
-    ----------
-    owner
-        Whose each interval is, 0 to `owner_count` - 1, shape (intervals,).
-    start, end
-        Times in picoseconds, ``start <= end``, shape (intervals,).
-    owner_count
-        Number of owners, and length of the result; who has no interval has 0.
+    `owner`, `start`, `end`: of each interval, 0 to `owner_count` - 1, and picoseconds,
+    ``start <= end``; shape (intervals,). Who has no interval has 0.
 
-    Examples
-    --------
     Two intervals of owner 0 overlap:
 
     >>> start, end = np.array([0, 2, 0]), np.array([3, 5, 1])

@@ -118,13 +118,9 @@ class Tracks:
         """The track opened by the last `place`, or -1."""
 
     def place(self, start: int, end: int) -> int:
-        """Return the first track that can draw the slice; sorted by (start, -end).
+        """Return the first track that can draw a slice from start to end.
 
-        Parameters
-        ----------
-        start, end
-            When the slice starts and ends, in picoseconds; never earlier than the
-            slice before, and of equal starts the longest comes first.
+        Slices come in order of start, and of equal starts the longest first.
         """
         self.fresh = -1
         for track, stack in enumerate(self.open_until):
@@ -141,19 +137,7 @@ class Tracks:
 def trace_slice(
     name: str, place: tuple[int, int], span_ps: tuple[int, int], args: dict[str, int]
 ) -> TraceEvent:
-    """Return a complete event.
-
-    Parameters
-    ----------
-    name
-        What a viewer shows on the slice.
-    place
-        Process and track, both from 0.
-    span_ps
-        Start and end in picoseconds.
-    args
-        Numbers that a viewer shows for the selected slice.
-    """
+    """Return a complete event: its process and track, start and end, and numbers."""
     start_ps, end_ps = span_ps
     return {
         "name": name,
@@ -169,14 +153,7 @@ def trace_slice(
 def trace_name(what: str, pid: int, tid: int, name: str) -> TraceEvent:
     """Return the event that names a process or a track.
 
-    Parameters
-    ----------
-    what
-        ``process_name`` or ``thread_name``.
-    pid, tid
-        Number of the process, and of the track in it; 0 where a process is named.
-    name
-        What a viewer shows.
+    `what`: ``process_name`` or ``thread_name``. `tid`: 0 where a process is named.
     """
     return {"name": what, "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}
 

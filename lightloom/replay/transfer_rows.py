@@ -72,21 +72,10 @@ class TransferRows:
 def transfer_batches(schedule: Schedule, node_count: int) -> Iterator[TransferRows]:
     """Yield the transfers of a schedule, grouped, some whole steps at a time.
 
-    Takes O(T log T) for T transfers.
+    Takes O(T log T) for T transfers, which are between nodes 0 to `node_count` - 1.
 
-    Parameters
-    ----------
-    schedule
-        The schedule; its parts in the order of steps.
-    node_count
-        Number of nodes of the fabric; transfers are between nodes 0 to `node_count`
-        - 1.
-
-    Raises
-    ------
-    InputError
-        Step indices that skip or go back, a node outside the fabric, an impossible
-        chunk range, more bytes than 63 bits can count.
+    Raises `InputError`: step indices that skip or go back, a node outside the fabric,
+    an impossible chunk range, more bytes than 63 bits can count.
     """
     _check_steps(schedule.parts)
     chunk_bytes = _chunk_bytes(schedule)

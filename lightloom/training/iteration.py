@@ -205,17 +205,8 @@ def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
 
 
 def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
-    """Return rows added up by pair; shape (rows,) each.
+    """Return rows added up by pair; columns of shape (rows,), a row at least.
 
-    Parameters
-    ----------
-    src, dst
-        Nodes, shape (rows,), at least one row; a pair may repeat.
-    size_bytes
-        Bytes of each row, shape (rows,).
-
-    Examples
-    --------
     >>> pair_demand(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([5, 2, 7]))
     Demand(src=(0, 1), dst=(1, 0), bytes=(12, 2), relays=False)
     """

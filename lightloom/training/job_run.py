@@ -333,19 +333,12 @@ class _Run:
 def traced_training(job: TracedJob, instance: Instance) -> Training:
     """Return what a job trains.
 
-    Parameters
-    ----------
-    job
-        Its model and batch, where they are given.
-    instance
-        Its ``[computation]``, if it has one, says the rest: GPU, precision and
-        optimiser, and where the job names no model all of it.
+    `job`: its model and batch, where they are given. `instance`: its ``[computation]``,
+    if it has one, says the rest: GPU, precision and optimiser, and where the job names
+    no model all of it.
 
-    Raises
-    ------
-    InputError
-        No model in either; an unknown one; a batch that it cannot have; a file that
-        cannot be read.
+    Raises `InputError`: no model in either; an unknown one; a batch that it cannot
+    have; a file that cannot be read.
     """
     task = instance.task if isinstance(instance.task, Training) else None
     table: dict[str, object] = {}

@@ -366,20 +366,8 @@ def moved_bytes(
 
     Part i of p is where part j of q is if i/p = j/q, as far as that goes.
 
-    Parameters
-    ----------
-    size_bytes
-        Bytes of the edge before its ends are cut.
-    src_parts, dst_parts
-        In how many parts its source and its destination are cut, 1 or more.
-    whole
-        Whether each part of the destination needs all bytes.
-    aligned
-        Whether both are cut along one dimension, so that part j of q needs the
-        slice j/q to (j + 1)/q only.
+    `whole`, `aligned`: as in `part_edges`.
 
-    Examples
-    --------
     Parts of a batch stay where they are; where each part needs all bytes, half of them
     move to each of two devices:
 
