@@ -13,14 +13,9 @@ from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.fabric import NearCircuits, step_ps
 from lightloom.core.iteration import NO_CALL, Dependencies, Operations
-from lightloom.replay.workload import (
-    RingCollectives,
-)
+from lightloom.replay.workload import RingCollectives
 from lightloom.replay.workload.collective_flows import CollectiveFlows
-from lightloom.training.call_schedules import (
-    CallSchedules,
-    with_control,
-)
+from lightloom.training.call_schedules import CallSchedules, with_control
 from lightloom.training.fabric_networks import modes
 from lightloom.training.replayed_iteration import called_replay, kept_replay
 

@@ -12,11 +12,7 @@ from lightloom.core.fabric import PacketFabric, Usage
 from lightloom.core.task import Demand
 from lightloom.replay.workload import SharedLinks, replay_iteration
 from lightloom.replay.workload.call_queue import alone
-from lightloom.training.call_schedules import (
-    AllReplicas,
-    CallSchedules,
-    few_replicas,
-)
+from lightloom.training.call_schedules import AllReplicas, CallSchedules, few_replicas
 from lightloom.training.fabric_networks import circuit_rates, kept_circuits
 from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import AlikeReplicas, NodeLayout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,12 @@ def held_for(
     assert kept is not None
     controller = TrafficController(lambda rows: kept.following(fabric, rows), known)
     return controller.circuits(measured)
+
+
+@cache
+def planner_of(hidden: int) -> Planner:
+    """Return a planner that keeps what it placed and synthesised for a width."""
+    return Planner(training(12, hidden=hidden))
 
 
 def planned(
@@ -142,7 +149,7 @@ def test_bounds_are_no_more_than_replays(
         model_parallel=k, replicas=replicas, circuits=circuits, replayed=1
     )
     try:
-        plan = Planner(training(12, hidden=hidden)).plan(fabric, request)
+        plan = planner_of(hidden).plan(fabric, request)
     except InfeasibleError:
         return
     [tried] = plan.tried

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from lightloom.replay.workload.call_queue import (
-    CallQueue,
-    ScheduledCalls,
-)
+from lightloom.replay.workload.call_queue import CallQueue, ScheduledCalls
 from lightloom.replay.workload.circuits import (
     RING_PERIOD_PS,
     ControlledCircuits,
@@ -14,9 +11,7 @@ from lightloom.replay.workload.circuits import (
     PlaneConfiguration,
     ocs_period_ps,
 )
-from lightloom.replay.workload.collective_flows import (
-    RingCollectives,
-)
+from lightloom.replay.workload.collective_flows import RingCollectives
 from lightloom.replay.workload.execute import (
     IterationTimeline,
     Launch,

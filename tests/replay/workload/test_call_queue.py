@@ -12,11 +12,7 @@ from hypothesis import given, settings
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
-from lightloom.replay.workload import (
-    CallQueue,
-    Launch,
-    replay_iteration,
-)
+from lightloom.replay.workload import CallQueue, Launch, replay_iteration
 from tests.examples.iterations import iteration, iterations, spans
 
 if TYPE_CHECKING:
