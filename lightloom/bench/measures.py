@@ -54,8 +54,7 @@ from lightloom.replay.workload import (
 from lightloom.replay.workload.fair_shares import FairShares
 from lightloom.routing.graph import Graph
 from lightloom.training.fabric_networks import network_for, ports_of
-from lightloom.training.iteration import training_iteration
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import layout
 from lightloom.training.replica import place_replica
 from lightloom.training.strategy import Strategy

@@ -24,7 +24,7 @@ from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
     from lightloom.training.fabric_networks import CircuitMode
-    from lightloom.training.jobs.job_run import ClusterRun, JobResult, Policy
+    from lightloom.training.job_run import ClusterRun, JobResult, Policy
 
 
 @click.command(
@@ -82,9 +82,8 @@ def command(
 ) -> None:
     """Let jobs of a trace come to a fabric, and say what becomes of them."""
     from lightloom.formats.job_trace import read_job_trace
-    from lightloom.training.jobs.job_run import run_jobs
-    from lightloom.training.jobs.job_times import JobTimes
-    from lightloom.training.jobs.traced_training import traced_training
+    from lightloom.training.job_run import run_jobs, traced_training
+    from lightloom.training.job_times import JobTimes
     from lightloom.training.training_plan import TrainingRequest
 
     asked = asked_instance(instance)

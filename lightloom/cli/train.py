@@ -175,7 +175,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Share a model out, replay an iteration, and say how long it takes."""
-    from lightloom.training.circuit_controllers import MAX_MIN
+    from lightloom.training.fabric_networks import MAX_MIN
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingRequest
 
@@ -356,7 +356,7 @@ def _others(
 ) -> dict[str, TrainingPlan | str]:
     """Return the same training on other fabrics, or why it does not run there."""
     from lightloom.training.baselines import compared_fabrics
-    from lightloom.training.circuit_controllers import MAX_MIN
+    from lightloom.training.fabric_networks import MAX_MIN
 
     count = fabric.node_count if request.nodes is None else len(request.nodes)
     named = compared_fabrics(fabric, count)

@@ -11,19 +11,18 @@ from lightloom.core.units import PS_PER_S, format_ps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.training.recorded_replay import RecordedReplay
-    from lightloom.training.training_plan import TrainingPlan
+    from lightloom.training.training_plan import ReplayedIteration, TrainingPlan
 
 
 def write_files(
-    plan: TrainingPlan | RecordedReplay,
+    plan: ReplayedIteration,
     trace: str | None,
     traffic: str | None,
 ) -> None:
     """Write the trace and the traffic of an iteration where they are asked for."""
     if trace is not None:
         from lightloom.formats.perfetto import write_trace
-        from lightloom.replay.workload.trace import iteration_trace
+        from lightloom.replay.trace import iteration_trace
 
         write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))
         say(f"trace written to {trace}")
@@ -36,10 +35,10 @@ def write_files(
         say(f"traffic written to {traffic}")
 
 
-def write_schedule(plan: TrainingPlan | RecordedReplay, output: str, seed: int) -> None:
+def write_schedule(plan: ReplayedIteration, output: str, seed: int) -> None:
     """Write what an iteration sends, and say how long it would take by itself."""
     from lightloom.synth.publish import publish
-    from lightloom.training.iteration_schedule import iteration_schedule
+    from lightloom.training.call_schedules import iteration_schedule
 
     schedule = iteration_schedule(plan, seed)
     publish(schedule, output)
@@ -143,7 +142,7 @@ def _text(name: str, plan: TrainingPlan) -> str:
     return "\n".join(lines)
 
 
-def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
+def circuits_text(plan: ReplayedIteration) -> str:
     """Return how circuits are set, in words."""
     changes = counted(plan.reconfigurations, "reconfiguration")
     if plan.circuits == "per-call":
@@ -164,7 +163,7 @@ def circuits_text(plan: TrainingPlan | RecordedReplay) -> str:
     )
 
 
-def controller_record(plan: TrainingPlan | RecordedReplay) -> dict[str, object]:
+def controller_record(plan: ReplayedIteration) -> dict[str, object]:
     """Return what a controller cost as a JSON object, empty without one."""
     cost = plan.controller
     if cost is None:

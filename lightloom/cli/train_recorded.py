@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.iteration import Iteration
     from lightloom.formats.chakra import TraceNode
     from lightloom.instances.instance import Instance
-    from lightloom.training.recorded_replay import RecordedReplay
-    from lightloom.training.training_plan import TrainingRequest
+    from lightloom.training.training_plan import ReplayedIteration, TrainingRequest
 
 
 def run_recorded(
@@ -39,7 +38,7 @@ def run_recorded(
 ) -> None:
     """Replay a recorded iteration on a fabric, write and print what came out."""
     from lightloom.training.baselines import compared_fabrics
-    from lightloom.training.circuit_controllers import MAX_MIN
+    from lightloom.training.fabric_networks import MAX_MIN
     from lightloom.training.recorded_replay import replay_recorded
 
     given = {option: path for option, path in recorded.items() if path is not None}
@@ -48,7 +47,7 @@ def run_recorded(
         raise InputError(what, where=", ".join(given), fix="give one of them")
     [(option, path)] = given.items()
     iteration = _read(option, path, asked)
-    others: dict[str, RecordedReplay | str] = {}
+    others: dict[str, ReplayedIteration | str] = {}
     with progress("train") as tell:
         tell(f"replaying {path}")
         found = replay_recorded(iteration, asked.fabric, request, seed)
@@ -147,7 +146,7 @@ def _groups(path: Path) -> dict[str, list[int]]:
     return table
 
 
-def _record(found: RecordedReplay | str) -> dict[str, object]:
+def _record(found: ReplayedIteration | str) -> dict[str, object]:
     if isinstance(found, str):
         return {"error": found}
     return {
@@ -164,8 +163,8 @@ def _print(
     name: str,
     path: str,
     iteration: Iteration,
-    found: RecordedReplay,
-    others: Mapping[str, RecordedReplay | str],
+    found: ReplayedIteration,
+    others: Mapping[str, ReplayedIteration | str],
 ) -> None:
     from lightloom.report.tables import Column, terminal_table
 

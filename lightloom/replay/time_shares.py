@@ -9,8 +9,8 @@ import numpy as np
 
 from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import load_fabric
-from lightloom.replay.clock.circuit_table import circuit_table
-from lightloom.replay.node_times import union_lengths
+from lightloom.replay.circuit_table import circuit_table
+from lightloom.replay.timeline import union_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate, Number
     from lightloom.replay import Timeline
     from lightloom.replay.timeline import StepTime
-    from lightloom.training.jobs.job_run import ClusterRun
+    from lightloom.training.job_run import ClusterRun
     from lightloom.training.training_plan import TrainingPlan
 
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 _SWITCHES = 16
 _LASERS = 16
+"""Switches and lasers that divide the rate of a node: those of the papers' examples."""
 _GBIT = 10**9
 _WAVELENGTH_BITS_PER_S = 25 * _GBIT
+"""Of SiP-ML's ring."""
 
 
 def sip_ring(nodes: int, bits_per_second: int, alpha_ps: int) -> Ring:

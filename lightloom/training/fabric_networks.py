@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import PacketFabric
+from lightloom.core.task import Demand
 from lightloom.replay.workload import (
     ControlledCircuits,
     HeldCircuits,
@@ -13,18 +16,77 @@ from lightloom.replay.workload import (
     SharedLinks,
 )
 from lightloom.synth.fabrics import PLUGS, plug_of
-from lightloom.training.circuit_controllers import MAX_MIN, TrafficController
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.fabric import CircuitFabric
-    from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.collective_flows import CollectiveModel
     from lightloom.replay.workload.network import NetworkKind
     from lightloom.synth.fabrics.training_plug import PlaneCircuits, TrainingCircuits
-    from lightloom.training.circuit_controllers import ControllerTime
+
+
+MAX_MIN = "max-min"
+"""Controllers that serve the slowest pair best: ours, of every kind of fabric."""
+
+
+@dataclass(frozen=True)
+class ControllerTime:
+    """What a controller cost on this machine.
+
+    `name`: `MAX_MIN`, or a name of another one. `decisions`: how often it computed
+    circuits. `mean_s`, `longest_s`: seconds of a decision, on average and at most. Not
+    reproducible.
+    """
+
+    name: str
+    decisions: int
+    mean_s: float
+    longest_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class TrafficController:
+    """Circuits for the traffic of a period, and one for each pair of the iteration.
+
+    `following`: circuits for a demand, by plane; pairs that find none wait. `known`:
+    traffic of a whole iteration. Its pairs keep a circuit each where ports allow, or
+    those that begin after a period was measured would wait for the next one.
+    """
+
+    following: Callable[[Demand], PlaneCircuits]
+    known: Demand
+    name: str = MAX_MIN
+    _set: dict[Demand, PlaneCircuits] = field(default_factory=dict)
+    _seconds: list[float] = field(default_factory=list)
+
+    def circuits(self, demand: Demand) -> PlaneCircuits:
+        """Return the circuits of every plane."""
+        if demand not in self._set:
+            began_s = perf_counter()
+            self._set[demand] = self.following(_with_pairs(demand, self.known))
+            self._seconds.append(perf_counter() - began_s)
+        return self._set[demand]
+
+    @property
+    def time(self) -> ControllerTime:
+        """What it cost so far."""
+        spent, count = self._seconds, len(self._seconds)
+        mean_s = sum(spent) / count if count else 0.0
+        return ControllerTime(self.name, count, mean_s, max(spent, default=0.0))
+
+
+def _with_pairs(demand: Demand, known: Demand) -> Demand:
+    """Return a demand with a byte for each known pair that it leaves out."""
+    asked = dict.fromkeys(zip(known.src, known.dst, strict=True), 1)
+    asked |= {
+        (src, dst): size
+        for src, dst, size in zip(demand.src, demand.dst, demand.bytes, strict=True)
+    }
+    return Demand.from_rows([(*pair, size) for pair, size in sorted(asked.items())])
+
 
 CircuitMode: TypeAlias = Literal[
     "auto", "per-call", "one-shot", "critical-path", "controlled"
@@ -127,7 +189,7 @@ def held_network(
 
     `held`: circuits of each plane; a transfer without one is refused.
     """
-    configurations = tuple(PlaneConfiguration(*each) for each in sorted(held.items()))
+    configurations = tuple(PlaneConfiguration(*plane) for plane in sorted(held.items()))
     return HeldCircuits(fabric, configurations, collectives, "refuse")
 
 
@@ -144,13 +206,13 @@ def _controller(
     kept: TrainingCircuits[Any] | None, fabric: AnyFabric, name: str
 ) -> Callable[[Any, Demand], PlaneCircuits] | None:
     """Return how circuits that follow the traffic are found, by name."""
-    known = {MAX_MIN: None if kept is None else kept.following}
-    known |= {} if kept is None else kept.others
-    if name not in known:
+    controllers = {MAX_MIN: None if kept is None else kept.following}
+    controllers |= {} if kept is None else kept.others
+    if name not in controllers:
         what = f"invalid controller for a fabric of kind {fabric.kind}"
-        allowed = ", ".join(known)
+        allowed = ", ".join(controllers)
         raise InputError(what, where="controlled_by", found=name, allowed=allowed)
-    return known[name]
+    return controllers[name]
 
 
 def _circuits(fabric: AnyFabric) -> TrainingCircuits[Any] | None:
@@ -165,11 +227,28 @@ def kept_circuits(fabric: CircuitFabric) -> TrainingCircuits[Any]:
     """
     circuits = plug_of(fabric).circuits
     if circuits is None:
-        known = [name for name, plug in PLUGS.items() if plug.circuits]
+        kinds = [name for name, plug in PLUGS.items() if plug.circuits]
         what = "no circuits that stay for a training on this kind of fabric"
-        allowed = f"{', '.join(known)}, or a fabric without circuits"
+        allowed = f"{', '.join(kinds)}, or a fabric without circuits"
         fix = "set circuits for each call, or train on one of these"
         raise InputError(
             what, where="fabric.kind", found=fabric.kind, allowed=allowed, fix=fix
         )
     return circuits
+
+
+def circuit_rates(
+    fabric: CircuitFabric, circuits: Mapping[int, Circuits]
+) -> dict[int, int]:
+    """Return the bits a second of each pair, by ``src * nodes + dst``.
+
+    `circuits`: of each plane; rates of a pair add up.
+    """
+    rates: dict[int, int] = {}
+    for held in circuits.values():
+        keys = (held.src * fabric.node_count + held.dst).tolist()
+        for key, rate in zip(
+            keys, fabric.circuit_bits_per_s(held).tolist(), strict=True
+        ):
+            rates[key] = rates.get(key, 0) + rate
+    return rates

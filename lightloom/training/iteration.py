@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +16,14 @@ from lightloom.core.iteration import (
     Iteration,
     Operations,
 )
-from lightloom.training.gradient_rings import twin_sums
-from lightloom.training.placement.operation_graph import op_graph
+from lightloom.core.task import Demand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
+    from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.training.passes import GradientSum
     from lightloom.training.replica import Replica
 
 
@@ -70,17 +73,9 @@ class _Builder:
         """Return everything."""
         operations = self._operations()
         self._gradients()
-        src, dst, size, call = self._edges()
-        ends = np.array(self._order, dtype=np.int64).reshape(-1, 2)
-        none = np.zeros(len(ends), dtype=np.int64)
-        at_src = operations.device[src]
-        call[(at_src == operations.device[dst]) | (size == 0)] = NO_CALL
-        links = Dependencies(
-            np.concatenate([src, ends[:, 0]]),
-            np.concatenate([dst, ends[:, 1]]),
-            np.concatenate([size, none]),
-            np.concatenate([call, none + NO_CALL]),
-        )
+        rows = [(*ends, 0, NO_CALL) for ends in self._order]
+        waits = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        links = Dependencies(*np.concatenate([self._edges(), waits], axis=1))
         collectives = Collectives(
             tuple(self._op),
             np.array(self._bytes, dtype=np.int64),
@@ -89,91 +84,60 @@ class _Builder:
         return Iteration(self._device_count, operations, links, collectives)
 
     def _operations(self) -> Operations:
-        split, copies, parts = self._replica.split, self._copies, self._parts
-        forth, back, names = [], [], []
-        for row, (operation, cut) in enumerate(
-            zip(split.graph.ops, split.cuts, strict=True)
-        ):
-            costs = operation.split(cut.dimension)
-            forth.append(costs.forward_time_ps(cut.parts))
-            back.append(costs.backward_time_ps(cut.parts))
-            names += [split.graph.ops[row].name] * cut.parts
+        split, passes, copies = self._replica.split, self._replica.passes, self._copies
+        parts = self._parts
         place = np.empty(parts, dtype=np.int64)
-        place[list(op_graph(split.workload).order)] = np.arange(parts)
-        device = self._nodes[:, self._replica.device]
-        lasts = np.concatenate([np.array(forth)[split.op], np.array(back)[split.op]])
-        urgency = np.concatenate([place, 2 * parts - 1 - place])
+        place[np.argsort(passes.level[:parts], kind="stable")] = np.arange(parts)
+        names = [split.graph.ops[row].name for row in split.op.tolist()]
         words = (*names, *(f"{name} backward" for name in names))
         return Operations(
             words * copies,
-            np.concatenate([device, device], axis=1).ravel(),
-            np.tile(lasts.astype(np.int64), copies),
-            np.tile(urgency, copies),
+            self._nodes[:, passes.device].ravel(),
+            np.tile(passes.computes_ps, copies),
+            np.tile(np.concatenate([place, 2 * parts - 1 - place]), copies),
         )
 
     def _row(self, copy: int, part: int, *, backward: bool = True) -> int:
         """Return the task of a pass of a part."""
         return (2 * copy + backward) * self._parts + part
 
-    def _edges(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the dependencies between operations, and the calls they make."""
-        split, parts = self._replica.split, self._parts
-        load, here = split.workload, np.arange(parts)
-        tail, head = np.array([load.src, load.dst], dtype=np.int64)
-        size = np.array(load.bytes, dtype=np.int64)
-        pair = split.op[tail] * len(split.graph.ops) + split.op[head]
-        _, of = np.unique(pair, return_inverse=True)
-        calls = int(of.max(initial=-1)) + 1
-        src = np.concatenate([tail, head + parts, here])
-        dst = np.concatenate([head, tail + parts, here + parts])
-        moved = np.concatenate([size, size, 0 * here])
-        call = np.concatenate([of, of + calls, 0 * here])
-        copy = np.arange(self._copies)[:, None]
-        return (
-            (src + copy * 2 * parts).ravel(),
-            (dst + copy * 2 * parts).ravel(),
-            np.tile(moved, self._copies),
-            (call + copy * 2 * calls).ravel(),
+    def _edges(self) -> IntArray:
+        """Return the dependencies between passes: from, to, bytes and call."""
+        passes, copies = self._replica.passes, self._copies
+        copy = np.arange(copies)[:, None]
+        call = passes.call + copy * (int(passes.call.max(initial=-1)) + 1)
+        call[:, ~passes.moves] = NO_CALL
+        return np.stack(
+            [
+                (passes.src + copy * 2 * self._parts).ravel(),
+                (passes.dst + copy * 2 * self._parts).ravel(),
+                np.tile(passes.bytes, copies),
+                call.ravel(),
+            ]
         )
 
     def _gradients(self) -> None:
         """Add the collectives of every operation with parameters."""
-        split = self._replica.split
-        for row, (operation, cut) in enumerate(
-            zip(split.graph.ops, split.cuts, strict=True)
-        ):
-            size = operation.gradient_bytes
-            if not size:
-                continue
-            first = int(np.searchsorted(split.op, row))
-            where = dict(self._groups(first, cut.parts))
-            if operation.split(cut.dimension).divides_parameters:
-                for device, rows in where.items():
-                    share = -(-size * len(rows) // cut.parts)
-                    self._over_replicas(device, share, rows)
-            elif len(where) == 1:
-                for device, rows in where.items():
-                    self._over_replicas(device, size, rows)
-            elif self._copies == 1:
-                devices = [int(self._nodes[0][device]) for device in where]
-                whole = self._add("all-reduce", size, devices)
-                self._after(whole, 0, where)
+        for gradient in self._replica.passes.sums:
+            parts = gradient.parts
+            if not gradient.copied:
+                for device, rows in parts.items():
+                    self._over_replicas(device, gradient.share_bytes(device), rows)
+            elif self._copies > 1:
+                self._hierarchical(gradient)
             else:
-                self._hierarchical(size, where)
+                devices = self._nodes[0][list(parts)].tolist()
+                whole = self._add("all-reduce", gradient.bytes, devices)
+                self._after(whole, 0, parts)
 
-    def _groups(self, first: int, parts: int) -> Iterator[tuple[int, list[int]]]:
-        """Yield each device of an operation with its parts, sorted."""
-        device = self._replica.device[first : first + parts]
-        for one in np.unique(device).tolist():
-            yield one, (first + np.flatnonzero(device == one)).tolist()
-
-    def _hierarchical(self, size: int, where: dict[int, list[int]]) -> None:
+    def _hierarchical(self, gradient: GradientSum) -> None:
         """Sum within each replica, over replicas by shards, and gather again."""
+        size, where = gradient.bytes, gradient.parts
         nodes = self._nodes[:, list(where)]
         inner = [self._add("reduce-scatter", size, row.tolist()) for row in nodes]
         for copy, task in enumerate(inner):
             self._after(task, copy, where)
-        share = -(-size // len(where))
+        share = gradient.share_bytes(min(where))
         ends = [
             self._over_twins(share, twins, [[task] for task in inner])
             for twins in nodes.T
@@ -220,3 +184,84 @@ class _Builder:
         self._bytes.append(size)
         self._members.append(members)
         return 2 * self._parts * self._copies + len(self._op) - 1
+
+
+def traffic(iteration: Iteration, collectives: CollectiveModel) -> Demand:
+    """Return what goes from each node to each other one in an iteration.
+
+    The traffic matrix of SiP-ML's Fig. 7: transfers, and what collectives send.
+    """
+    links, device = iteration.dependencies, iteration.operations.device
+    rows = np.flatnonzero(iteration.is_transfer)
+    src, dst = [device[links.src[rows]]], [device[links.dst[rows]]]
+    size = [links.bytes[rows]]
+    table = iteration.collectives
+    for row, op in enumerate(table.op):
+        flows = collectives.flows(op, table.devices[row], int(table.bytes[row]))
+        src.append(flows.src)
+        dst.append(flows.dst)
+        size.append(flows.bytes)
+    return pair_demand(np.concatenate(src), np.concatenate(dst), np.concatenate(size))
+
+
+def pair_demand(src: IntArray, dst: IntArray, size_bytes: IntArray) -> Demand:
+    """Return rows added up by pair; columns of shape (rows,), a row at least.
+
+    >>> pair_demand(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([5, 2, 7]))
+    Demand(src=(0, 1), dst=(1, 0), bytes=(12, 2), relays=False)
+    """
+    count = int(max(src.max(initial=0), dst.max(initial=0))) + 1
+    pairs, of = np.unique(src * count + dst, return_inverse=True)
+    total = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(total, of.reshape(-1), size_bytes)
+    return Demand(
+        tuple((pairs // count).tolist()),
+        tuple((pairs % count).tolist()),
+        tuple(total.tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class TwinSum:
+    """A collective of the twins of some replicas.
+
+    `copies`: replicas whose twins take part, in the order of their ring.
+    """
+
+    op: str
+    bytes: int
+    copies: tuple[int, ...]
+
+
+def twin_sums(rings: Sequence[int], size_bytes: int) -> tuple[tuple[TwinSum, ...], ...]:
+    """Return the collectives that sum a buffer over replicas, stage after stage.
+
+    One ring through all replicas is an all-reduce. On a grid of replicas every ring
+    along the first axis reduces and scatters, those along the next one go on with
+    a share, those along the last all-reduce theirs, and then all is gathered again:
+    as many bytes a replica as in one ring through all, over fewer steps. A collective
+    waits for those of the stage before that have a replica in common with it.
+
+    `rings`: lengths of the rings along each axis; replicas are numbered row by row.
+    """
+    number = np.arange(prod(rings)).reshape(rings)
+    axes = [axis for axis, length in enumerate(rings) if length > 1]
+    if not axes:
+        return ()
+    sizes = [size_bytes]
+    for axis in axes[:-1]:
+        sizes.append(-(-sizes[-1] // rings[axis]))
+    rest = list(zip(axes[:-1], sizes[:-1], strict=True))
+    stages = [("reduce-scatter", *one) for one in rest]
+    stages.append(("all-reduce", axes[-1], sizes[-1]))
+    stages += [("all-gather", *one) for one in reversed(rest)]
+    return tuple(
+        tuple(TwinSum(op, size, copies) for copies in _lines(number, axis))
+        for op, axis, size in stages
+    )
+
+
+def _lines(number: IntArray, axis: int) -> list[tuple[int, ...]]:
+    """Return the replicas of each ring along an axis."""
+    lines = np.moveaxis(number, axis, -1).reshape(-1, number.shape[axis])
+    return [tuple(line) for line in lines.tolist()]

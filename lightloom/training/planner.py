@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.seed import checked_seed
 from lightloom.replay.workload import Launch
-from lightloom.training.call_networks import with_control
+from lightloom.training.call_schedules import with_control
 from lightloom.training.fabric_networks import modes, ports_of
-from lightloom.training.nothing_fits import nothing_fits
-from lightloom.training.placed_bounds import PlacedBounds
-from lightloom.training.placed_replicas import PlacedReplicas
 from lightloom.training.placement.graph_split import QUANTUM_PS
-from lightloom.training.strategy_bounds import StrategyBounds
-from lightloom.training.strategy_prospects import StrategyProspects
+from lightloom.training.prospects import IterationBounds, Prospects
+from lightloom.training.replica import PlacedReplicas, smallest_fit
+from lightloom.training.strategy import strategies
 from lightloom.training.strategy_replays import StrategyReplays
-from lightloom.training.strategy_search import StrategySearch
-from lightloom.training.training_plan import TrainingRequest
+from lightloom.training.training_plan import TrainingRequest, Tried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lightloom.core.training import Training
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.call_schedules import CallSchedules
+    from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingPlan
 
 
@@ -44,9 +44,7 @@ class Planner:
     seed: int = 0
     tell: Callable[[str], None] = field(default=lambda _: None)
     replicas: PlacedReplicas = field(init=False)
-    _bounds: dict[Launch, tuple[StrategyBounds, PlacedBounds]] = field(
-        default_factory=dict
-    )
+    _bounds: dict[Launch, IterationBounds] = field(default_factory=dict)
     _schedules: dict[tuple[AnyFabric, str], CallSchedules] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,16 +76,270 @@ class Planner:
         ways = modes(fabric, request.circuits, request.controlled_by)
         launch = request.launch or Launch()
         if launch not in self._bounds:
-            bounds = StrategyBounds(self.training, launch), PlacedBounds(launch)
-            self._bounds[launch] = bounds
-        known, placed = self._bounds[launch]
-        prospects = StrategyProspects(fabric, request, ways, self.replicas, placed)
+            self._bounds[launch] = IterationBounds(self.training, launch)
+        bounds = self._bounds[launch]
+        prospects = Prospects(fabric, request, ways, self.replicas, bounds)
         search = StrategySearch(
             prospects, StrategyReplays(prospects, self._schedules), self.tell
         )
-        best = search.fastest(known)
-        tried = tuple(each for _, each in sorted(search.tried.items()))
+        best = search.fastest()
+        tried = tuple(search.tried[strategy] for strategy in sorted(search.tried))
         if best is None:
             ports = None if ways == ("per-call",) else ports_of(fabric)
             raise nothing_fits(self.training, ports, tried)
         return replace(best, tried=tried)
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How much a planner does on one fabric.
+
+    `work`: parts of replicas that are placed and estimated.
+    `estimate_work`: what an estimate takes beside its parts, in parts. `turns`: by how
+    many turns strategies come later whose replicas have twice as many devices, which
+    cost more to place. `early`: estimates behind which the
+    best so far is replayed, beside those that were asked for: it rules others out.
+    """
+
+    work: int = 40_000
+    estimate_work: int = 100
+    turns: int = 4
+    early: int = 24
+
+
+_LIMITS = SearchLimits()
+_TOO_FEW = "the memory of so few devices does not hold a replica"
+_RULED_OUT = "no faster than the chosen one, by its bound"
+
+
+class StrategySearch:
+    """A search for the fastest strategy on one fabric.
+
+    `tell`: told in words what is being done.
+    """
+
+    def __init__(
+        self,
+        prospects: Prospects,
+        replays: StrategyReplays,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.tried: dict[Strategy, Tried] = {}
+        self._prospects, self._replays, self._tell = prospects, replays, tell
+        self._order = ReplayOrder(prospects.request)
+        self._best: TrainingPlan | None = None
+
+    def fastest(self) -> TrainingPlan | None:
+        """Return the fastest plan that was replayed, ``None`` if nothing can be run."""
+        self._look()
+        for _ in range(self._prospects.request.replayed):
+            self._replay_next()
+        return self._best
+
+    def _look(self) -> None:
+        """Bound strategies, and estimate them as far as work allows.
+
+        Of each number of devices a replica those of the least bounds come first, and
+        numbers twice as large some turns later; work goes on until something runs.
+        """
+        rows, replicas = self._rows(), self._prospects.replicas
+        queue = sorted(
+            (_LIMITS.turns * k.bit_length() + turn, k, turn)
+            for k, same in rows.items()
+            for turn in range(len(same))
+        )
+        seen: set[tuple[int, int]] = set()
+        work = runs = 0
+        floor: int | None = None
+        for _, k, turn in queue:
+            bounded = rows[k][turn]
+            if runs and work >= _LIMITS.work:
+                break
+            if self._order.rules_out(bounded):
+                continue
+            if floor is not None and k < floor and self.tried:
+                self.tried[bounded.strategy] = replace(bounded, why=_TOO_FEW)
+                continue
+            runs += self._estimate(bounded)
+            key = k, bounded.strategy.local_batch
+            work += _LIMITS.estimate_work + (0 if key in seen else replicas.parts(*key))
+            seen.add(key)
+            if not runs and floor is None:
+                floor = self._fewest_devices(rows)
+            if runs == _LIMITS.early and self._prospects.request.replayed > 1:
+                self._replay_next()
+
+    def _rows(self) -> dict[int, list[Tried]]:
+        """Return strategies by devices of a replica, those of least bounds first."""
+        prospects = self._prospects
+        fabric, request = prospects.fabric, prospects.request
+        count = fabric.node_count if request.nodes is None else len(request.nodes)
+        batches = tuple(request.iterations or (prospects.replicas.training.batch_size,))
+        rows: dict[int, list[Tried]] = {}
+        for strategy in strategies(
+            count,
+            batches,
+            request.model_parallel,
+            request.replicas,
+            request.most_model_parallel,
+            powers=request.powers_of_two,
+        ):
+            bound_ps = prospects.least.strategy_ps(strategy, fabric.node_bits_per_s)
+            bounded = Tried(strategy, None, bound_ps=bound_ps)
+            rows.setdefault(strategy.model_parallel, []).append(bounded)
+        for same in rows.values():
+            same.sort(
+                key=lambda bounded: (request.least_cost(bounded), bounded.strategy)
+            )
+        return rows
+
+    def _estimate(self, bounded: Tried) -> bool:
+        """Estimate a strategy, unless its bound rules it out; return if it can run."""
+        if self._best is not None:
+            bounds = self._prospects.bounds(bounded)
+            least_ps = min(bounds.values(), default=bounded.bound_ps)
+            bounded = replace(bounded, bound_ps=least_ps)
+            if self._order.rules_out(bounded):
+                self.tried[bounded.strategy] = replace(bounded, why=_RULED_OUT)
+                return False
+        estimated = self._prospects.estimated(bounded)
+        self.tried[estimated.strategy] = estimated
+        if estimated.estimate_ps is None:
+            return False
+        self._order.add(estimated)
+        return True
+
+    def _replay_next(self) -> None:
+        """Replay the strategy that is due, unless all that wait are ruled out."""
+        prospects, order = self._prospects, self._order
+        while (due := order.next()) is not None:
+            bounds = prospects.by_links(due, prospects.bounds(due), order.rules_out)
+            due = replace(due, bound_ps=min(bounds.values(), default=due.bound_ps))
+            self.tried[due.strategy] = due
+            if order.rules_out(due):
+                continue
+            self._tell(f"replaying {due.strategy}")
+            try:
+                plan = self._replays.fastest(due, bounds, order.rules_out)
+            except (InfeasibleError, NoAnswerError) as problem:
+                why = str(problem)
+                self.tried[due.strategy] = replace(due, estimate_ps=None, why=why)
+                continue
+            replayed = replace(due, iteration_ps=plan.iteration_ps)
+            self.tried[due.strategy] = replayed
+            if order.replayed(replayed):
+                self._best = plan
+            return
+
+    def _fewest_devices(self, rows: dict[int, list[Tried]]) -> int:
+        """Return a number of devices below which no replica fits their memory.
+
+        Half of the fewest that would do, as what fits is not quite monotone.
+        """
+        local = min(
+            bounded.strategy.local_batch for same in rows.values() for bounded in same
+        )
+        fewest = smallest_fit(self._prospects.replicas.training, local, None)
+        return max(rows) + 1 if fewest is None else fewest // 2
+
+
+class ReplayOrder:
+    """Strategies in the order in which they are to be replayed.
+
+    Estimates know nothing of how tasks wait for each other, and are too low most of
+    all where devices share a model. What replays said of strategies with shared
+    models, and of those without, so far corrects the estimates of the others: by the
+    least ratio of replay to estimate. A strategy whose bound is no less than the best
+    replay is never due.
+    """
+
+    def __init__(self, request: TrainingRequest) -> None:
+        self._request = request
+        self._waiting: list[Tried] = []
+        self._ratio: dict[bool, Fraction] = {}
+        self._least: int | None = None
+
+    def add(self, tried: Tried) -> None:
+        """Let a strategy wait for its replay."""
+        self._waiting.append(tried)
+
+    def next(self) -> Tried | None:
+        """Return the strategy that is due, and take it out; ``None`` for none."""
+        self._waiting = [
+            waiting for waiting in self._waiting if not self.rules_out(waiting)
+        ]
+        if not self._waiting:
+            return None
+        due = min(
+            self._waiting,
+            key=lambda waiting: (self._expected(waiting), waiting.strategy),
+        )
+        self._waiting.remove(due)
+        return due
+
+    def rules_out(self, tried: Tried) -> bool:
+        """Return whether a strategy is no faster than the best replay so far."""
+        return self._least is not None and (
+            self._request.least_cost(tried) >= self._least
+        )
+
+    def replayed(self, tried: Tried) -> bool:
+        """Take note of a replay; return whether it is the best so far."""
+        shared = tried.strategy.model_parallel > 1
+        if tried.iteration_ps and tried.estimate_ps:
+            ratio = Fraction(tried.iteration_ps, tried.estimate_ps)
+            self._ratio[shared] = min(ratio, self._ratio.get(shared, ratio))
+        cost = self._request.cost(tried)
+        better = self._least is None or cost < self._least
+        if better:
+            self._least = cost
+        return better
+
+    def _expected(self, tried: Tried) -> Fraction:
+        shared = tried.strategy.model_parallel > 1
+        return self._request.cost(tried) * self._ratio.get(shared, Fraction(1))
+
+
+_REASONS = 3
+"""Reasons told, at most."""
+
+
+def nothing_fits(
+    training: Training, ports: int | None, tried: Sequence[Tried]
+) -> InfeasibleError:
+    """Return the error that says why, and how many devices hold a replica.
+
+    `ports`: how many others a device can reach at once, ``None`` for all.
+    """
+    name = training.model or training.onnx
+    local = min(option.strategy.local_batch for option in tried)
+    samples = f"{local} sample{'s' if local > 1 else ''}"
+    fewest = smallest_fit(training, local, ports)
+    most = max(option.strategy.model_parallel for option in tried)
+    if fewest is not None and fewest > most:
+        return InfeasibleError(
+            f"{name} fits the memory of {training.gpu} at no split tried",
+            where="model_parallel",
+            found=f"at most {most} devices a replica",
+            allowed=f"{fewest} devices or more, {samples} a replica",
+            fix="let more devices share the model, or use a GPU with more memory",
+        )
+    first: dict[str, Strategy] = {}
+    for option in sorted(tried, key=_devices):
+        first.setdefault(option.why, option.strategy)
+    shown = list(first.items())[:_REASONS]
+    reasons = "; ".join(
+        f"{shared.model_parallel} x {shared.replicas} devices: {why}"
+        for why, shared in shown
+    )
+    what = f"no strategy tried can be run: {reasons}"
+    fix = "ask for other numbers of devices and replicas, or another fabric"
+    if fewest is not None and all("memory" in why for why in first):
+        fix = f"{fewest} devices hold a replica of {samples}: use so many for each"
+        fix += ", on a larger fabric, or a smaller batch"
+    return InfeasibleError(what, where=str(name), fix=fix)
+
+
+def _devices(tried: Tried) -> tuple[int, int, int]:
+    shared = tried.strategy
+    return shared.model_parallel, shared.replicas, shared.batch_size

@@ -91,7 +91,7 @@ def strategies(
     room = devices // (replicas or 1)
     last = room if most is None else min(room, most)
     wanted = range(1, last + 1) if model_parallel is None else (model_parallel,)
-    found = set()
+    every = set()
     for k in wanted:
         if powers and model_parallel is None and k & (k - 1):
             continue
@@ -101,8 +101,8 @@ def strategies(
             counts = range(fewest, min(most_replicas, batch) + 1)
             if replicas is not None:
                 counts = range(replicas, min(replicas, batch) + 1)
-            found |= {Strategy(k, count, batch) for count in counts}
-    if not found:
+            every |= {Strategy(k, count, batch) for count in counts}
+    if not every:
         raise InputError(
             "more replicas than samples in every batch",
             where="batch_size",
@@ -110,4 +110,4 @@ def strategies(
             allowed=f"{replicas or 1} or more",
             fix="choose a larger batch, or fewer replicas",
         )
-    return tuple(sorted(found))
+    return tuple(sorted(every))

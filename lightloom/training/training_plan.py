@@ -10,10 +10,10 @@ import numpy as np
 
 from lightloom.core.summary import Summarised
 from lightloom.core.units import PS_PER_S
-from lightloom.replay.workload.scheduled_calls import settings
+from lightloom.replay.workload.call_queue import settings
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.demand_subsets import most_partners
-from lightloom.training.circuit_controllers import MAX_MIN
+from lightloom.training.fabric_networks import MAX_MIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import IterationTimeline, Launch
-    from lightloom.replay.workload.scheduled_calls import ServedCall
+    from lightloom.replay.workload.call_queue import ServedCall
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
-    from lightloom.training.circuit_controllers import ControllerTime
-    from lightloom.training.fabric_networks import CircuitMode
+    from lightloom.training.fabric_networks import CircuitMode, ControllerTime
     from lightloom.training.node_layout import NodeLayout
     from lightloom.training.replica import Replica
     from lightloom.training.strategy import Strategy
-
-_REPLAYED = 6
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class TrainingRequest:
     synchronisation_ps: int = 0
     nodes: tuple[int, ...] | None = None
     whole: bool = False
-    replayed: int = _REPLAYED
+    replayed: int = 6
     powers_of_two: bool = False
     launch: Launch | None = None
 
@@ -124,45 +121,71 @@ class Tried:
     bound_ps: int = 0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TrainingPlan(Summarised):
-    """The best strategy found, and its iteration.
+@dataclass(frozen=True, eq=False)
+class ReplayedIteration:
+    """An iteration in time, its circuits set in one way.
 
     Attributes
     ----------
-    strategy
-        How the training is shared out.
-    replica, layout, iteration, timeline
-        The model in parts, where its replicas are, what was replayed, and when
-        everything happens.
-    demand
-        Bytes of each pair of nodes in an iteration.
-    iterations
-        Iterations to the accuracy, where they are known.
+    fabric
+        The fabric that was replayed on.
+    iteration, timeline
+        What was replayed, and when everything happens.
     circuits
         How circuits were set: one of `CircuitMode` but ``auto``.
+    demand
+        Bytes of each pair of nodes in an iteration.
     calls
         Where that is ``per-call``: every schedule that ran, and when.
-    tried
-        Every strategy that was looked at, sorted.
     controller
         What the controller cost, where circuits followed the traffic.
     held
         Of each plane, where circuits stayed.
     """
 
+    fabric: AnyFabric
+    iteration: Iteration
+    circuits: CircuitMode
+    timeline: IterationTimeline
+    demand: Demand
+    calls: tuple[ServedCall, ...] = ()
+    controller: ControllerTime | None = None
+    held: PlaneCircuits | None = None
+
+    @property
+    def iteration_ps(self) -> int:
+        """Time of an iteration."""
+        return self.timeline.iteration_ps
+
+    @property
+    def reconfigurations(self) -> int:
+        """How often a plane was set anew in the iteration."""
+        if self.circuits != "per-call":
+            return len(self.timeline.reconfigurations)
+        return settings(self.calls)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TrainingPlan(ReplayedIteration, Summarised):
+    """The best strategy found, and its iteration: also what `ReplayedIteration` has.
+
+    Attributes
+    ----------
+    strategy
+        How the training is shared out.
+    replica, layout
+        The model in parts, and where those of its replicas are that were replayed.
+    iterations
+        Iterations to the accuracy, where they are known.
+    tried
+        Every strategy that was looked at, sorted.
+    """
+
     strategy: Strategy
     replica: Replica
     layout: NodeLayout
-    iteration: Iteration
-    timeline: IterationTimeline
-    demand: Demand
-    iterations: int | None
-    circuits: CircuitMode = "one-shot"
-    calls: tuple[ServedCall, ...] = ()
+    iterations: int | None = None
     tried: tuple[Tried, ...] = ()
-    controller: ControllerTime | None = None
-    held: PlaneCircuits | None = None
 
     def facts(self) -> Mapping[str, object]:
         """Return how the training is shared out, and how long an iteration takes."""
@@ -174,16 +197,6 @@ class TrainingPlan(Summarised):
             "samples_per_s": f"{float(self.samples_per_s):,.0f}",
             "communication": f"{float(self.communication_share):.1%}",
         }
-
-    @property
-    def fabric(self) -> AnyFabric:
-        """The fabric that was replayed on."""
-        return self.layout.fabric
-
-    @property
-    def iteration_ps(self) -> int:
-        """Time of an iteration."""
-        return self.timeline.iteration_ps
 
     @property
     def time_to_accuracy_ps(self) -> int | None:
@@ -207,13 +220,6 @@ class TrainingPlan(Summarised):
     def samples_per_s(self) -> Fraction:
         """Samples of all replicas a second."""
         return Fraction(self.strategy.batch_size * PS_PER_S, self.iteration_ps)
-
-    @property
-    def reconfigurations(self) -> int:
-        """How often a plane was set anew in the iteration."""
-        if self.circuits != "per-call":
-            return len(self.timeline.reconfigurations)
-        return settings(self.calls)
 
     @property
     def partners(self) -> int:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pytest
-
-from lightloom.core.errors import InputError
-from lightloom.core.task import Collective, Demand, Task
+from lightloom.core.task import Collective, Task
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.replay.workload import (
     CallQueue,
     Launch,
-    ReplayedCalls,
-    ReplayedCollectives,
-    SharedLinks,
+    ScheduledCalls,
     replay_iteration,
 )
 from lightloom.synth.synthesise import synthesise
@@ -25,50 +20,34 @@ from tests.examples.iterations import iteration, spans
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
 
-FREE = Launch(0, 0)
 
+@dataclass(frozen=True)
+class Rings:
+    """Schedules of rings on an ideal switch of four nodes; who asked is remembered."""
 
-def _schedules(asked: list[Task]) -> ReplayedCalls:
-    """Return calls by schedules on an ideal switch of four nodes."""
-    fabric = IdealSwitch(nodes=4)
+    asked: list[Task] = field(default_factory=list)
 
-    def schedule_of(task: Task) -> Schedule:
-        asked.append(task)
-        algorithm = "ring" if isinstance(task, Collective) else "auto"
-        made = synthesise(Instance(fabric, task, "call"), algorithm).incumbent
+    def schedules(self, tasks: tuple[Task, ...]) -> tuple[Schedule, ...]:
+        """Return the schedule of one task, none of several."""
+        if len(tasks) > 1:
+            return ()
+        self.asked.append(tasks[0])
+        made = synthesise(Instance(IdealSwitch(nodes=4), tasks[0]), "ring").incumbent
         assert made is not None
-        return made.schedule
-
-    return ReplayedCalls(schedule_of)
+        return (made.schedule,)
 
 
 def test_calls_take_the_time_of_their_schedules() -> None:
-    """Six steps of a ring of four; the same collective is asked for once."""
-    asked: list[Task] = []
-    costs = _schedules(asked)
+    """Six steps of a ring of four, twice."""
+    source = Rings()
     made = iteration(
         4,
         [(0, 0)],
         [(0, 1, 0), (1, 2, 0)],
         [(4 * 300, [0, 1, 2, 3]), (4 * 300, [0, 1, 2, 3])],
     )
-    timeline = replay_iteration(made, CallQueue(costs), FREE)
+    queue = CallQueue(ScheduledCalls(source))
+    timeline = replay_iteration(made, queue, Launch(0, 0))
     ring = 6 * (700_000 + 300 * 8 * 10**12 // (24 * 10**11))
     assert spans(timeline.collectives) == [(0, ring), (ring, 2 * ring)]
-    assert asked == [Collective("all-reduce", (0, 1, 2, 3), 1200)]
-    fabric = IdealSwitch(nodes=4)
-    alone = SharedLinks(fabric, ReplayedCollectives(costs.schedule_of))
-    again = replay_iteration(made, alone, FREE)
-    assert spans(again.collectives) == spans(timeline.collectives)
-
-
-def test_schedules_of_something_else_are_refused() -> None:
-    """A collective of another size, and a demand of other bytes."""
-    asked: list[Task] = []
-    right = _schedules(asked).schedule_of
-    other = Collective("all-reduce", (0, 1, 2, 3), 8)
-    costs = ReplayedCalls(lambda _task: right(other))
-    with pytest.raises(InputError, match="allowed: all-reduce of 16 bytes, 4 ranks"):
-        costs.collective_ps("all-reduce", np.arange(4), 16)
-    with pytest.raises(InputError, match="another task than the call's demand"):
-        costs.transfers_ps(Demand.from_rows([(0, 1, 8)]))
+    assert set(source.asked) == {Collective("all-reduce", (0, 1, 2, 3), 1200)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.circuit import Circuits
-    from lightloom.replay.workload.timeline import Spans
+    from lightloom.replay.workload.execute import Spans
 
 Op = tuple[int, int]
 """Device and duration in picoseconds; the row is the priority."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +18,27 @@ from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.fabrics import PLUGS
 from lightloom.synth.ocs.switch_circuits import switch_circuits
-from tests.training.lit import assert_lit, assert_serves
 
 if TYPE_CHECKING:
+    from lightloom.core.circuit import Circuits
+    from lightloom.core.fabric import CircuitFabric
     from lightloom.synth.fabrics.training_plug import TrainingCircuits
+
+
+def assert_lit(fabric: CircuitFabric, circuits: Circuits) -> None:
+    """Assert that a fabric can hold circuits: no fault, nothing taken too often."""
+    assert list(fabric.circuit_faults(circuits)) == []
+    usage = fabric.usage(circuits)
+    taken, of = np.unique(usage.resource, return_inverse=True)
+    load = np.bincount(of.reshape(-1), weights=usage.amount, minlength=len(taken))
+    assert (load <= fabric.capacity(taken)).all()
+
+
+def assert_serves(circuits: Circuits, demand: Demand) -> None:
+    """Assert that circuits are those of the pairs of a demand, each with one."""
+    lit = set(zip(circuits.src.tolist(), circuits.dst.tolist(), strict=True))
+    assert lit == set(zip(demand.src, demand.dst, strict=True))
+
 
 SIDE = 4
 

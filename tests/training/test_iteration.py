@@ -7,8 +7,7 @@ import pytest
 
 from lightloom.core.training import Training
 from lightloom.synth.demand_subsets import most_partners
-from lightloom.training.iteration import training_iteration
-from lightloom.training.iteration_traffic import pair_demand, traffic
+from lightloom.training.iteration import pair_demand, traffic, training_iteration
 from lightloom.training.node_layout import AlikeReplicas, layout
 from lightloom.training.replica import place_replica
 from lightloom.training.strategy import Strategy

@@ -12,7 +12,7 @@ from lightloom.instances.instance import Instance
 from lightloom.instances.workloads import default_training, model_named
 from lightloom.papers.claims import TextClaim, fact, holds, near, unknown
 from lightloom.papers.lumorph.rack import lightpath
-from lightloom.training.jobs.job_times import JobTimes, PlacedJob
+from lightloom.training.job_times import JobTimes, PlacedJob
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from lightloom.formats.job_trace import TracedJob
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.papers.claims import TextClaim, between, holds, near, unknown
 from lightloom.papers.sipml.setup import OCS, RING, Trained, fabrics
-from lightloom.training.jobs.job_run import run_jobs
-from lightloom.training.jobs.job_times import JobTimes
+from lightloom.training.job_run import run_jobs
+from lightloom.training.job_times import JobTimes
 from lightloom.training.training_plan import TrainingRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.training.jobs.job_run import ClusterRun
+    from lightloom.training.job_run import ClusterRun
 
 _GPUS, _GBIT, _JOBS = 32, 1024, 30
 _MODEL = Trained("ncf", (4096,))

@@ -13,8 +13,7 @@ from lightloom.papers.reproduction import Figure
 from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.demand_subsets import most_partners
-from lightloom.training.iteration import training_iteration
-from lightloom.training.iteration_traffic import traffic
+from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import AlikeReplicas
 from lightloom.training.strategy import Strategy
 

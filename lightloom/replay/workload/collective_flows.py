@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.core.task import Collective
-from lightloom.replay.execute import replay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lightloom.core.columns import IntArray
-    from lightloom.core.schedule import Schedule
 
 _BYTES_OF_RING = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 1}
 
@@ -79,8 +74,7 @@ class RingCollectives:
         if op not in {*_BYTES_OF_RING, "all-to-all"}:
             what, allowed = "invalid operation for a ring", "all-to-all, "
             allowed += ", ".join(_BYTES_OF_RING)
-            fix = "use ReplayedCollectives with a schedule of it"
-            raise InputError(what, found=op, allowed=allowed, fix=fix)
+            raise InputError(what, found=op, allowed=allowed)
         if ranks == 1 or not size_bytes:
             return _only(0)
         if op == "all-to-all":
@@ -94,57 +88,6 @@ class RingCollectives:
             share = -(-steps * size_bytes // ranks)
         size = np.full(len(src), share, dtype=np.int64)
         return CollectiveFlows(src, dst, size, steps * self.alpha_ps)
-
-
-@dataclass(frozen=True, eq=False)
-class ReplayedCollectives:
-    """Collectives that take the time of a schedule, on circuits of their own.
-
-    They load no link and no circuit of the iteration.
-
-    `schedule_of`: returns the schedule of a collective, whose operation, number of
-    ranks and buffer it must have; asked once for each different collective.
-    """
-
-    schedule_of: Callable[[Collective], Schedule]
-    _known: dict[tuple[str, tuple[int, ...], int], int] = field(default_factory=dict)
-
-    def flows(self, op: str, devices: IntArray, size_bytes: int) -> CollectiveFlows:
-        """Return no flows, after the completion time of the schedule.
-
-        `devices`: who takes part, in rank order, shape (ranks,). `size_bytes`: the full
-        buffer. A schedule is asked for once for each operation, devices and size.
-
-        Raises `InputError`: the schedule is one of something else, or cannot be
-        replayed.
-        """
-        if len(devices) == 1 or not size_bytes:
-            return _only(0)
-        key = op, tuple(devices.tolist()), size_bytes
-        if key not in self._known:
-            asked = Collective(op, key[1], size_bytes)
-            self._known[key] = replayed_ps(self.schedule_of(asked), asked)
-        return _only(self._known[key])
-
-
-def replayed_ps(schedule: Schedule, asked: Collective) -> int:
-    """Return the completion time of a schedule, once it is one of what was asked.
-
-    `asked`: the collective that it should serve: operation, number of ranks and bytes
-    are compared; nodes may differ.
-
-    Raises `InputError`: the schedule is one of something else, or cannot be replayed.
-    """
-    task = schedule.task
-    same = isinstance(task, Collective) and (
-        (task.op, task.rank_count, task.buffer_bytes)
-        == (asked.op, asked.rank_count, asked.buffer_bytes)
-    )
-    if not same:
-        what, where = "a schedule of another task than the collective's", "collectives"
-        allowed = f"{asked.op} of {asked.buffer_bytes} bytes, {asked.rank_count} ranks"
-        raise InputError(what, where=where, found=type(task).__name__, allowed=allowed)
-    return replay(schedule).completion_time_ps
 
 
 def _only(delay_ps: int) -> CollectiveFlows:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import heapq
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.replay.clock.transfer_rows import INT64_MAX
-from lightloom.replay.workload.devices import Devices, Launch
+from lightloom.core.iteration import MOST_PS
+from lightloom.core.units import PS_PER_US
+from lightloom.replay.timeline import union_lengths
+from lightloom.replay.transfer_rows import INT64_MAX
 from lightloom.replay.workload.network import Jobs
-from lightloom.replay.workload.timeline import IterationTimeline, Spans, device_times
 
 if TYPE_CHECKING:
-    from lightloom.core.iteration import Iteration
+    from lightloom.core.columns import IntArray
+    from lightloom.core.iteration import Iteration, Operations
+    from lightloom.replay.timeline import Reconfiguration
     from lightloom.replay.workload.network import NetworkKind
 
 
@@ -169,3 +175,160 @@ class _Run:
         """Give a task what it waits for; return whether it was the last thing."""
         self._missing[task] -= 1
         return not self._missing[task]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What a device costs an operation, whatever it computes.
+
+    An operation keeps its device for ``latency_ps + max(duration_ps, minimum_ps)``.
+    The SiP-ML paper (section 4.2) sets both to a microsecond.
+
+    `latency_ps`: from the launch to the begin of the computation, 0 to 10**15.
+    `minimum_ps`: least time that a computation takes, 0 to 10**15.
+
+    Raises `InputError`: a time out of its domain.
+    """
+
+    latency_ps: int = PS_PER_US
+    minimum_ps: int = PS_PER_US
+
+    def __post_init__(self) -> None:
+        for key in ("latency_ps", "minimum_ps"):
+            if not 0 <= getattr(self, key) <= MOST_PS:
+                allowed = f"0 to {MOST_PS}"
+                found, where = getattr(self, key), f"launch.{key}"
+                raise InputError(
+                    "invalid time", where=where, found=found, allowed=allowed
+                )
+
+
+class Devices:
+    """The devices of an iteration at work; time only goes forward."""
+
+    def __init__(self, device_count: int, rows: Operations, launch: Launch) -> None:
+        self._device, self._priority = rows.device.tolist(), rows.priority.tolist()
+        self._lasts = [
+            launch.latency_ps + max(duration, launch.minimum_ps)
+            for duration in rows.duration_ps.tolist()
+        ]
+        self._ready: list[list[tuple[int, int]]] = [[] for _ in range(device_count)]
+        self._busy = [False] * device_count
+        self._ends: list[tuple[int, int]] = []
+        self._touched: set[int] = set()
+
+    def ready(self, operation: int) -> None:
+        """Queue an operation that waits for nothing but its device."""
+        device = self._device[operation]
+        heapq.heappush(self._ready[device], (self._priority[operation], operation))
+        self._touched.add(device)
+
+    def launch(self, now_ps: int) -> list[int]:
+        """Launch what idle devices can run now; return it, sorted."""
+        launched = []
+        for device in self._touched:
+            if not self._busy[device] and self._ready[device]:
+                _, operation = heapq.heappop(self._ready[device])
+                self._busy[device] = True
+                end = now_ps + self._lasts[operation]
+                heapq.heappush(self._ends, (end, operation))
+                launched.append(operation)
+        self._touched.clear()
+        return sorted(launched)
+
+    def next_ps(self) -> int | None:
+        """Return when the next operation ends."""
+        return self._ends[0][0] if self._ends else None
+
+    def ended(self, now_ps: int) -> list[int]:
+        """Return the operations that end now, sorted."""
+        done = []
+        while self._ends and self._ends[0][0] <= now_ps:
+            operation = heapq.heappop(self._ends)[1]
+            self._busy[self._device[operation]] = False
+            self._touched.add(self._device[operation])
+            done.append(operation)
+        return done
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """From when to when, a row each."""
+
+    start_ps: IntArray
+    end_ps: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceTimes:
+    """What each device does; row i is device i, shape (devices,).
+
+    `computing_ps`: time in which an operation runs on it, its launch included.
+    `communicating_ps`: time in which a transfer or collective that it takes part in is
+    under way. `both_ps`: time in which both are so.
+    """
+
+    computing_ps: IntArray
+    communicating_ps: IntArray
+    both_ps: IntArray
+
+    @property
+    def exposed_ps(self) -> IntArray:
+        """Time of communication that no computation hides."""
+        return self.communicating_ps - self.both_ps
+
+
+@dataclass(frozen=True, eq=False)
+class IterationTimeline:
+    """When everything in an iteration happens, in picoseconds from its start.
+
+    `iteration_ps`: end of the last task; 0 where there is none. `operations`: each from
+    its launch to its end, in the rows of the iteration. `transfers`: of each
+    dependency: from when its data are there (or its call is served) to when the last
+    byte has arrived. One that moves nothing starts and ends when `src` has ended.
+    `collectives`: each from when its devices are ready (or it is served) to its end.
+    `reconfigurations`: of all planes, by (start, plane); none on packet fabrics.
+    """
+
+    iteration_ps: int
+    operations: Spans
+    transfers: Spans
+    collectives: Spans
+    devices: DeviceTimes
+    reconfigurations: tuple[Reconfiguration, ...]
+
+    @property
+    def communication_share(self) -> Fraction:
+        """Part of the time of all devices that is communication not hidden."""
+        whole = self.iteration_ps * len(self.devices.computing_ps)
+        exposed = sum(self.devices.exposed_ps.tolist())
+        return Fraction(exposed, whole) if whole else Fraction(0)
+
+
+def device_times(
+    iteration: Iteration, operations: Spans, transfers: Spans, collectives: Spans
+) -> DeviceTimes:
+    """Return what each device does, in O(n log n) for n rows of all spans.
+
+    `operations`, `transfers`, `collectives`: when its rows start and end, in
+    picoseconds; `transfers` has a row for each dependency, of which only those between
+    devices count.
+    """
+    count, device = iteration.device_count, iteration.operations.device
+    links, moves = iteration.dependencies, np.flatnonzero(iteration.is_transfer)
+    takes_part = iteration.collectives.devices
+    rows = takes_part.row_of_value
+    talker = [device[links.src[moves]], device[links.dst[moves]], takes_part.values]
+    begin = [transfers.start_ps[moves]] * 2 + [collectives.start_ps[rows]]
+    until = [transfers.end_ps[moves]] * 2 + [collectives.end_ps[rows]]
+    who, start, end = (np.concatenate(part) for part in (talker, begin, until))
+    computing_ps = union_lengths(device, operations.start_ps, operations.end_ps, count)
+    talking_ps = union_lengths(who, start, end, count)
+    either_ps = union_lengths(
+        np.concatenate([device, who]),
+        np.concatenate([operations.start_ps, start]),
+        np.concatenate([operations.end_ps, end]),
+        count,
+    )
+    both_ps = computing_ps + talking_ps - either_ps
+    return DeviceTimes(computing_ps, talking_ps, both_ps)

@@ -10,16 +10,17 @@ import numpy as np
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Workload
-from lightloom.training.placement.cut_edges import moved_bytes, part_edges
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.computation import ComputationGraph, Operation, Split
 
+
 QUANTUM_PS = 10_000_000
 """10 us, as in SiP-ML, section 4."""
 
 _MOST_EDGES = 20_000_000
+"""Edges between parts that fit a few gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -330,3 +331,60 @@ def _refuse_memory(workload: Workload) -> None:
     what = "the parts need more memory than all devices of a replica have"
     allowed = f"at most {most * workload.devices} bytes"
     raise InfeasibleError(what, where="split", found=needed, allowed=allowed, fix=fix)
+
+
+def part_edges(
+    size_bytes: int, src_parts: int, dst_parts: int, *, whole: bool, aligned: bool
+) -> tuple[IntArray, IntArray, list[int]]:
+    """Return which part of one operation sends how much to which part of another.
+
+    `whole`: whether each part of the second needs all of it. `aligned`: whether both
+    are cut along one dimension; part j of q then needs the slice j/q to (j + 1)/q.
+
+    Returns src, dst, bytes Parts, distinct pairs, and what passes, rounded up; see
+    `lightloom.core.computation.Split`.
+    """
+    if whole or not aligned:
+        src = np.repeat(np.arange(src_parts), dst_parts)
+        dst = np.tile(np.arange(dst_parts), src_parts)
+        share = src_parts if whole else src_parts * dst_parts
+        return src, dst, [-(-size_bytes // share)] * len(src)
+    # Cuts of both, in units of 1 / (p q) of the whole.
+    cuts = np.union1d(
+        np.arange(src_parts + 1) * dst_parts, np.arange(dst_parts + 1) * src_parts
+    )
+    starts, pieces = cuts[:-1], np.diff(cuts).tolist()
+    share = src_parts * dst_parts
+    sizes = [-(-size_bytes * piece // share) for piece in pieces]
+    return starts // dst_parts, starts // src_parts, sizes
+
+
+def moved_bytes(
+    size_bytes: int, src_parts: int, dst_parts: int, *, whole: bool, aligned: bool
+) -> int:
+    """Return what has to leave its device, parts being on devices in their order.
+
+    Part i of p is where part j of q is if i/p = j/q, as far as that goes.
+
+    `whole`, `aligned`: as in `part_edges`.
+
+    Parts of a batch stay where they are; where each part needs all bytes, half of them
+    move to each of two devices:
+
+    >>> moved_bytes(8, 2, 2, whole=False, aligned=True)
+    0
+    >>> moved_bytes(8, 2, 2, whole=True, aligned=False)
+    8
+    """
+    most = max(src_parts, dst_parts)
+    if whole:
+        return dst_parts * size_bytes - dst_parts * size_bytes // most
+    if not aligned:
+        return size_bytes - size_bytes // most
+    src, dst, sizes = part_edges(
+        size_bytes, src_parts, dst_parts, whole=False, aligned=True
+    )
+    apart = (src * dst_parts // src_parts != dst) & (
+        src != dst * src_parts // dst_parts
+    )
+    return sum(size for size, away in zip(sizes, apart.tolist(), strict=True) if away)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import format_bytes
-from lightloom.training.placement.crowd_bounds import (
-    CaseBound,
-    Lags,
-    bound_case,
-    crowd_windows,
-    lags_of,
-)
 from lightloom.validate.certificates.proofs.crowd_times import (
+    NowhereError,
     RingGraph,
+    crowd_ps,
     displacements,
+    lags_ps,
     ring_graph,
+    room,
 )
 from lightloom.validate.certificates.proofs.makespan import (
     case_graph,
@@ -26,6 +23,9 @@ from lightloom.validate.certificates.proofs.makespan import (
     check_placement_witness,
 )
 from lightloom.validate.certificates.proofs.placement_witnesses import (
+    AFTER,
+    BEFORE,
+    NOWHERE,
     Case,
     CriticalPath,
     CrowdedOps,
@@ -33,22 +33,46 @@ from lightloom.validate.certificates.proofs.placement_witnesses import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lightloom.training.placement.operation_graph import WorkloadGraph
+    from lightloom.validate.certificates.proofs.crowd_times import Job
     from lightloom.validate.certificates.proofs.placement_witnesses import (
         PlacementWitness,
     )
 
-_SMALL = 400
-"""Operations and edges of a graph that is looked at from every operation."""
-_REACH = 4
-_CENTRES = 24
-_CASE_WORK = 20_000
-"""Operations and edges, each times the cases in which it is looked at."""
-_MOST_BOUNDS = 600
-_PATIENCE = 150
-"""Cases in a row that do not raise the least bound, after which to stop."""
+
+Lags: TypeAlias = "list[dict[int, int]]"
+"""For each operation, what `lags_ps` returns."""
+_Ranges: TypeAlias = "dict[int, tuple[int, int]]"
+_Near: TypeAlias = "Callable[[int, int], _Ranges]"
+"""Returns the displacements near a centre, and within a reach."""
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """How far crowds and cases are looked for.
+
+    `small`: operations and edges of a graph that is looked at from every operation, and
+    `reach` edges far; in larger ones from the `centres` with most neighbours, 1 edge
+    far. `windows`: ranges of devices near a centre, on each side of it. `levels`: tails
+    that a crowd is cut at. `case_work`: operations and edges, times the cases in which
+    each is looked at; a case costs 0.1 ms for each of them. `bounds`: cases at most,
+    however small the graph. `patience`: cases in a row that do not, after
+    which to stop.
+    """
+
+    small: int = 400
+    reach: int = 4
+    centres: int = 24
+    windows: int = 6
+    levels: int = 12
+    case_work: int = 20_000
+    bounds: int = 600
+    patience: int = 150
+
+
+_LIMITS = _Limits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +113,7 @@ def best_witness(
 
 def worth_cases(graph: WorkloadGraph) -> bool:
     """Return whether a graph is so small that the usual work divides some case."""
-    return _CASE_WORK // (len(graph.parents) + len(graph.workload.src)) > 2
+    return _LIMITS.case_work // (len(graph.parents) + len(graph.workload.src)) > 2
 
 
 class _CaseSearch:
@@ -99,7 +123,7 @@ class _CaseSearch:
         workload = graph.workload
         self._enough_ps = enough_ps
         self._size = len(workload.op) + len(workload.src)
-        self._reach = _REACH if self._size <= _SMALL else 1
+        self._reach = _LIMITS.reach if self._size <= _LIMITS.small else 1
         self._centres = _centres(graph)
         self._cases: list[Case] = []
         self._impossible: list[tuple[int, CaseBound]] = []
@@ -111,13 +135,13 @@ class _CaseSearch:
 
     def run(self, percent: int) -> None:
         """Divide cases while the work and the bound allow."""
-        most = min(_MOST_BOUNDS, _CASE_WORK // self._size) * percent // 100
+        most = min(_LIMITS.bounds, _LIMITS.case_work // self._size) * percent // 100
         least, raised = -1, 0
         while self._heap and self._bounds < most:
             value, _, case = self._heap[0]
             if value > least:
                 least, raised = value, self._bounds
-            if self._bounds - raised > _PATIENCE:
+            if self._bounds - raised > _LIMITS.patience:
                 return
             parts = None if self._is_enough(value) else self._split(case)
             if parts is None:
@@ -287,8 +311,8 @@ def _centres(graph: WorkloadGraph) -> dict[int, tuple[int, ...]]:
     """
     ops = len(graph.parents)
     size = ops + len(graph.workload.src)
-    if size <= _SMALL:
-        return dict.fromkeys(range(ops), (_REACH,))
+    if size <= _LIMITS.small:
+        return dict.fromkeys(range(ops), (_LIMITS.reach,))
     most = sorted(
         range(ops),
         key=lambda op: (-len(graph.parents[op]) - len(graph.children[op]), op),
@@ -296,5 +320,230 @@ def _centres(graph: WorkloadGraph) -> dict[int, tuple[int, ...]]:
     reaches = (1, 2, 3, 4)
     return {
         op: (*reaches, ops) if place < 2 else reaches
-        for place, op in enumerate(most[:_CENTRES])
+        for place, op in enumerate(most[: _LIMITS.centres])
     }
+
+
+@dataclass(frozen=True, eq=False)
+class CaseBound:
+    """What bounds the makespan of a case.
+
+    `bound_ps`: ``None``: nothing can be placed in this case. `crowds`: those that prove
+    it, as of case 0. `critical`: operations that the bound is made of: dividing where
+    these are may raise it.
+    """
+
+    bound_ps: int | None
+    crowds: tuple[CrowdedOps, ...]
+    critical: frozenset[int]
+
+
+def lags_of(graph: RingGraph, reach: int) -> tuple[Lags, Lags]:
+    """Return the lags of each operation's ancestors, and of its descendants.
+
+    `reach`: edges on a path at most.
+    """
+    ops, turned = range(len(graph.parents)), graph.reversed()
+    return (
+        [lags_ps(graph, op, reach) for op in ops],
+        [lags_ps(turned, op, reach) for op in ops],
+    )
+
+
+def bound_case(
+    graph: RingGraph,
+    lags: tuple[Lags, Lags],
+    reach: int,
+    centres: Mapping[int, Sequence[int]],
+) -> CaseBound:
+    """Return the best bound of a case that chains of crowds are found to prove.
+
+    `centres`: operations near which a crowd that bounds the makespan is looked for, and
+    within which reaches.
+    """
+    ranges: dict[tuple[int, int], _Ranges] = {}
+
+    def near(centre: int, within: int) -> _Ranges:
+        key = centre, within
+        if key not in ranges:
+            try:
+                ranges[key] = displacements(graph, centre, within)
+            except NowhereError:
+                raise _ImpossibleError(centre, within) from None
+        return ranges[key]
+
+    try:
+        before = _Heads(graph, lags[0], reach, BEFORE)
+        after = _Heads(graph.reversed(), lags[1], reach, AFTER)
+        before.run(near)
+        after.run(near)
+        jobs = list(
+            zip(before.head, graph.workload.duration_ps, after.head, strict=True)
+        )
+        best, crowd = _best_crowd(graph, jobs, centres, near)
+    except _ImpossibleError as error:
+        nowhere = CrowdedOps((), error.centre, error.reach, part=NOWHERE)
+        return CaseBound(None, (nowhere,), frozenset())
+    if crowd is None:
+        ends = [op for op, job in enumerate(jobs) if sum(job) == best]
+        used = ends[:1]
+    else:
+        ends = used = list(crowd.ops)
+    crowds = [*before.used(used), *after.used(used), *([crowd] if crowd else [])]
+    near_it = [some.centre for some in crowds if some.centre is not None]
+    critical = {*ends, *near_it, *(op for some in crowds for op in some.ops)}
+    return CaseBound(best, tuple(crowds), frozenset(critical))
+
+
+class _ImpossibleError(Exception):
+    """Near some centre an operation has no place."""
+
+    def __init__(self, centre: int, reach: int) -> None:
+        super().__init__(centre)
+        self.centre, self.reach = centre, reach
+
+
+class _Heads:
+    """Heads by paths and by crowds, and which crowd makes which; or tails."""
+
+    def __init__(self, graph: RingGraph, lags: Lags, reach: int, part: int) -> None:
+        self._graph, self._lags, self._reach, self._part = graph, lags, reach, part
+        self._crowd: dict[int, CrowdedOps] = {}
+        self.head = [0] * len(graph.parents)
+
+    def run(self, near: _Near) -> None:
+        """Find all heads."""
+        graph, head = self._graph, self.head
+        lasts, devices = graph.workload.duration_ps, graph.workload.devices
+        least = graph.workload.distance + 1 if graph.limited else devices
+        for op in graph.order:
+            paths = [head[parent] + lasts[parent] for parent in graph.parents[op]]
+            head[op] = max(paths, default=0)
+            lags = self._lags[op]
+            if not lags or (len(lags) <= least and not _tight(graph, op)):
+                continue
+            ranges = near(op, self._reach)
+            known = [one for one in lags if one in ranges]
+            for several in _around(ranges, known):
+                places = room(ranges, several, devices)
+                if len(several) <= places:
+                    continue
+                jobs = {one: (head[one], lasts[one], lags[one]) for one in several}
+                found, kept = best_part(jobs, places)
+                if found > head[op]:
+                    head[op] = found
+                    self._crowd[op] = CrowdedOps(kept, op, self._reach, 0, self._part)
+
+    def used(self, ops: Sequence[int]) -> Iterator[CrowdedOps]:
+        """Yield the crowds that the heads of some operations rest on."""
+        graph, lasts = self._graph, self._graph.workload.duration_ps
+        wanted = set(ops)
+        for op in reversed(graph.order):
+            if op not in wanted:
+                continue
+            if op in self._crowd:
+                yield self._crowd[op]
+                wanted.update(self._crowd[op].ops)
+            elif graph.parents[op]:
+                ends = [(self.head[one] + lasts[one], one) for one in graph.parents[op]]
+                wanted.add(max(ends)[1])
+
+
+def _tight(graph: RingGraph, op: int) -> bool:
+    """Return whether a case says more of where an operation is than its edges do."""
+    far = graph.workload.distance
+    return any(high - low < far for _, low, high in graph.near[op])
+
+
+def _around(ranges: _Ranges, ops: Sequence[int]) -> Iterator[list[int]]:
+    """Yield operations up to some displacement, for each one that there is."""
+    far = {op: max(abs(end) for end in ranges[op]) for op in ops}
+    for most in sorted(set(far.values()))[: _LIMITS.windows]:
+        yield [op for op in ops if far[op] <= most]
+
+
+def crowd_windows(
+    ranges: Mapping[int, tuple[int, int]], devices: int
+) -> Iterator[tuple[list[int], int]]:
+    """Yield operations near a centre that have less than all devices, and how many."""
+    lows = sorted({min(0, low) for low, _ in ranges.values()}, reverse=True)
+    highs = sorted({max(0, high) for _, high in ranges.values()})
+    for first in lows[: _LIMITS.windows]:
+        for last in highs[: _LIMITS.windows]:
+            places = last - first + 1
+            if places >= devices:
+                break
+            ops = [
+                op
+                for op, (low, high) in ranges.items()
+                if first <= low and high <= last
+            ]
+            if len(ops) > places:
+                yield ops, places
+
+
+def _best_crowd(
+    graph: RingGraph,
+    jobs: Sequence[Job],
+    centres: Mapping[int, Sequence[int]],
+    near: _Near,
+) -> tuple[int, CrowdedOps | None]:
+    """Return the best bound of a single operation or crowd, and the crowd."""
+    devices = graph.workload.devices
+    best, crowd = max(sum(job) for job in jobs), None
+    found, kept = best_part(dict(enumerate(jobs)), devices)
+    if found > best:
+        best, crowd = found, CrowdedOps(kept)
+    if not graph.limited:
+        return best, crowd
+    seen: dict[frozenset[int], int] = {}
+    for centre, reaches in centres.items():
+        for reach in reaches:
+            ranges = near(centre, reach)
+            for ops, places in crowd_windows(ranges, devices):
+                if seen.setdefault(frozenset(ops), devices) <= places:
+                    continue
+                seen[frozenset(ops)] = places
+                found, kept = best_part({op: jobs[op] for op in ops}, places)
+                if found > best:
+                    best, crowd = found, CrowdedOps(kept, centre, reach)
+    return best, crowd
+
+
+def best_part(jobs: Mapping[int, Job], devices: int) -> tuple[int, tuple[int, ...]]:
+    """Return the best bound of some of a crowd, and of whom.
+
+    `jobs`: head, duration and tail of each operation.
+
+    Returns bound_ps, operations -1 and nothing where there is a device for each.
+    """
+    if len(jobs) <= devices:
+        return -1, ()
+    by_head = sorted(jobs, key=lambda op: (-jobs[op][0], op))
+    levels = sorted({job[2] for job in jobs.values()})
+    levels = levels[:: -(-len(levels) // _LIMITS.levels)]
+    best, cut = -1, (0, 0)
+    for level in levels:
+        work = count = 0
+        heads = [0]
+        for op in by_head:
+            head, last, tail = jobs[op]
+            if tail < level:
+                continue
+            count += 1
+            work += last
+            heads.append(heads[-1] + head)
+            if count > devices:
+                least = heads[count] - heads[count - devices] + work
+                value = -(-least // devices) + level
+                if value > best:
+                    best, cut = value, (level, count)
+    kept = [op for op in by_head if jobs[op][2] >= cut[0]][: cut[1]]
+    chosen = [kept] if kept else []
+    by_time = sorted(jobs, key=lambda op: (-jobs[op][1], op))
+    if devices > 1:  # else the sum of durations says it
+        several = range(devices + 1, min(len(jobs), 2 * devices + 1) + 1)
+        chosen += [by_time[:count] for count in several[: _LIMITS.levels]]
+    values = [crowd_ps([jobs[op] for op in part], devices) for part in chosen]
+    place = max(range(len(values)), key=lambda one: (values[one], -one))
+    return values[place], tuple(sorted(chosen[place]))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.core.seed import seeded_random
-from lightloom.training.placement.depth_first import depth_first_placement
-from lightloom.training.placement.device_windows import DeadEndError
 from lightloom.training.placement.list_placement import (
+    DeadEndError,
     Listed,
     ListRule,
     Urgency,
     WorkLimit,
+    depth_first_placement,
     list_placement,
 )
 from lightloom.training.placement.local_search import LocalSearch
@@ -23,8 +23,7 @@ from lightloom.training.placement.makespan_bounds import (
     refuse_unplaceable,
     worth_cases,
 )
-from lightloom.training.placement.operation_graph import op_graph
-from lightloom.training.placement.operation_times import timed
+from lightloom.training.placement.operation_graph import op_graph, timed
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
 from lightloom.validate.placement import check_placement
 
@@ -39,17 +38,35 @@ if TYPE_CHECKING:
         PlacementWitness,
     )
 
-_LIST_WORK = 2_500_000
-_LARGE_LIST_WORK = 3_200_000
-_FIRST_WORK = 12_000_000
-_PACK_WORK = 20_000_000
-_MOVE_WORK = 12_000_000
-_MOST_RUNS = 400
-_MOST_MOVES = 80_000
-_FEWEST_MOVES = 500
-_SMALL = 2000
-_WIDER = 8
-_STARTS = 18
+
+@dataclass(frozen=True)
+class _Limits:
+    """How much work a search does.
+
+    `small`: operations of a graph that gets all rules and moves; a larger one has no
+    second try with every window heeded. `lists`, `large_lists`: operations placed,
+    devices compared and edges followed by all rules together, in small and in large
+    graphs. `first`: the same until a first placement is there. `packing`: where memory
+    is short. `moves`: operations and edges that moves go through. `runs`, `most_moves`:
+    of these no more, however small the graph. `fewest_moves`: with fewer none is worth
+    its start. `starts`: placements that moves begin with. `wider`: windows heeded where
+    rules came to dead ends, in distances.
+    """
+
+    small: int = 2000
+    lists: int = 2_500_000
+    large_lists: int = 3_200_000
+    first: int = 12_000_000
+    packing: int = 20_000_000
+    moves: int = 12_000_000
+    runs: int = 400
+    most_moves: int = 80_000
+    fewest_moves: int = 500
+    starts: int = 18
+    wider: int = 8
+
+
+_LIMITS = _Limits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +151,11 @@ def _starts(
 ) -> list[_Start]:
     """Return the best placements of the rules, best first."""
     found: list[_Start] = []
-    large = len(graph.order) > _SMALL
-    most = _LARGE_LIST_WORK if large else _LIST_WORK
+    large = len(graph.order) > _LIMITS.small
+    most = _LIMITS.large_lists if large else _LIMITS.lists
     used, share = 0, most * effort_percent // 100
-    more = (_FIRST_WORK - most) * effort_percent // 100 if large else 0
-    for number, rule in enumerate(itertools.islice(_rules(large=large), _MOST_RUNS)):
+    more = (_LIMITS.first - most) * effort_percent // 100 if large else 0
+    for number, rule in enumerate(itertools.islice(_rules(large=large), _LIMITS.runs)):
         allowed = most - used + (0 if found else more)
         limit = WorkLimit(allowed)
         listed = _listed(graph, rule, rng, limit)
@@ -158,7 +175,8 @@ def _starts(
         found = _careful(graph, rng)
     found.extend(_depth_first_start(graph))
     different = {tuple(start.listed.device): start for start in reversed(found)}
-    return sorted(different.values(), key=lambda start: start.makespan_ps)[:_STARTS]
+    best = sorted(different.values(), key=lambda start: start.makespan_ps)
+    return best[: _LIMITS.starts]
 
 
 def _listed(
@@ -169,7 +187,7 @@ def _listed(
         try:
             return list_placement(graph, replace(rule, heeded=heeded), rng, limit)
         except DeadEndError:
-            if len(graph.order) > _SMALL:
+            if len(graph.order) > _LIMITS.small:
                 break
     return None
 
@@ -199,10 +217,10 @@ def _depth_first_start(graph: WorkloadGraph) -> list[_Start]:
 def _careful(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
     """Return placements with wider windows heeded; if none fits, any that does."""
     found: list[_Start] = []
-    limit = WorkLimit(_PACK_WORK)
+    limit = WorkLimit(_LIMITS.packing)
     for rule in (
-        ListRule("ready", heeded=_WIDER),
-        ListRule("ready", 50, "first", heeded=_WIDER),
+        ListRule("ready", heeded=_LIMITS.wider),
+        ListRule("ready", 50, "first", heeded=_LIMITS.wider),
         ListRule("ready", 50, "first", heeded=None),
         ListRule("tail", band=True, heeded=None),
     ):
@@ -222,7 +240,7 @@ def _packed(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
 
     Raises `NoAnswerError` if none was found.
     """
-    limit = WorkLimit(_PACK_WORK)
+    limit = WorkLimit(_LIMITS.packing)
     urgencies: tuple[Urgency, ...] = ("row", "sweep", "tail")
     for noise, band, room, urgency in itertools.product(
         (0, 20, 40, 60), (False, True), (0, 50, 100), urgencies
@@ -248,9 +266,9 @@ def _improved(
 ) -> _Start:
     """Return the best after a search from each start, and on from the best."""
     size = len(graph.parents) + len(graph.workload.src)
-    moves = min(_MOST_MOVES, _MOVE_WORK // size) * effort_percent // 100
+    moves = min(_LIMITS.most_moves, _LIMITS.moves // size) * effort_percent // 100
     best = starts[0]
-    if best.makespan_ps <= bound or moves < _FEWEST_MOVES:
+    if best.makespan_ps <= bound or moves < _LIMITS.fewest_moves:
         return best
     # A short search from each start, then on from the best of them.
     searches = []

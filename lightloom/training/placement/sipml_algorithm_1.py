@@ -11,16 +11,19 @@ from lightloom.training.placement.list_placement import (
     WorkLimit,
     list_placement,
 )
-from lightloom.training.placement.movable_devices import RingWindows, members
-from lightloom.training.placement.operation_times import timed
+from lightloom.training.placement.local_search import RingWindows, members
+from lightloom.training.placement.operation_graph import timed
 
 if TYPE_CHECKING:
     from lightloom.core.placement import Placement
     from lightloom.training.placement.operation_graph import WorkloadGraph
 
 _REPAIRS = 200
+"""Empty windows that are repaired; past them the repair is taken not to end."""
 _VISITS = 3_000_000
+"""Edges that all repairs together follow; nothing proves that they end."""
 _CHAIN_WORK = 100_000_000
+"""Work of the chain, which always keeps to windows: ends only a defect."""
 
 
 @dataclass(frozen=True, eq=False)

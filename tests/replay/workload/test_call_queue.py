@@ -12,12 +12,7 @@ from hypothesis import given, settings
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
-from lightloom.replay.workload import (
-    CallQueue,
-    ClosedFormCalls,
-    Launch,
-    replay_iteration,
-)
+from lightloom.replay.workload import CallQueue, Launch, replay_iteration
 from tests.examples.iterations import iteration, iterations, spans
 
 if TYPE_CHECKING:
@@ -80,24 +75,13 @@ def test_transfers_of_a_call_are_served_together_once_all_are_there() -> None:
 GROUPS = [(5, [0, 1]), (9, [1, 2]), (4, [3]), (7, [0, 3]), (9, [0])]
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        # Longest first: {1, 4, 2} are disjoint; then 3, which shares with 0; then 0.
-        ("together", [(16, 21), (0, 9), (0, 4), (9, 16), (0, 9)]),
-        ("one-by-one", [(0, 5), (5, 14), (14, 18), (18, 25), (25, 34)]),
-        ("last", [(36, 41), (41, 50), (50, 54), (54, 61), (61, 70)]),
-    ],
-)
-def test_collectives_that_share_nothing_go_together(
-    kind: str, expected: list[tuple[int, int]]
-) -> None:
-    """By maximal sets; or each alone, at once or behind the last transfer."""
+def test_collectives_that_share_nothing_go_together() -> None:
+    """Longest first: 1, 4 and 2 are disjoint; then 3, which shares with 0; then 0."""
     links = [(0, row, 0) for row in range(3, 8)]
     made = iteration(4, [(0, 0), (2, 35), (3, 0)], [(1, 2, 1), *links], GROUPS)
-    queue = CallQueue(Plain(), kind)  # type: ignore[arg-type]
-    timeline = replay_iteration(made, queue, FREE)
-    assert spans(timeline.collectives) == expected
+    timeline = replay_iteration(made, CallQueue(Plain()), FREE)
+    served = [(16, 21), (0, 9), (0, 4), (9, 16), (0, 9)]
+    assert spans(timeline.collectives) == served
 
 
 @given(iterations())
@@ -126,16 +110,3 @@ def test_a_call_that_waits_for_itself_is_an_error() -> None:
     made = iteration(2, [(0, 0), (1, 0), (0, 1)], [(0, 1, 1), (1, 2, 1)], call=[0, 0])
     with pytest.raises(InputError, match="the call of transfer 0 -> 1 of 1 bytes has"):
         replay_iteration(made, CallQueue(Plain()), FREE)
-
-
-def test_closed_forms() -> None:
-    """A byte a picosecond, 3 ps of alpha: by hand."""
-    costs = ClosedFormCalls(alpha_ps=3, bits_per_s=8 * 10**12)
-    devices = np.arange(4)
-    assert costs.transfers_ps(Demand.from_rows([(0, 1, 5), (0, 2, 6), (3, 2, 7)])) == 16
-    assert costs.collective_ps("all-reduce", devices, 10) == 6 * (3 + 3)
-    assert costs.collective_ps("all-gather", devices, 10) == 3 * (3 + 3)
-    assert costs.collective_ps("all-to-all", devices, 10) == 3 + 9
-    assert costs.collective_ps("all-reduce", devices[:1], 10) == 0
-    with pytest.raises(InputError, match="invalid operation for a ring"):
-        costs.collective_ps("broadcast", devices, 10)

@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
-from lightloom.core.iteration import (
-    Collectives,
-    Dependencies,
-    Iteration,
-    Operations,
-)
+from lightloom.core.iteration import Collectives, Dependencies, Iteration, Operations
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring

@@ -1,1 +1,0 @@
-"""How schedules take time: one clock for circuits, one for packets."""

@@ -1,1 +1,0 @@
-"""Several trainings on one fabric: placed, replayed together, over time."""
