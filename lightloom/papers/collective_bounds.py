@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US, format_ps
-from lightloom.synth.bounds import all_bounds, find_bound
+from lightloom.synth.bounds import all_bounds
+from lightloom.validate.certificates.completion_time import proven_ps
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Certificate
     from lightloom.instances.instance import AnyFabric
 
 
@@ -32,9 +33,9 @@ def best_bound(fabric: AnyFabric, op: str, buffer_bytes: int) -> Certificate:
     nodes = tuple(range(fabric.node_count))
     if op == "all-to-all" and len(nodes) > _MOST_NODES:
         task = Collective("all-gather", nodes, buffer_bytes)
-        found = find_bound("receive", fabric, task)
-        assert found is not None
-        return found
+        witness = {"resources": [len(nodes)], "prices": [1]}
+        bound_ps = proven_ps("prices", fabric, task, witness)
+        return Certificate(COMPLETION_TIME, "prices", bound_ps, None, witness)
     kinds = all_bounds(fabric, Collective(op, nodes, buffer_bytes))
     return max(kinds.values(), key=lambda one: (one.bound, one.kind))
 

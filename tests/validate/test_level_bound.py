@@ -15,7 +15,7 @@ from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import LowerBounds, find_bound
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.certificates.completion_time.sipac_level import BOUND
+from lightloom.validate.certificates.completion_time import proven_ps
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
@@ -48,14 +48,11 @@ def test_no_collective_beats_it(
         nodes = [node * fabric.radix + port for node in nodes for port in span]
     task = Collective(op, tuple(nodes), block_bytes * len(nodes))
     found = synthesise(Instance(fabric, task, "a test"))
-    bound = find_bound("level", fabric, task)
-    assert (bound is not None) == (
-        op in ("all-to-all", "gather", "scatter") and len(nodes) > 1
-    )
-    if bound is not None:
-        assert found.objective is not None
-        assert bound.bound <= found.objective
-        assert BOUND.prove(fabric, task, bound.witness) == bound.bound
+    for level in range(fabric.levels):
+        bound_ps = proven_ps("level", fabric, task, {"level": level})
+        assert bound_ps <= (found.objective or 0)
+        bound = find_bound("prices", fabric, task)
+        assert bound_ps <= (bound.bound if bound else 0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -76,7 +73,7 @@ def test_no_demand_beats_it(near: list[tuple[int, int, int]], algorithm: str) ->
         rows.append((src, src + ((digit + by) % 4 - digit) * 4**level, 1000 * by))
     task = Demand.from_rows(rows)
     found = synthesise(Instance(FABRIC, task, "a test"), algorithm)
-    bound = find_bound("level", FABRIC, task)
+    bound = find_bound("prices", FABRIC, task)
     assert bound is not None
     assert found.objective is not None
     assert bound.bound <= found.objective
@@ -86,8 +83,9 @@ def test_a_demand_by_hand() -> None:
     """Node 2 hears 14 bytes over its bus of level 0; node 0 sends but 11 and 7."""
     bound = LowerBounds(FABRIC, PAIR).best()
     assert bound is not None
-    assert bound.kind == "level"
-    assert bound.witness == {"level": 0, "node": 2, "direction": 1}
+    assert bound.kind == "prices"
+    bus = 32 + 16 * FABRIC.levels + 2 * FABRIC.levels
+    assert bound.witness == {"resources": [bus], "prices": [1]}
     port = FABRIC.wavelengths * FABRIC.bits_per_second_per_wavelength
     assert bound.bound == 700_000 + transmission_ps(14, port)
 
@@ -118,12 +116,11 @@ def test_all_to_all_is_nearly_optimal() -> None:
 def test_bad_witnesses_are_refused(task: Task, witness: Witness) -> None:
     """Other keys, types and numbers prove nothing."""
     with pytest.raises(WitnessError):
-        BOUND.prove(FABRIC, task, witness)
+        proven_ps("level", FABRIC, task, witness)
 
 
 def test_other_fabrics_have_no_levels() -> None:
     """On other fabrics the bound is neither found nor accepted."""
     task = Collective("all-to-all", (0, 1), 16)
-    assert find_bound("level", IdealSwitch(nodes=2), task) is None
     with pytest.raises(WitnessError, match="about SiPAC"):
-        BOUND.prove(IdealSwitch(nodes=2), task, {"level": 0})
+        proven_ps("level", IdealSwitch(nodes=2), task, {"level": 0})

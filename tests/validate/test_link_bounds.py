@@ -25,8 +25,8 @@ from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.synth.bounds import all_bounds, find_bound
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.proofs.link_costs import (
+from lightloom.validate.certificates.completion_time import proven_ps
+from lightloom.validate.certificates.completion_time.message_costs import (
     distances,
     distances_to,
     gossip_cost,
@@ -75,7 +75,7 @@ def test_a_demand_takes_as_long_as_its_busiest_link(
     sizes = st.integers(1, 10**9)
     rows = [(src, dst, data.draw(sizes)) for src, dst in sorted(pairs)]
     demand = Demand.from_rows(rows)
-    bound = find_bound("busiest-link", fabric, demand)
+    bound = find_bound("prices", fabric, demand)
     assert bound is not None
     load: dict[int, int] = {}
     for src, dst, size_bytes in rows:
@@ -99,9 +99,9 @@ def test_a_link_that_no_pair_crosses_proves_nothing(witness: Witness) -> None:
     """Nor does a collective, whose data may take other ways."""
     demand = Demand.from_rows([(0, 1, 5)])
     with pytest.raises(WitnessError):
-        BOUND_KINDS["busiest-link"].prove(SWITCH, demand, witness)
+        proven_ps("busiest-link", SWITCH, demand, witness)
     with pytest.raises(WitnessError):
-        BOUND_KINDS["busiest-link"].prove(SWITCH, GATHER, {"link": 0})
+        proven_ps("busiest-link", SWITCH, GATHER, {"link": 0})
 
 
 def _costs(ranks: int) -> st.SearchStrategy[IntArray]:
@@ -119,11 +119,11 @@ def _costs(ranks: int) -> st.SearchStrategy[IntArray]:
 @pytest.mark.parametrize(
     ("name", "kind", "bound_us"),
     [
-        ("superpod-64/all-gather-256MiB", "link-lengths", 1492.344001),
-        ("superpod-64/all-reduce-256MiB", "link-lengths", 2983.288001),
-        ("topoopt-64/all-to-all-256MiB", "link-lengths", 3919.762948),
-        ("torus-64/all-to-all-256MiB", "link-lengths", 4195.004),
-        ("fat-tree-64/all-to-all-64KiB", "link-lengths", 1.596),
+        ("superpod-64/all-gather-256MiB", "prices", 1492.344001),
+        ("superpod-64/all-reduce-256MiB", "prices", 2983.288001),
+        ("topoopt-64/all-to-all-256MiB", "prices", 3919.762948),
+        ("torus-64/all-to-all-256MiB", "prices", 4195.004),
+        ("fat-tree-64/all-to-all-64KiB", "prices", 1.596),
         ("superpod-64/broadcast-256MiB", "link-stream", 1768.488062),
         ("bcube-64/reduce-4MiB", "link-stream", 23.798583),
         ("torus-16/all-reduce-64KiB", "link-steps", 2.424),
@@ -170,7 +170,7 @@ def test_ways_to_one_rank_are_a_column_of_all_ways(cost: IntArray) -> None:
 def test_one_step_is_known_exactly(op: str) -> None:
     """On an ideal switch these take what the direct schedule takes."""
     task = Collective(op, (0, 1, 2), 3 * MIB)
-    found = find_bound("link-lengths", SWITCH, task)
+    found = find_bound("prices", SWITCH, task)
     assert found is not None
     assert found.bound == SWITCH.alpha_ps + transmission_ps(
         2 * MIB, SWITCH.node_bits_per_s
@@ -276,7 +276,7 @@ def test_wrong_witnesses_are_refused(
 ) -> None:
     """Links that are none, cross nothing or are no match for the question."""
     with pytest.raises(WitnessError):
-        BOUND_KINDS[kind].prove(fabric, task, witness)
+        proven_ps(kind, fabric, task, witness)
 
 
 _LINE = Torus(rows=1, cols=4, alpha_ps=1000)
@@ -305,7 +305,7 @@ def test_a_potential_that_lifts_too_much_is_refused(data: st.DataObject) -> None
     potentials[data.draw(st.integers(0, len(potentials) - 1))] += 10**6
     changed = _changed("potentials", potentials.tolist())
     try:
-        proven = BOUND_KINDS["link-steps"].prove(_LINE, _SUM, changed)
+        proven = proven_ps("link-steps", _LINE, _SUM, changed)
     except WitnessError:
         return
     found = find_bound("link-steps", _LINE, _SUM)
@@ -319,9 +319,7 @@ def test_lengths_that_are_too_short_are_refused() -> None:
     for place in range(len(lengths)):
         short = lengths - (np.arange(len(lengths)) == place) * (lengths // 10 + 1)
         with pytest.raises(WitnessError):
-            BOUND_KINDS["link-steps"].prove(
-                _LINE, _SUM, _changed("lengths", short.tolist())
-            )
+            proven_ps("link-steps", _LINE, _SUM, _changed("lengths", short.tolist()))
 
 
 def test_lengths_of_long_spans_are_checked_at_both_ends() -> None:
@@ -335,8 +333,8 @@ def test_lengths_of_long_spans_are_checked_at_both_ends() -> None:
     for place in np.flatnonzero(lengths > lengths.max() // 4)[-9:].tolist():
         short = lengths - (np.arange(len(lengths)) == place) * (lengths // 10 + 1)
         with pytest.raises(WitnessError):
-            BOUND_KINDS["link-steps"].prove(
-                fabric, task, {**found.witness, "lengths": short.tolist()}
+            proven_ps(
+                "link-steps", fabric, task, {**found.witness, "lengths": short.tolist()}
             )
 
 
@@ -364,7 +362,7 @@ def test_lengths_of_long_spans_are_checked_at_both_ends() -> None:
 def test_tables_of_other_steps_are_refused(key: str, value: list[int]) -> None:
     """Boxes that the ring is none of, and rows that do not fit the steps."""
     with pytest.raises(WitnessError):
-        BOUND_KINDS["link-steps"].prove(_LINE, _SUM, _changed(key, value))
+        proven_ps("link-steps", _LINE, _SUM, _changed(key, value))
 
 
 @pytest.mark.parametrize("op", sorted(FLOWS))
@@ -389,17 +387,17 @@ def test_tables_are_for_collectives_on_links() -> None:
     witness = _changed("shape", [4])
     asked = Collective("all-to-all", (0, 1, 2, 3), 4 * MIB)
     with pytest.raises(WitnessError):
-        BOUND_KINDS["link-steps"].prove(_LINE, asked, witness)
+        proven_ps("link-steps", _LINE, asked, witness)
     with pytest.raises(WitnessError):
-        BOUND_KINDS["link-steps"].prove(Lightpath(rows=1, cols=4), _SUM, witness)
+        proven_ps("link-steps", Lightpath(rows=1, cols=4), _SUM, witness)
 
 
 def test_a_weaker_witness_proves_less() -> None:
     """Lengths that leave out a receiver prove less than the claim of all."""
-    full = find_bound("link-lengths", POD, Collective("all-gather", (0, 1, 2, 3), MIB))
+    full = find_bound("prices", POD, Collective("all-gather", (0, 1, 2, 3), MIB))
     assert full is not None
     task = Collective("all-gather", (0, 1, 2, 3), MIB)
     part: Witness = {
         key: value[1:] for key, value in full.witness.items() if isinstance(value, list)
     }
-    assert BOUND_KINDS["link-lengths"].prove(POD, task, part) < full.bound
+    assert proven_ps("prices", POD, task, part) < full.bound

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.certificate import Certificate
-from lightloom.synth.bounds.cut_search import best_rectangle
+from lightloom.synth.bounds.rectangles import best_rectangle
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
 )

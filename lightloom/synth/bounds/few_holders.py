@@ -77,7 +77,7 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
 def _usual_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return what the other bounds on portions and bytes say."""
     best = 0
-    for kind in ("stream", "sums", "volume", "planes"):
+    for kind in ("stream", "sums", "planes"):
         try:
             best = max(best, BOUND_KINDS[kind].prove(fabric, collective, {}))
         except WitnessError:

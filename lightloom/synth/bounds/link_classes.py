@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import PacketFabric
     from lightloom.core.task import Collective
-    from lightloom.validate.certificates.proofs.link_costs import PairRoutes
+    from lightloom.validate.certificates.completion_time.message_costs import PairRoutes
     from lightloom.validate.certificates.proofs.step_potentials import Ways
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

@@ -15,8 +15,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.link_classes import links_near_root
-from lightloom.synth.bounds.link_lengths import SEARCHES as LINK_LENGTHS
-from lightloom.synth.bounds.link_lengths import LinkQuestion
+from lightloom.synth.bounds.link_prices import LinkQuestion
 from lightloom.synth.bounds.link_stream import SEARCHES as LINK_STREAM
 from lightloom.synth.bounds.place_refinement import (
     refined_places,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.validate.certificates.proofs.link_costs import PairRoutes
+    from lightloom.validate.certificates.completion_time.message_costs import PairRoutes
 
 
 _MOST_RANKS = 64
@@ -363,10 +362,12 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     if isinstance(fabric, Sipac):
         return {}
     assert isinstance(fabric, PacketFabric)
-    lengths = LINK_LENGTHS.find(fabric, task)
-    if lengths is None:
+    question = LinkQuestion.of(fabric, task)
+    best = None if question is None else question.best_lengths()
+    if question is None or best is None:
         return None
-    found = {f"all_{key}": value for key, value in lengths.items()}
+    links, lengths = question.with_length(best)
+    found = {"all_links": links.tolist(), "all_lengths": lengths.tolist()}
     if not streams(task):
         return found
     stream = LINK_STREAM.find(fabric, task)

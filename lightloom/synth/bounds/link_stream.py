@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.bounds.link_lengths import LinkQuestion
+from lightloom.synth.bounds.link_prices import LinkQuestion
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.link_stream import BOUND, streams
-from lightloom.validate.certificates.proofs.link_costs import free_groups
+from lightloom.validate.certificates.completion_time.message_costs import free_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -62,10 +62,15 @@ from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
 )
-from lightloom.validate.certificates.completion_time.link_lengths import lengths_ps
 from lightloom.validate.certificates.completion_time.link_stream import (
     stream_ps,
     streams,
+)
+from lightloom.validate.certificates.completion_time.message_costs import (
+    MOST_LENGTH,
+    PairRoutes,
+    lengths_ps,
+    one_step_ps,
 )
 from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
@@ -73,11 +78,6 @@ from lightloom.validate.certificates.completion_time.requirements import (
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
-)
-from lightloom.validate.certificates.proofs.link_costs import (
-    MOST_LENGTH,
-    PairRoutes,
-    one_step_ps,
 )
 from lightloom.validate.certificates.proofs.step_potentials import (
     FLOWS,

@@ -40,16 +40,16 @@ from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
 )
-from lightloom.validate.certificates.completion_time.requirements import (
-    requirements_of,
-)
-from lightloom.validate.certificates.completion_time.step_costs import require_carrier
-from lightloom.validate.certificates.proofs.link_costs import (
+from lightloom.validate.certificates.completion_time.message_costs import (
     LinkLengths,
     PairRoutes,
     free_groups,
     one_step_ps,
 )
+from lightloom.validate.certificates.completion_time.requirements import (
+    requirements_of,
+)
+from lightloom.validate.certificates.completion_time.step_costs import require_carrier
 from lightloom.validate.certificates.witness import WitnessError, keys
 
 if TYPE_CHECKING:

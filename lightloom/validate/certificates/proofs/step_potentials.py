@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.validate.certificates.proofs.link_costs import MOST_RANKS, PairRoutes
+from lightloom.validate.certificates.completion_time.message_costs import (
+    MOST_RANKS,
+    PairRoutes,
+)
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:

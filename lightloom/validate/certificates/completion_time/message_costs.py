@@ -1,8 +1,8 @@
-"""Link lengths on packet fabrics: what messages cost by them, and what tasks must cost.
+"""What messages cost by prices of what they use, and what tasks must cost at least.
 
-The route of a message depends on its two ends alone, so it costs the sum of the
-lengths of its links. What is claimed of a task is a sum over its data, whatever
-messages carry them.
+What is claimed of a task is a sum over its data, whatever messages carry them. On a
+packet fabric the route of a message depends on its two ends alone, so it costs the sum
+of the prices of its links.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.exact_sums import exact_sums
+from lightloom.core.fabric import step_ps
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
 from lightloom.validate.certificates.witness import WitnessError, rows
 
@@ -113,9 +115,12 @@ class LinkLengths:
 
     def costs(self, routes: PairRoutes) -> IntArray:
         """Return what a byte between every two ranks costs, shape (n, n)."""
-        place = np.minimum(np.searchsorted(self.link, routes.link), len(self.link) - 1)
-        on = self.link[place] == routes.link
-        return routes.costs(np.where(on, self.length[place], 0))
+        return routes.costs(self.of_rows(routes.link))
+
+    def of_rows(self, link: IntArray) -> IntArray:
+        """Return the lengths of links, 0 of those that have none, shape (rows,)."""
+        place = np.minimum(np.searchsorted(self.link, link), len(self.link) - 1)
+        return np.where(self.link[place] == link, self.length[place], 0)
 
     def data_ps(self, cost: int) -> int:
         """Return the least data time of all steps together that this much cost takes.
@@ -127,6 +132,85 @@ class LinkLengths:
         `cost`: sum of bytes times the lengths on their way.
         """
         return -(-cost * BITS_PER_BYTE * PS_PER_S // self.rate)
+
+
+def least_cost(needs: CollectiveNeeds, cost: IntArray) -> int:
+    """Return the least cost of the messages of a collective, in chunks times length.
+
+    Per chunk at least the distance between two ranks, over any others, for what one has
+    and one other needs; a tree from the rank that has it for what all need
+    (`tree_costs`), and a tree to the rank that needs it for what is summed up there; a
+    tree to a rank, and a message to each other one, for what all need the sum of
+    (`gossip_cost`). Chunks that several ranks need, but not all, are left out, which
+    keeps the answer a lower bound.
+
+    `cost`: of a message between two ranks, shape (n, n), 0 on the diagonal.
+    """
+    if len(cost) == 1:
+        return 0
+    to_one = needs.wanted == 1
+    total = shared_cost(needs, cost, np.arange(len(cost), dtype=np.int64))
+    if not needs.reduces and to_one.any():
+        ways = _ways(cost, needs.origin[to_one], needs.owner[to_one])
+        total += sum_products(ways, needs.chunks[to_one])
+    return total
+
+
+def shared_cost(needs: CollectiveNeeds, cost: IntArray, group: IntArray) -> int:
+    """Return what `least_cost` says of data that many need, or that are summed up.
+
+    `cost`: of a message between two groups of ranks that reach one another for nothing,
+    shape (groups, groups), 0 on the diagonal. `group`: of each rank, shape (n,).
+    """
+    to_all, to_one = needs.wanted == needs.collective.rank_count, needs.wanted == 1
+    total = 0
+    if needs.reduces and to_all.any():
+        total += gossip_cost(cost) * int(needs.chunks[to_all].sum())
+    if needs.reduces and to_one.any():
+        back = np.ascontiguousarray(cost.T)
+        total += _trees(back, group[needs.owner[to_one]], needs.chunks[to_one])
+    if not needs.reduces and to_all.any():
+        total += _trees(cost, group[needs.origin[to_all]], needs.chunks[to_all])
+    return total
+
+
+def _ways(cost: IntArray, src: IntArray, dst: IntArray) -> IntArray:
+    """Return the least costs of ways, at once where all end or begin at one rank."""
+    if (dst == dst[0]).all():
+        return distances_to(cost, int(dst[0]))[src]
+    if (src == src[0]).all():
+        return distances_to(np.ascontiguousarray(cost.T), int(src[0]))[dst]
+    return distances(cost)[src, dst]
+
+
+def _trees(cost: IntArray, source: IntArray, chunks: IntArray) -> int:
+    """Return the cost of trees from the sources of some chunks."""
+    only = int(source[0]) if (source == source[0]).all() else None
+    return sum_products(tree_costs(cost, only)[source], chunks)
+
+
+def sum_products(cost: IntArray, amount: IntArray) -> int:
+    """Return the sum of costs times amounts, exactly; shape (rows,) both."""
+    costs, place = np.unique(cost, return_inverse=True)
+    totals = exact_sums(place, amount, len(costs))
+    return sum(int(value) * total for value, total in zip(costs, totals, strict=True))
+
+
+def lengths_ps(
+    fabric: PacketFabric,
+    needs: CollectiveNeeds,
+    routes: PairRoutes,
+    witness: Witness,
+    keys: tuple[str, str],
+    steps: int,
+) -> int:
+    """Return what schedules of so many steps or more take at least.
+
+    Raises `WitnessError`: the links and lengths are not right.
+    """
+    lengths = LinkLengths.read(witness, keys, fabric, routes)
+    cost = least_cost(needs, lengths.costs(routes)) * needs.collective.chunk_bytes
+    return steps * step_ps(fabric) + lengths.data_ps(cost)
 
 
 def distances(cost: IntArray) -> IntArray:

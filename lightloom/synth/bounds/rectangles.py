@@ -1,4 +1,4 @@
-"""The search for cuts among all rectangles of a grid and their complements."""
+"""The rectangle of a grid, or the complement of one, that most data must enter."""
 
 from __future__ import annotations
 
@@ -8,24 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.distinct import distinct
-from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.requirements import (
     DemandNeeds,
     Mask,
-    requirements_of,
 )
 
 if TYPE_CHECKING:
-    from lightloom.core.certificate import Witness
     from lightloom.core.columns import IntArray
-    from lightloom.core.task import Task
-    from lightloom.instances.instance import AnyFabric
+    from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.validate.certificates.completion_time.collective_needs import (
         CollectiveNeeds,
     )
 
-_MOST_NODES = 4096
 _MOST_TOTAL = 2**62
 
 
@@ -220,13 +214,3 @@ def _edges(fabric: Lightpath) -> tuple[IntArray, IntArray]:
     tail, head = node[:-1].reshape(-1), node[1:].reshape(-1)
     below[1:rows, 1:] = fabric.edge_waveguides(tail, head).reshape(rows - 1, cols)
     return beside.cumsum(axis=0), below.cumsum(axis=1)
-
-
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    if not isinstance(fabric, Lightpath) or fabric.node_count > _MOST_NODES:
-        return None
-    inside = best_rectangle(fabric, requirements_of(task, fabric.node_count))
-    return None if inside is None else {"nodes": np.flatnonzero(inside).tolist()}
-
-
-SEARCHES = WitnessSearch("cut", _find)

@@ -19,25 +19,23 @@ from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
 from lightloom.synth.bounds.link_classes import link_classes
-from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
 )
-from lightloom.validate.certificates.completion_time.link_lengths import least_cost
-from lightloom.validate.certificates.completion_time.requirements import (
-    Mask,
-    requirements_of,
-)
-from lightloom.validate.certificates.proofs.link_costs import (
+from lightloom.validate.certificates.completion_time.message_costs import (
     MOST_LENGTH,
     MOST_RANKS,
     PairRoutes,
+    least_cost,
+)
+from lightloom.validate.certificates.completion_time.requirements import (
+    Mask,
+    requirements_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.core.certificate import Witness
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
@@ -122,24 +120,19 @@ class LinkQuestion:
         """Return the least cost over what a second carries."""
         return least_cost(self.needs, self.costs(length)) / float(length @ self.rates)
 
-    def witness(self, length: IntArray) -> Witness:
-        """Return the links that have a length, and the lengths."""
-        each = length[self.number]
-        kept = np.flatnonzero(each)
-        return {"links": self.links[kept].tolist(), "lengths": each[kept].tolist()}
+    def best_lengths(self) -> IntArray | None:
+        """Return the lengths of classes that prove most, ``None`` where none do."""
+        tried = list(_few_classes(len(self.rates)))
+        if not self.needs.reduces and (self.needs.wanted == 1).all():
+            tried.append(_longest_ways(self))
+        best = max(tried, key=self.worth)
+        return best if self.worth(best) else None
 
-
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    question = LinkQuestion.of(fabric, task)
-    if question is None:
-        return None
-    tried = list(_few_classes(len(question.rates)))
-    if not question.needs.reduces and (question.needs.wanted == 1).all():
-        tried.append(_longest_ways(question))
-    best = max(tried, key=question.worth)
-    if not question.worth(best):
-        return None
-    return question.witness(best)
+    def with_length(self, length: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the links that have a length, and their lengths, shape (rows,)."""
+        every = length[self.number]
+        kept = np.flatnonzero(every)
+        return self.links[kept], every[kept]
 
 
 def _few_classes(classes: int) -> Iterator[IntArray]:
@@ -221,6 +214,3 @@ def _whole(length: FloatArray) -> IntArray:
         return np.array([int(share * common) for share in shares], dtype=np.int64)
     rounded: IntArray = np.rint(length / length.max() * _FINE).astype(np.int64)
     return rounded
-
-
-SEARCHES = WitnessSearch("link-lengths", _find)
