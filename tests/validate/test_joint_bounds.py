@@ -14,16 +14,16 @@ from lightloom.core.units import KIB, MIB
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds import all_bounds
-from lightloom.validate.certificates.completion_time import BOUND_KINDS
+from lightloom.validate.certificates.completion_time import BOUND_KINDS, proven_ps
 from lightloom.validate.certificates.completion_time.all_reduce_volume import (
     least_messages,
 )
 from lightloom.validate.certificates.completion_time.hops import total_hops
-from lightloom.validate.certificates.completion_time.pipelining import Stream
 from lightloom.validate.certificates.completion_time.step_costs import (
     least_portions,
     summed_in_two,
 )
+from lightloom.validate.certificates.completion_time.streams import Stream
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 RACK = Lightpath(rows=16, cols=16)
 ALL = tuple(range(256))
-TASKS = {"stream": "broadcast", "hops": "all-to-all", "sums": "all-reduce"}
+TASKS = {"hops": "all-to-all", "sums": "all-reduce"}
 
 _IDLE, _ADD, _COPY = 0, 1, 2
 
@@ -260,7 +260,7 @@ def test_stream_is_the_least_over_portions() -> None:
                     rounded_ps = -(-data_ps.numerator // data_ps.denominator)
                     fixed = portions * alpha + (segments - 1) * delay
                     times.append(fixed + rounded_ps)
-            bound = all_bounds(rack, task)["stream"].bound
+            bound = proven_ps("stream", rack, task, {})
             assert bound <= min(times)
             # With more data, or rounds for free, more portions are better still.
             if alpha and size_bytes < 10**6:
@@ -268,10 +268,10 @@ def test_stream_is_the_least_over_portions() -> None:
 
 
 def test_joint_bounds_on_the_rack() -> None:
-    """Each says more than data and growth; `few-holders` says still more."""
+    """Each says more than data and growth; `holders` says still more."""
     for kind, op in TASKS.items():
         bounds = all_bounds(RACK, Collective(op, ALL, MIB))
-        newer = bounds.pop("few-holders", None)
+        newer = bounds.pop("holders", None)
         best = max(bounds.values(), key=lambda found: found.bound)
         assert best.kind in (kind, "prices")
         assert newer is None or newer.bound > best.bound

@@ -171,15 +171,42 @@ def _level(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
     return _priced([first + node * fabric.levels + level])
 
 
+def _stream(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
+    """Return no tables."""
+    del fabric, task
+    keys(witness)
+    return {"portions": [], "weights": [], "root_weights": [], "multipliers": []}
+
+
+def _few_holders(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
+    """Return the same tables, of which there was one at least."""
+    del fabric, task
+    keys(witness, "portions", "weights", "root_weights", "multipliers")
+    if not len(rows(witness, "portions", 0)):
+        message = "portions are none"
+        raise WitnessError(message)
+    return witness
+
+
+def _line(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
+    """Return the same line."""
+    del fabric, task
+    keys(witness, "node", "direction")
+    return witness
+
+
 FORMER_KINDS = {
     "busiest-link": FormerKind("prices", _busiest_link),
     "cut": FormerKind("prices", _cut),
+    "few-holders": FormerKind("holders", _few_holders),
     "growth": FormerKind("prices", _growth),
     "level": FormerKind("prices", _level),
+    "line": FormerKind("switch-uses", _line),
     "link-lengths": FormerKind("prices", _link_lengths),
     "receive": FormerKind("prices", _received),
     "send": FormerKind("prices", _sent),
     "spans": FormerKind("prices", _spans),
+    "stream": FormerKind("holders", _stream),
     "volume": FormerKind("prices", _volume),
 }
 """What has taken the place of each former kind."""

@@ -46,7 +46,7 @@ such portions, with k = M.
 B / n times the sum over h >= 0 of max(0, n - N(h)) bytes a rank, on average, as for
 `hops`.
 
-**Broadcast and reduce.** As for `stream`, with k = M for what holders multiply by, and
+**Broadcast and reduce.** As for `streams`, with k = M for what holders multiply by, and
 for the data of a step its duration less alpha (in the first also less d0): B bytes
 take d0 + P alpha + the data time of a stream of P portions.
 
@@ -92,7 +92,6 @@ from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.collective_needs import (
     CollectiveNeeds,
 )
-from lightloom.validate.certificates.completion_time.pipelining import Stream
 from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
@@ -100,6 +99,7 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_three,
     summed_in_two,
 )
+from lightloom.validate.certificates.completion_time.streams import Stream
 from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
 from lightloom.validate.certificates.witness import WitnessError, keys
 

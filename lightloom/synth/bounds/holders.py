@@ -12,13 +12,14 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.completion_time.few_holders import (
+from lightloom.validate.certificates.completion_time.holders import (
     BOUND,
     Prices,
     asked,
     far_ps,
     portions_ps,
 )
+from lightloom.validate.certificates.completion_time.streams import stream_ps, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective, Task
     from lightloom.instances.instance import AnyFabric
 
+_NO_TABLES: Witness = {
+    "portions": [],
+    "weights": [],
+    "root_weights": [],
+    "multipliers": [],
+}
 _MOST_PORTIONS = 16
 _FINE = 2**30
 """The largest weight that a portion has in all, in whole numbers."""
@@ -36,6 +43,12 @@ _MORE = 2**5
 
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return tables where they say more than other kinds, or none."""
+    tables = _tables(fabric, task)
+    return _NO_TABLES if tables is None and streams(fabric, task) else tables
+
+
+def _tables(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return prices for the numbers of portions that could be the best."""
     question = asked(fabric, task)
     if question is None:
@@ -76,8 +89,8 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
 
 def _usual_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return what the other bounds on portions and bytes say."""
-    best = 0
-    for kind in ("stream", "sums", "planes"):
+    best = stream_ps(fabric, collective) if streams(fabric, collective) else 0
+    for kind in ("sums", "planes"):
         try:
             best = max(best, BOUND_KINDS[kind].prove(fabric, collective, {}))
         except WitnessError:
@@ -191,5 +204,5 @@ class _Program:
         yield 0.0, [(self.unknowns - 1, 1.0), whole, (self.saved(u), 1.0), *sent]
 
 
-SEARCHES = WitnessSearch("few-holders", _find, long=True)
+SEARCHES = WitnessSearch("holders", _find, long=True)
 """The search for prices of what is heard while few hold it."""

@@ -1,4 +1,4 @@
-"""Few holders: at first there are few who can send, and at last few who must hear.
+"""Holders: at first there are few who can send, and at last few who must hear.
 
 For broadcast, reduce and all-reduce of B bytes among n ranks on one plane; broadcast
 only where circuits have one destination. Let a node have at most k circuits in and k
@@ -41,11 +41,14 @@ way to the root in portions s + 1 to u are q^(u - s) at most. What a node sends 
 once, whoever hears it, so circuits may have several destinations. All-reduce reduces to
 any rank.
 
+A witness may have no tables, its lists all empty: of broadcast and reduce on one plane
+what `streams` proves counts always.
+
 This holds of P portions or fewer, the last ones being empty. So
 
     T >= min over P' <= P of (what P' portions cost) + D(P), and that for each P;
 
-for more portions than all P what `stream` says counts, in an all-reduce `volume`; and
+for more portions than all P what `streams` says counts, in an all-reduce `volume`; and
 `volume` counts everywhere.
 
 *Switches that change each by itself*, for broadcast and reduce where all of a switch is
@@ -72,14 +75,16 @@ from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.parallel_planes import (
     changing_ps,
 )
-from lightloom.validate.certificates.completion_time.pipelining import (
-    least_from,
-    stream_of,
-)
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     least_portions,
     require_carrier,
+)
+from lightloom.validate.certificates.completion_time.streams import (
+    least_from,
+    stream_of,
+    stream_ps,
+    streams,
 )
 from lightloom.validate.certificates.witness import WitnessError, keys, rows
 
@@ -182,20 +187,32 @@ def _volume(task: Collective) -> Fraction:
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     require_carrier(fabric)
-    question = asked(fabric, task)
-    if question is None:
-        message = "the kind few-holders is about broadcast, reduce and all-reduce on"
-        message += (
-            " one plane, broadcast only without circuits of several destinations,"
-        )
-        message += " and about the first two on optical switches that are dark while"
-        message += " they change"
-        raise WitnessError(message)
     keys(witness, "portions", *_KEYS)
-    circuits, collective = question
+    tables, stream = list(_tables(witness)), streams(fabric, task)
+    question = asked(fabric, task)
+    if question is None and (tables or not stream):
+        message = "the kind holders is about broadcast, reduce and all-reduce on one"
+        message += " plane, with tables not about broadcast where circuits have several"
+        message += " destinations, and about the first two on optical switches that are"
+        message += " dark while they change"
+        raise WitnessError(message)
+    told_ps = 0
+    if stream:
+        assert isinstance(fabric, CircuitFabric)
+        assert isinstance(task, Collective)
+        told_ps = stream_ps(fabric, task)
+    if question is None or not tables:
+        return told_ps
+    return max(told_ps, _tables_ps(*question, tables))
+
+
+def _tables_ps(
+    circuits: CircuitFabric, collective: Collective, tables: list[tuple[int, Prices]]
+) -> int:
+    """Return what tables prove, and what holds of more portions than any."""
     others, ports = collective.rank_count - 1, circuits.ports_per_node
     size_ps, before, times = _size_ps(circuits, collective), 0, []
-    for portions, prices in _tables(witness):
+    for portions, prices in tables:
         data = max(prices.data_time(others, ports), _volume(collective))
         data_ps = -(-(size_ps * data).numerator // (size_ps * data).denominator)
         for fewer in range(before + 1, portions + 1):
@@ -211,7 +228,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
 def _tables(witness: Witness) -> Iterator[tuple[int, Prices]]:
     """Yield the tables for ever more portions, or raise `WitnessError`."""
     portions = rows(witness, "portions", 0)
-    if not len(portions) or (np.diff(portions, prepend=0) < 1).any():
+    if (np.diff(portions, prepend=0) < 1).any():
         message = "portions are not ever more from 1 on"
         raise WitnessError(message)
     columns = {key: rows(witness, key, 0) for key in _KEYS}
@@ -221,7 +238,7 @@ def _tables(witness: Witness) -> Iterator[tuple[int, Prices]]:
         message = "weights or multipliers are not as many as the portions"
         raise WitnessError(message)
     for column in columns.values():
-        if column.min() < 0 or column.max() > _MOST:
+        if column.min(initial=0) < 0 or column.max(initial=0) > _MOST:
             message = f"weights and multipliers are not from 0 to {_MOST}"
             raise WitnessError(message)
     weight, root_weight, multiplier = (iter(one.tolist()) for one in columns.values())
@@ -231,4 +248,4 @@ def _tables(witness: Witness) -> Iterator[tuple[int, Prices]]:
         yield count, Prices(table, root, [next(multiplier) for _ in range(count)])
 
 
-BOUND = BoundKind("few-holders", _prove)
+BOUND = BoundKind("holders", _prove)

@@ -16,14 +16,14 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.synth.bounds import find_bound
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.completion_time.few_holders import Prices
+from lightloom.validate.certificates.completion_time.holders import Prices
 from lightloom.validate.certificates.completion_time.parallel_planes import (
     changing_ps,
 )
 from lightloom.validate.certificates.witness import rows
 from tests.examples.ramp_networks import network
 
-KIND = BOUND_KINDS["few-holders"]
+KIND = BOUND_KINDS["holders"]
 FABRIC = network((4, 4, 8))
 TASK = Collective("reduce", tuple(range(128)), 2**18, None, 5)
 
@@ -34,7 +34,7 @@ def test_known_bounds_of_128_nodes() -> None:
         size_ps = Fraction(size * 8 * 10**12, FABRIC.node_bits_per_s)
         for op, root in (("reduce", 5), ("all-reduce", None)):
             task = Collective(op, tuple(range(128)), size, None, root)
-            found = find_bound("few-holders", FABRIC, task)
+            found = find_bound("holders", FABRIC, task)
             assert found is not None
             data = (found.bound - 1000 - portions * 1_450_000) / size_ps
             assert data == pytest.approx(times, abs=0.001)
@@ -50,7 +50,7 @@ def test_known_bounds_of_64_nodes_on_four_switches() -> None:
         fabric, task = instance.fabric, instance.communication
         assert isinstance(fabric, Ocs)
         assert isinstance(task, Collective)
-        found = find_bound("few-holders", fabric, task)
+        found = find_bound("holders", fabric, task)
         assert found is not None
         size_ps = Fraction(2**22 * 8 * 10**12, fabric.node_bits_per_s)
         data = (found.bound - 200_000_000 - 4 * 20_000_000) / size_ps
@@ -60,7 +60,7 @@ def test_known_bounds_of_64_nodes_on_four_switches() -> None:
         least = KIND.prove(fabric, task, {**found.witness, "weights": none})
         assert least < BOUND_KINDS["planes"].prove(fabric, task, {}) < found.bound
         kept = replace(fabric, dark_while_reconfiguring="changed-circuits")
-        with pytest.raises(WitnessError, match="few-holders is about"):
+        with pytest.raises(WitnessError, match="holders is about"):
             KIND.prove(kept, task, found.witness)
 
 
@@ -101,7 +101,7 @@ def test_no_byte_costs_less(
 
 def test_witnesses_of_no_form_are_refused() -> None:
     """What is too short, negative, too large or not ascending; other questions."""
-    found = find_bound("few-holders", FABRIC, TASK)
+    found = find_bound("holders", FABRIC, TASK)
     assert found is not None
     witness = {key: rows(found.witness, key, 0).tolist() for key in found.witness}
     assert KIND.prove(FABRIC, TASK, witness) == found.bound
@@ -117,13 +117,13 @@ def test_witnesses_of_no_form_are_refused() -> None:
         with pytest.raises(WitnessError):
             KIND.prove(FABRIC, TASK, one)
     for op, root in (("broadcast", 5), ("all-gather", None)):
-        with pytest.raises(WitnessError, match="few-holders is about"):
+        with pytest.raises(WitnessError, match="holders is about"):
             KIND.prove(FABRIC, Collective(op, TASK.nodes, 2**16, None, root), witness)
 
 
 def test_other_prices_prove_less() -> None:
     """Weights of nothing prove what all must hear; doubled multipliers no more."""
-    found = find_bound("few-holders", FABRIC, TASK)
+    found = find_bound("holders", FABRIC, TASK)
     assert found is not None
     for key, factor in (("weights", 0), ("multipliers", 0), ("multipliers", 2)):
         column = rows(found.witness, key, 0) * factor

@@ -1,6 +1,6 @@
-"""Stream: what leaves the root takes portions to get around, and so does the rest.
+"""Streams: what leaves the root takes portions to get around, and so does the rest.
 
-For broadcast and reduce of B bytes among n ranks on one plane; no witness is needed.
+For broadcast and reduce of B bytes among n ranks on one plane.
 Let a node have at most k circuits in and k out, q = k + 1, r the rate of a node,
 N = n - 1, and consider a broadcast in P portions, whose busiest nodes spend t_1, ...,
 t_P on data; T(s) is the sum of the first s of them, all of them B / r + e.
@@ -49,9 +49,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lightloom.core.fabric import CircuitFabric
+from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
-from lightloom.validate.certificates.completion_time.one_plane import narrow_bound
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     least_portions,
@@ -59,8 +60,8 @@ from lightloom.validate.certificates.completion_time.step_costs import (
 )
 
 if TYPE_CHECKING:
-    from lightloom.core.fabric import CircuitFabric
-    from lightloom.core.task import Collective
+    from lightloom.core.task import Task
+    from lightloom.instances.instance import AnyFabric
 
 _FEW = 33
 
@@ -123,9 +124,13 @@ def _sums(parts: list[Fraction]) -> tuple[Fraction, ...]:
     return tuple(sums)
 
 
-def _serves(collective: Collective) -> bool:
-    """Tell whether all of the buffer goes from, or to, one root."""
-    op = op_of(collective)
+def streams(fabric: AnyFabric, task: Task) -> bool:
+    """Tell whether all of a buffer goes from, or to, one root on one plane."""
+    if not isinstance(fabric, CircuitFabric) or fabric.plane_count > 1:
+        return False
+    if not isinstance(task, Collective):
+        return False
+    op = op_of(task)
     return op.rooted and not op.uses_blocks
 
 
@@ -142,8 +147,10 @@ def least_from(fabric: CircuitFabric, stream: Stream, portions: int) -> int:
     return _least_in(fabric, stream, 1, portions, None)
 
 
-def _least_ps(fabric: CircuitFabric, collective: Collective) -> int:
+def stream_ps(fabric: CircuitFabric, collective: Collective) -> int:
     """Return the least over all numbers of portions and segments."""
+    if collective.rank_count == 1:
+        return 0
     stream, ranks = stream_of(fabric, collective), collective.rank_count
     ports = fabric.ports_per_node * stream.heard
     first = least_portions(ports, 1, ranks)
@@ -194,8 +201,3 @@ def _least_in(
 def _up(value: Fraction) -> int:
     """Return the value rounded up."""
     return -(-value.numerator // value.denominator)
-
-
-BOUND = narrow_bound(
-    "stream", "broadcast and reduce", _serves, _least_ps, heard=_serves
-)
