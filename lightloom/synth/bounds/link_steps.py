@@ -16,7 +16,7 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.link_classes import links_near_root
 from lightloom.synth.bounds.link_prices import LinkQuestion
-from lightloom.synth.bounds.link_stream import SEARCHES as LINK_STREAM
+from lightloom.synth.bounds.link_stream import stream_witness
 from lightloom.synth.bounds.place_refinement import (
     refined_places,
     related_places,
@@ -54,6 +54,15 @@ if TYPE_CHECKING:
     from lightloom.validate.certificates.completion_time.message_costs import PairRoutes
 
 
+_NO_STEPS: Witness = {
+    "links": [],
+    "groups": [],
+    "places": [],
+    "shape": [],
+    "times": [],
+    "lengths": [],
+    "potentials": [],
+}
 _MOST_RANKS = 64
 _MOST_STEPS = 512
 _ALL_WORK = 28_000
@@ -176,20 +185,20 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return potentials for as many steps as may be the best of all."""
     if not isinstance(task, Collective) or not isinstance(fabric, PacketFabric | Sipac):
         return None
-    if task.op not in FLOWS or not 2 < task.rank_count <= _MOST_RANKS:
-        return None
-    if not isinstance(fabric, Hashable):
+    if task.op not in FLOWS or task.rank_count < 2 or not isinstance(fabric, Hashable):
         return None
     far = _far_witness(fabric, task)
+    if not 2 < task.rank_count <= _MOST_RANKS:
+        return {**_NO_STEPS, **far} if far and streams(task) else None
     small = _small(fabric, task)
     steps = _steps(fabric, task.op, task.nodes, task.root, small=small)
     if far is None or steps is None:
-        return None
+        return {**_NO_STEPS, **far} if far and streams(task) else None
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     tables = _tables(steps, needs, far)
     if not tables:
-        return None
+        return {**_NO_STEPS, **far} if far and streams(task) else None
     rows = [tables[count] for count in sorted(tables)]
     return {
         "links": steps.links.tolist(),
@@ -370,7 +379,7 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     found = {"all_links": links.tolist(), "all_lengths": lengths.tolist()}
     if not streams(task):
         return found
-    stream = LINK_STREAM.find(fabric, task)
+    stream = stream_witness(fabric, task)
     return None if stream is None else {**found, **stream}
 
 

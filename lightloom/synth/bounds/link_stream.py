@@ -7,29 +7,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.synth.bounds.link_prices import LinkQuestion
-from lightloom.synth.bounds.witness_search import WitnessSearch
-from lightloom.validate.certificates.completion_time.link_stream import BOUND, streams
+from lightloom.validate.certificates.completion_time.link_stream import (
+    stream_ps,
+    streams,
+)
 from lightloom.validate.certificates.completion_time.message_costs import free_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.certificate import Witness
-    from lightloom.core.task import Task
-    from lightloom.instances.instance import AnyFabric
+    from lightloom.core.fabric import PacketFabric
+    from lightloom.core.task import Collective
     from lightloom.validate.certificates.completion_time.requirements import Mask
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
+def stream_witness(fabric: PacketFabric, task: Collective) -> Witness | None:
     """Return the best pair of links into groups and out of the root's."""
     question = LinkQuestion.of(fabric, task) if streams(task) else None
     if question is None:
         return None
-    found = list(_witnesses(question))
-    proven = [
-        (BOUND.prove(fabric, task, one), -place) for place, one in enumerate(found)
+    tried = [
+        (
+            stream_ps(fabric, question.needs, question.routes, witness, 2),
+            -place,
+            witness,
+        )
+        for place, witness in enumerate(_witnesses(question))
     ]
-    return found[-max(proven)[1]] if proven else None
+    return max(tried, key=lambda one: one[:2])[2] if tried else None
 
 
 def _witnesses(question: LinkQuestion) -> Iterator[Witness]:
@@ -88,6 +94,3 @@ def needed_links(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None
         rate = float(question.rates[np.unique(question.number[kept])].sum())
         found.append((rate, kept))
     return min(found, key=lambda one: one[0])[1]
-
-
-SEARCHES = WitnessSearch("link-stream", _find)

@@ -195,6 +195,19 @@ def _line(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
     return witness
 
 
+def _link_stream(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
+    """Return no steps at all, and a length of 1 for the links out of a root."""
+    del task
+    keys(witness, "out", "into")
+    if not isinstance(fabric, PacketFabric):
+        message = "the kind link-stream is about broadcast and reduce on packet fabrics"
+        raise WitnessError(message)
+    out = rows(witness, "out", 0).tolist()
+    none = ("links", "groups", "places", "shape", "times", "lengths", "potentials")
+    far = {"all_links": out, "all_lengths": [1] * len(out), **witness}
+    return {**{key: [] for key in none}, **far}
+
+
 FORMER_KINDS = {
     "busiest-link": FormerKind("prices", _busiest_link),
     "cut": FormerKind("prices", _cut),
@@ -203,6 +216,7 @@ FORMER_KINDS = {
     "level": FormerKind("prices", _level),
     "line": FormerKind("switch-uses", _line),
     "link-lengths": FormerKind("prices", _link_lengths),
+    "link-stream": FormerKind("link-steps", _link_stream),
     "receive": FormerKind("prices", _received),
     "send": FormerKind("prices", _sent),
     "spans": FormerKind("prices", _spans),

@@ -1,7 +1,7 @@
 """Link stream: what leaves the root in the last step still goes to one receiver only.
 
-For broadcast and reduce of B bytes on packet fabrics. Witness ``{"out": [links],
-"into": [links]}``. Groups of ranks are those that reach one another over none of the
+For broadcast and reduce of B bytes on packet fabrics, by links ``out`` and links
+``into``. Groups of ranks are those that reach one another over none of the
 links `into`; S is the root's group, N the number of the others. It is checked that
 each message from S to another rank crosses a link of `out`, and each one into another
 group a link of `into`. Let the links of `out` carry r in all, and those of `into` N r'
@@ -36,27 +36,20 @@ from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
-from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
 from lightloom.validate.certificates.completion_time.message_costs import (
     LinkLengths,
     PairRoutes,
     free_groups,
-    one_step_ps,
 )
-from lightloom.validate.certificates.completion_time.requirements import (
-    requirements_of,
-)
-from lightloom.validate.certificates.completion_time.step_costs import require_carrier
-from lightloom.validate.certificates.witness import WitnessError, keys
+from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Task
-    from lightloom.instances.instance import AnyFabric
+    from lightloom.validate.certificates.completion_time.collective_needs import (
+        CollectiveNeeds,
+    )
 
 
 def streams(task: Task) -> bool:
@@ -65,19 +58,6 @@ def streams(task: Task) -> bool:
         return False
     op = op_of(task)
     return op.rooted and not op.uses_blocks
-
-
-def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
-    require_carrier(fabric)
-    keys(witness, "out", "into")
-    if not isinstance(fabric, PacketFabric) or not streams(task):
-        message = "the kind link-stream is about broadcast and reduce on packet fabrics"
-        raise WitnessError(message)
-    needs = requirements_of(task, fabric.node_count)
-    assert isinstance(needs, CollectiveNeeds)
-    routes = PairRoutes.of(fabric, needs.collective.nodes)
-    many_ps = stream_ps(fabric, needs, routes, witness, 2)
-    return min(one_step_ps(fabric, needs), many_ps)
 
 
 def stream_ps(
@@ -145,6 +125,3 @@ def _least_ps(base_ps: int, data_ps: Fraction, others: int, least: int) -> int:
 def _up(value: Fraction) -> int:
     """Return the value rounded up."""
     return -(-value.numerator // value.denominator)
-
-
-BOUND = BoundKind("link-stream", _prove)
