@@ -15,19 +15,20 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import find_bound
-from lightloom.synth.bounds.duration_cover import CoverSearch
+from lightloom.synth.bounds.configurations import CoverSearch
 from lightloom.synth.demand_configurations.box_search import BoxSearch
 from lightloom.synth.demand_configurations.line_check import LineCheck
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.whole_division import WholeDivision
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.certificates.completion_time.configurations import BOUND
-from lightloom.validate.certificates.proofs.duration_walk import (
+from lightloom.validate.certificates.completion_time.configurations import (
+    BOUND,
+    NEVER,
     DividedLines,
     LineKey,
     SharedLine,
+    least_cost,
 )
-from lightloom.validate.certificates.proofs.unit_costs import NEVER, least_cost
 from lightloom.validate.certificates.witness import WitnessError
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.synth.ring.pricing import PricedLaps
-from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
+from lightloom.validate.certificates.circuits_per_byte import dearest_lap
 
 Arc = tuple[int, int, int]
 

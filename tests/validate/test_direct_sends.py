@@ -13,7 +13,7 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import few_rounds
-from lightloom.validate.certificates.proofs.round_counts import prove_rounds
+from lightloom.validate.certificates.rounds import prove_rounds
 from lightloom.validate.certificates.witness import WitnessError
 from tests.examples.collectives_on_grids import fewest_by_search, grid
 

@@ -14,7 +14,7 @@ import pytest
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.core.seed import seeded_random
-from lightloom.validate.certificates.proofs.edge_lengths import (
+from lightloom.validate.certificates.congestion import (
     MOST_UNITS,
     EdgeLengths,
     check_edge_lengths,

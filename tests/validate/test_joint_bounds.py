@@ -15,10 +15,10 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds import all_bounds
 from lightloom.validate.certificates.completion_time import BOUND_KINDS, proven_ps
-from lightloom.validate.certificates.completion_time.all_reduce_volume import (
+from lightloom.validate.certificates.completion_time.one_plane import (
     least_messages,
+    total_hops,
 )
-from lightloom.validate.certificates.completion_time.hops import total_hops
 from lightloom.validate.certificates.completion_time.step_costs import (
     least_portions,
     summed_in_two,

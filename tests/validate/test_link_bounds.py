@@ -24,16 +24,16 @@ from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.synth.bounds import all_bounds, find_bound
-from lightloom.synth.bounds.link_stream import stream_witness
+from lightloom.synth.bounds.link_prices import stream_witness
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time import proven_ps
+from lightloom.validate.certificates.completion_time.link_steps import FLOWS
 from lightloom.validate.certificates.completion_time.message_costs import (
     distances,
     distances_to,
     gossip_cost,
     tree_costs,
 )
-from lightloom.validate.certificates.proofs.step_potentials import FLOWS
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:

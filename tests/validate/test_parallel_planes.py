@@ -20,14 +20,14 @@ from lightloom.synth.bounds import find_bound
 from lightloom.testing.strategies import schedules
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.completion_time.all_reduce_volume import (
+from lightloom.validate.certificates.completion_time.one_plane import (
     least_messages,
 )
+from lightloom.validate.certificates.completion_time.parallel_planes import SwitchTimes
 from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_three,
     summed_in_two,
 )
-from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.proofs.ring_trees import RingTrees
+from lightloom.validate.certificates.completion_time.ring_steps import RingTrees
 
 KIND = BOUND_KINDS["ring-hops"]
 

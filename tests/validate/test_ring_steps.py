@@ -16,7 +16,7 @@ from lightloom.synth.bounds import find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
-from lightloom.validate.certificates.proofs.ring_trees import (
+from lightloom.validate.certificates.completion_time.ring_steps import (
     NEVER,
     RingTrees,
     rising_cost,

@@ -11,7 +11,7 @@ from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems.least_congestion.certified_routing import certified_routing
 from lightloom.routing.graph import Graph
-from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
+from lightloom.validate.certificates.congestion import check_edge_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.problems.least_congestion.edge_length_bounds import EdgeLengthSearch
     from lightloom.routing.pathfinder import Auction
-    from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
+    from lightloom.validate.certificates.congestion import EdgeLengths
 
 DEFAULT_RIP_UPS = 60_000
 _SLICES = 3
@@ -40,7 +40,7 @@ class CertifiedRouting:
     `route`: nodes of each route, both ends included; every route is a simple path.
     `congestion`: largest ``ceil(load / capacity)`` of an edge. `bound`: no routing has
     a smaller congestion. `witness`: proves the bound
-    (`lightloom.validate.certificates.proofs.edge_lengths`), in the order of the edges
+    (`lightloom.validate.certificates.congestion`), in the order of the edges
     of the graph or grid; ``None`` where there is no request. `finished`: whether, up to
     a solver's tolerances, no edge lengths prove more than the bound; ``False`` where
     that was not asked.

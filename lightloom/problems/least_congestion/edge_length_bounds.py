@@ -16,7 +16,7 @@ from lightloom.problems.least_congestion.path_search import (
     Walks,
 )
 from lightloom.problems.least_congestion.rational_lengths import rational_lengths
-from lightloom.validate.certificates.proofs.edge_lengths import (
+from lightloom.validate.certificates.congestion import (
     EdgeLengths,
     check_edge_lengths,
 )

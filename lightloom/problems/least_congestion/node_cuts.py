@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
+from lightloom.validate.certificates.congestion import EdgeLengths
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

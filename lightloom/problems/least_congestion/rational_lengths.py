@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.validate.certificates.proofs.edge_lengths import MOST_UNITS, EdgeLengths
+from lightloom.validate.certificates.congestion import MOST_UNITS, EdgeLengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

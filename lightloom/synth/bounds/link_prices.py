@@ -18,17 +18,20 @@ import numpy as np
 from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import op_of
-from lightloom.synth.bounds.link_classes import link_classes
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
+from lightloom.validate.certificates.completion_time.link_steps import (
+    FLOWS,
+    stream_ps,
+    streams,
 )
 from lightloom.validate.certificates.completion_time.message_costs import (
     MOST_LENGTH,
     MOST_RANKS,
     PairRoutes,
+    free_groups,
     least_cost,
 )
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     Mask,
     requirements_of,
 )
@@ -36,9 +39,13 @@ from lightloom.validate.certificates.completion_time.requirements import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
+    from lightloom.core.certificate import Witness
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
+    from lightloom.validate.certificates.completion_time.link_steps import Ways
 
 
 _MOST_TOGETHER = 24
@@ -214,3 +221,162 @@ def _whole(length: FloatArray) -> IntArray:
         return np.array([int(share * common) for share in shares], dtype=np.int64)
     rounded: IntArray = np.rint(length / length.max() * _FINE).astype(np.int64)
     return rounded
+
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+def link_classes(
+    fabric: PacketFabric, routes: PairRoutes, root: int | None
+) -> tuple[IntArray, IntArray]:
+    """Return the links of a collective's routes, and the class of each.
+
+    Classes begin as rates of links and as the root among the ranks, and are refined by
+    the links of pairs, the pairs of ranks and the pairs of links until nothing
+    changes. Lengths that depend on the class alone are as good as any: the average
+    over all ways in which classes look the same keeps the bound.
+
+    Returns distinct links, ascending, and numbers of classes from 0 in the order of
+    their first links, shape (links,) both.
+    """
+    links, place = np.unique(routes.link, return_inverse=True)
+    colour = _mixed(fabric.link_bits_per_s(links).astype(np.uint64))
+    ranks = routes.ranks
+    rank_colour = np.zeros(ranks, dtype=np.uint64)
+    if root is not None:
+        rank_colour[root] = 1
+    src, dst = np.divmod(np.arange(ranks**2, dtype=np.int64), ranks)
+    count = 0
+    while True:
+        found, number = np.unique(colour, return_inverse=True)
+        if len(found) == count:
+            first = np.full(count, len(links), dtype=np.int64)
+            np.minimum.at(first, number, np.arange(len(links)))
+            order = np.argsort(np.argsort(first))
+            return links, order[number]
+        count = len(found)
+        ends = _mixed(rank_colour[src]) + _mixed(_mixed(rank_colour[dst]))
+        pair_colour = _mixed(ends + _summed(routes.pair, colour[place], ranks**2))
+        out, into = _summed(src, pair_colour, ranks), _summed(dst, pair_colour, ranks)
+        rank_colour = _mixed(rank_colour + _mixed(out) + _mixed(_mixed(into)))
+        colour = _mixed(colour + _summed(place, pair_colour[routes.pair], len(links)))
+
+
+def _mixed(value: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return numbers that look random, the same for the same values."""
+    mixed = (value + np.uint64(1)) * _MULTIPLIER
+    mixed ^= mixed >> _SHIFT
+    mixed *= _MULTIPLIER
+    mixed ^= mixed >> _SHIFT
+    return mixed
+
+
+def _summed(
+    where: IntArray, value: npt.NDArray[np.uint64], size: int
+) -> npt.NDArray[np.uint64]:
+    """Return a number for each multiset of values that come to one place."""
+    total = np.zeros(size, dtype=np.uint64)
+    np.add.at(total, where, _mixed(value))
+    return total
+
+
+def links_near_root(
+    task: Collective, ways: Ways, links: IntArray, kind: IntArray, relation: IntArray
+) -> IntArray:
+    """Return links in groups by kind, and how the ends of a message stand to the root.
+
+    Of all messages over a link, of one between ranks that are nearest to each other.
+
+    `links`, `kind`: distinct links, ascending, and the kind of each, shape (links,).
+    `relation`: how ranks stand to each other, shape (n, n).
+    """
+    flow = FLOWS[task.op]
+    if not flow.rooted:
+        _, group = np.unique(kind, return_inverse=True)
+        return group.astype(np.int64)
+    src, dst = np.divmod(ways.routes.pair, ways.routes.ranks)
+    if flow.turned:
+        src, dst, relation = dst, src, relation.T
+    width, root = int(relation.max()) + 1, task.root_rank
+    key = (relation[src, dst] * width + relation[root, src]) * width
+    least = np.full(len(links), width**3)
+    place = np.searchsorted(links, ways.routes.link)
+    np.minimum.at(least, place, key + relation[root, dst])
+    both = np.stack([kind, least])
+    _, group = np.unique(both, axis=1, return_inverse=True)
+    return group.reshape(-1).astype(np.int64)
+
+
+def stream_witness(fabric: PacketFabric, task: Collective) -> Witness | None:
+    """Return the best pair of links into groups and out of the root's."""
+    question = LinkQuestion.of(fabric, task) if streams(task) else None
+    if question is None:
+        return None
+    tried = [
+        (
+            stream_ps(fabric, question.needs, question.routes, witness, 2),
+            -place,
+            witness,
+        )
+        for place, witness in enumerate(_witnesses(question))
+    ]
+    return max(tried, key=lambda one: one[:2])[2] if tried else None
+
+
+def _witnesses(question: LinkQuestion) -> Iterator[Witness]:
+    """Yield the links into groups by links of one kind, with those out of the root's.
+
+    A reduce is a broadcast with all messages turned around.
+    """
+    if question.needs.reduces:
+        question = question.turned()
+    root = question.needs.collective.root_rank
+    seen: set[bytes] = set()
+    for kind in range(-1, int(question.kind.max()) + 1):
+        some = (question.kind == kind) | (kind < 0)
+        group = free_groups(question.crossed(some))
+        inside = group == group[root]
+        if group.tobytes() in seen or inside.all():
+            continue
+        seen.add(group.tobytes())
+        into = needed_links(question, some, (group[:, None] != group) & ~inside)
+        out = needed_links(question, some, inside[:, None] & ~inside)
+        if into is None or out is None:
+            continue
+        yield {
+            "out": question.links[out].tolist(),
+            "into": question.links[into].tolist(),
+        }
+
+
+def needed_links(question: LinkQuestion, some: Mask, pairs: Mask) -> Mask | None:
+    """Return few of some links such that messages of all these pairs cross one.
+
+    Classes of links are left out while that holds, in two orders: the least used for
+    their rate first, or the largest.
+
+    `some`: the links that may be chosen, shape (links,). `pairs`: the messages that
+    count, shape (n, n).
+
+    Returns shape (links,); ``None`` where even all the links are too few.
+    """
+    crossed, wanted = question.crossed(some).reshape(-1), pairs.reshape(-1)
+    if not crossed[wanted].all():
+        return None
+    used = wanted[question.routes.pair].astype(np.int64)
+    load = np.bincount(question.place, used, len(question.links))
+    worth = np.bincount(question.number, load * some) / question.rates
+    found: list[tuple[float, Mask]] = []
+    for order in (worth, -question.rates):
+        kept, left = some, crossed.copy()
+        for number in np.argsort(order, kind="stable").tolist():
+            rows = question.class_rows[number]
+            rows = rows[some[question.place[rows]]]
+            pair, times = np.unique(question.routes.pair[rows], return_counts=True)
+            if (left[pair] > times)[wanted[pair]].all():
+                left[pair] -= times
+                kept = kept & (question.number != number)
+        rate = float(question.rates[np.unique(question.number[kept])].sum())
+        found.append((rate, kept))
+    return min(found, key=lambda one: one[0])[1]

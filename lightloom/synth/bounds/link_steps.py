@@ -14,34 +14,33 @@ from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.synth.bounds.link_classes import links_near_root
-from lightloom.synth.bounds.link_prices import LinkQuestion
-from lightloom.synth.bounds.link_stream import stream_witness
-from lightloom.synth.bounds.place_refinement import (
+from lightloom.synth.bounds.link_prices import (
+    LinkQuestion,
+    links_near_root,
+    stream_witness,
+)
+from lightloom.synth.bounds.potentials import (
+    FEWEST_ENDS,
+    PotentialProgram,
     refined_places,
     related_places,
     relations,
 )
-from lightloom.synth.bounds.potential_program import FEWEST_ENDS, PotentialProgram
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates import WitnessError
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
 from lightloom.validate.certificates.completion_time.link_steps import (
+    FLOWS,
+    Lifts,
     StepTable,
+    Ways,
     far_ps,
     first_steps,
     steps_ps,
+    streams,
 )
-from lightloom.validate.certificates.completion_time.link_stream import streams
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     requirements_of,
-)
-from lightloom.validate.certificates.proofs.step_potentials import (
-    FLOWS,
-    Lifts,
-    Ways,
 )
 
 if TYPE_CHECKING:

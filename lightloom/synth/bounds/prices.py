@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.validate.certificates.completion_time.collective_needs import (
+    from lightloom.validate.certificates.completion_time.requirements import (
         CollectiveNeeds,
     )
 

@@ -16,7 +16,7 @@ from lightloom.validate.certificates.completion_time.requirements import (
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.validate.certificates.completion_time.collective_needs import (
+    from lightloom.validate.certificates.completion_time.requirements import (
         CollectiveNeeds,
     )
 

@@ -12,15 +12,15 @@ from lightloom.synth.demand_configurations.whole_division import (
     WholeDivision,
     shortened,
 )
-from lightloom.validate.certificates.proofs.duration_boxes import first_box
+from lightloom.validate.certificates.completion_time.configurations import first_box
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lightloom.core.columns import FloatArray, IntArray
-    from lightloom.validate.certificates.proofs.duration_boxes import DurationBox
-    from lightloom.validate.certificates.proofs.duration_walk import (
+    from lightloom.validate.certificates.completion_time.configurations import (
         DividedLines,
+        DurationBox,
         Prices,
     )
 
@@ -95,8 +95,9 @@ class BoxSearch:
     ) -> WholeDivision | list[int] | None:
         """Return a division of no longer durations, or a walk that proves none.
 
-        Returns a walk as of `lightloom.validate.certificates.proofs.duration_walk`;
-        ``None`` where nothing is found.
+        Returns a walk as of
+        `lightloom.validate.certificates.completion_time.configurations`; ``None``
+        where nothing is found.
         """
         walk: list[int] = []
         stack = [first_box(total_ps, self._count)]

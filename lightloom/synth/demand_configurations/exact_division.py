@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.synth.demand_configurations.lines import Lines
-    from lightloom.validate.certificates.proofs.duration_walk import DividedLines
+    from lightloom.validate.certificates.completion_time.configurations import (
+        DividedLines,
+    )
 
 _MOST_BOXES = 400
 MOST_PAIRS = 80

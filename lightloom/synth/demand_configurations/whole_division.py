@@ -11,7 +11,9 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
-    from lightloom.validate.certificates.proofs.duration_walk import DividedLines
+    from lightloom.validate.certificates.completion_time.configurations import (
+        DividedLines,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.synth.ring.linear_program import integer_point, linear_program
 from lightloom.synth.ring.pricing import PricedLaps
-from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
+from lightloom.validate.certificates.circuits_per_byte import dearest_lap
 
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray

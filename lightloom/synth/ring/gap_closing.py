@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lightloom.synth.ring.direction_split_program import solved_split
 from lightloom.synth.ring.load_bounds import RingBound
 from lightloom.synth.ring.ratio_ladder import light_coloured, light_split
-from lightloom.validate.certificates.proofs.ring_lines import PricedPairs
+from lightloom.validate.certificates.circuits_per_byte import PricedPairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

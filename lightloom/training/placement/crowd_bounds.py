@@ -5,24 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.validate.certificates.proofs.crowd_times import (
+from lightloom.validate.certificates.makespan import (
+    AFTER,
+    BEFORE,
+    NOWHERE,
+    CrowdedOps,
     NowhereError,
     crowd_ps,
     displacements,
     lags_ps,
     room,
 )
-from lightloom.validate.certificates.proofs.placement_witnesses import (
-    AFTER,
-    BEFORE,
-    NOWHERE,
-    CrowdedOps,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lightloom.validate.certificates.proofs.crowd_times import Job, RingGraph
+    from lightloom.validate.certificates.makespan import Job, RingGraph
 
 Lags: TypeAlias = "list[dict[int, int]]"
 """For each operation, what `lags_ps` returns."""

@@ -15,28 +15,24 @@ from lightloom.training.placement.crowd_bounds import (
     crowd_windows,
     lags_of,
 )
-from lightloom.validate.certificates.proofs.crowd_times import (
-    RingGraph,
-    displacements,
-    ring_graph,
-)
-from lightloom.validate.certificates.proofs.makespan import (
-    case_graph,
-    check_memory_witness,
-    check_placement_witness,
-)
-from lightloom.validate.certificates.proofs.placement_witnesses import (
+from lightloom.validate.certificates.makespan import (
     Case,
     CriticalPath,
     CrowdedOps,
     CrowdsInCases,
+    RingGraph,
+    case_graph,
+    check_memory_witness,
+    check_placement_witness,
+    displacements,
+    ring_graph,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.training.placement.operation_graph import WorkloadGraph
-    from lightloom.validate.certificates.proofs.placement_witnesses import (
+    from lightloom.validate.certificates.makespan import (
         PlacementWitness,
     )
 

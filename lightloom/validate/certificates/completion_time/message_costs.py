@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import PacketFabric
     from lightloom.core.task import Collective
-    from lightloom.validate.certificates.completion_time.collective_needs import (
+    from lightloom.validate.certificates.completion_time.requirements import (
         CollectiveNeeds,
     )
 

@@ -59,9 +59,6 @@ import numpy as np
 from lightloom.core.fabric import CircuitFabric, PacketFabric, step_ps
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
 from lightloom.validate.certificates.completion_time.message_costs import (
     MOST_LENGTH,
     MOST_RANKS,
@@ -73,6 +70,7 @@ from lightloom.validate.certificates.completion_time.message_costs import (
     sum_products,
 )
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     DemandNeeds,
     base_ps,
     requirements_of,
