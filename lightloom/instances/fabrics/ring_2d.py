@@ -190,15 +190,14 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
             size = lines[axis] * ring.directions * ring.nodes
             own = prices[first : first + size].reshape(lines[axis], -1)
             first += size
-            places = [self.line(ends, 1 - axis) for ends in (src, dst)]
-            least = ring.cheapest(own.min(axis=0), *places)
+            begin, end = (self.line(ends, 1 - axis) for ends in (src, dst))
+            least = ring.cheapest(own.min(axis=0), begin, end)
             if circuits == 1:
                 line = self.line(src, axis)
                 straight = np.flatnonzero(line == self.line(dst, axis))
                 for used in np.unique(line[straight]).tolist():
                     rows = straight[line[straight] == used]
-                    ends = (place[rows] for place in places)
-                    least[rows] = ring.cheapest(own[used], *ends, circuits=1)
+                    least[rows] = ring.cheapest(own[used], begin[rows], end[rows], 1)
             paid += least
         return paid
 

@@ -208,10 +208,10 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
             differ = self.port(src, level) != self.port(dst, level)
             paid += differ * least[level]
         if circuits is not None:
-            level = self.level_of(src, dst)
-            near = level != _NOT_ONE_SWITCH
-            ends = src[near], dst[near], level[near]
-            paid[near] = fibre[ends[0], ends[2]] + bus[ends[1], ends[2]]
+            joined = self.level_of(src, dst)
+            near = joined != _NOT_ONE_SWITCH
+            on = joined[near]
+            paid[near] = fibre[src[near], on] + bus[dst[near], on]
         return paid
 
     def port(self, node: IntArray, level: IntArray | int) -> IntArray:
