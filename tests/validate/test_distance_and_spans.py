@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
@@ -20,16 +21,15 @@ from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import all_bounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time import proven_ps
-from lightloom.validate.certificates.completion_time.distance import BOUND
 from lightloom.validate.certificates.completion_time.requirements import (
     base_ps,
     requirements_of,
 )
+from lightloom.validate.certificates.completion_time.streams import distance_ps
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
-    from lightloom.core.fabric import CircuitFabric
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
@@ -63,7 +63,12 @@ def test_no_collective_beats_them(
     made = synthesise(Instance(fabric, task, "a test"))
     assert made.objective is not None
     rooted = op in ("broadcast", "reduce")
-    assert (find_bound("distance", fabric, task) is not None) == rooted
+    holders = find_bound("holders", fabric, task)
+    assert (holders is not None) == rooted
+    if rooted:
+        assert isinstance(fabric, CircuitFabric)
+        assert holders is not None
+        assert distance_ps(fabric, task) <= int(holders.bound) <= made.objective
     if isinstance(fabric, Ring2d):
         for axis in (0, 1):
             spans_ps = proven_ps("spans", fabric, task, {"axis": axis})
@@ -110,11 +115,14 @@ def test_distance_by_hand() -> None:
         (2 * k + 1) * 700_000 + -(-size * 8 * 10**12 * (k + 1) // (k * 2_048 * 10**9))
         for k in range(1, 400)
     ]
-    bound = BOUND.prove(fabric, task, {"node": 511})
+    bound = distance_ps(fabric, task)
     assert bound == min(times)
     assert bound > 1.14 * whole_ps
     # Two circuits away, windows are shorter and less is lost.
-    assert BOUND.prove(fabric, task, {"node": 63}) < bound
+    near = Collective("broadcast", tuple(range(64)), size)
+    assert distance_ps(fabric, near) < bound
+    for node in (511, 63):
+        assert proven_ps("distance", fabric, task, {"node": node}) >= bound
 
 
 def test_spans_by_hand() -> None:

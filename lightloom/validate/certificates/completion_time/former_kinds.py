@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.fabric import PacketFabric
+from lightloom.core.fabric import NearCircuits, PacketFabric
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ring import Ring
@@ -21,6 +21,7 @@ from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.validate.certificates.completion_time.requirements import (
     requirements_of,
 )
+from lightloom.validate.certificates.completion_time.streams import streams
 from lightloom.validate.certificates.witness import (
     WitnessError,
     keys,
@@ -178,6 +179,21 @@ def _stream(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
     return {"portions": [], "weights": [], "root_weights": [], "multipliers": []}
 
 
+def _distance(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
+    """Return no tables: of the farthest rank that says no less."""
+    keys(witness, "node")
+    node = number(witness, "node", fabric.node_count)
+    if not streams(fabric, task) or not isinstance(fabric, NearCircuits):
+        message = "the kind distance is about broadcast and reduce on SiPAC and rings"
+        raise WitnessError(message)
+    assert isinstance(task, Collective)
+    ends = (np.array([end]) for end in (task.nodes[task.root_rank], node))
+    if node not in task.nodes or int(fabric.circuits_apart(*ends)[0]) < 2:
+        message = f"node {node} takes no part, or a circuit may join it and the root"
+        raise WitnessError(message)
+    return _stream(fabric, task, {})
+
+
 def _few_holders(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
     """Return the same tables, of which there was one at least."""
     del fabric, task
@@ -211,6 +227,7 @@ def _link_stream(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
 FORMER_KINDS = {
     "busiest-link": FormerKind("prices", _busiest_link),
     "cut": FormerKind("prices", _cut),
+    "distance": FormerKind("holders", _distance),
     "few-holders": FormerKind("holders", _few_holders),
     "growth": FormerKind("prices", _growth),
     "level": FormerKind("prices", _level),

@@ -41,15 +41,39 @@ The bound is the least, over P and the least number of segments with which P por
 reach n ranks (see `step_costs`), of what these cost and of the largest of (1) and (2).
 With equal weights alone, which do nearly as well for many portions, it is convex in P,
 so the search is short.
+
+**Distance.** Where circuits join near nodes only, let v, the farthest rank of all, and
+the root be L circuits apart, L >= 2.
+
+Consider P portions whose busiest nodes spend t_1, ..., t_P on data, in all D, and let
+r be the rate of a node, X = B / r. Of each byte some copy (for reduce, what v
+contributes) goes from one of the two ends to the other by L circuits or more. It leaves
+the first end in some portion p, and reaches the other in portion p + L - 1 or later,
+since a transfer forwards only what its source held when its step began. So given any
+w = L - 1 consecutive portions, each byte leaves the one end before them or reaches the
+other after them. An end sends, and receives, at most r t_i bytes of the buffer in
+portion i, also where others listen in. Hence B <= r (D - the data time of those w).
+
+The portions 1, ..., P fall into m = ceil(P / w) such windows, the last cut short. Each
+spends at most D - X on data, so D <= m (D - X), which takes m >= 2 and gives
+D >= X m / (m - 1). With m = k + 1 there are k w + 1 portions at least:
+
+    T  >=  min over k >= 1 of  d0 + (k w + 1) alpha + ceil(X (k + 1) / k)
+
+It falls and then rises in k, but for rounding, which the ceiling bears alone: it is
+taken at the k where the sum without it is least.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING
 
-from lightloom.core.fabric import CircuitFabric
+import numpy as np
+
+from lightloom.core.fabric import CircuitFabric, NearCircuits
 from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
@@ -162,7 +186,30 @@ def stream_ps(fabric: CircuitFabric, collective: Collective) -> int:
         before, first = first, least_portions(ports, segments, ranks)
         if first < before:
             best = min(best, _least_in(fabric, stream, segments, first, before - 1))
-    return best
+    return max(best, distance_ps(fabric, collective))
+
+
+def distance_ps(fabric: CircuitFabric, collective: Collective) -> int:
+    """Return what the distance of the farthest rank from the root takes, 0 if near."""
+    if not isinstance(fabric, NearCircuits):
+        return 0
+    ranks = np.array(collective.nodes, dtype=np.int64)
+    root = np.full_like(ranks, ranks[collective.root_rank])
+    window = int(fabric.circuits_apart(root, ranks).max()) - 1
+    if window < 1:
+        return 0
+    bits = collective.buffer_bytes * BITS_PER_BYTE
+    whole_ps = Fraction(bits * PS_PER_S, fabric.node_bits_per_s)
+
+    def time_ps(windows: int) -> int:
+        moving_ps = fixed_ps(fabric, windows * window + 1, 1)
+        return moving_ps + _up(whole_ps * (windows + 1) / windows)
+
+    if not fabric.alpha_ps:
+        return fixed_ps(fabric, 0, 1) + _up(whole_ps)
+    # k (k + 1) = X / (w alpha) is where one more window begins to cost more.
+    least = max(1, isqrt(int(whole_ps / (window * fabric.alpha_ps))))
+    return min(time_ps(windows) for windows in (least, least + 1))
 
 
 def _least_in(
