@@ -47,8 +47,8 @@ def find_bound(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
             found = SEARCHES[kind].find(fabric, task)
         except WitnessError:
             return None  # the task is too large for this kind
-        if found is None:
-            return None
+        if found is None or isinstance(found, Certificate):
+            return found
         witness = found
     try:
         bound_ps = BOUND_KINDS[kind].prove(fabric, task, witness)

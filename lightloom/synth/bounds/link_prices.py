@@ -6,11 +6,12 @@ shortest ways found one after another; else lengths of 1 on a class or two.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,7 +91,7 @@ class LinkQuestion:
         np.add.at(rates, number, rate)
         return cls(needs, routes, links, number, kind, rates)
 
-    @cached_property
+    @functools.cached_property
     def place(self) -> IntArray:
         """The place among `links` of each row of the routes, shape (rows,)."""
         return np.searchsorted(self.links, self.routes.link)
@@ -116,7 +117,7 @@ class LinkQuestion:
         some = replace(self.routes, pair=self.routes.pair[rows])
         return some.costs(length[self.number[self.place[rows]]])
 
-    @cached_property
+    @functools.cached_property
     def class_rows(self) -> list[IntArray]:
         """The rows of the routes that are on links of each class."""
         number = self.number[self.place]
@@ -127,19 +128,36 @@ class LinkQuestion:
         """Return the least cost over what a second carries."""
         return least_cost(self.needs, self.costs(length)) / float(length @ self.rates)
 
-    def best_lengths(self) -> IntArray | None:
-        """Return the lengths of classes that prove most, ``None`` where none do."""
+    def best_lengths(self) -> tuple[IntArray, IntArray] | None:
+        """Return links and the lengths that prove most, ``None`` where none do."""
         tried = list(_few_classes(len(self.rates)))
         if not self.needs.reduces and (self.needs.wanted == 1).all():
             tried.append(_longest_ways(self))
-        best = max(tried, key=self.worth)
-        return best if self.worth(best) else None
-
-    def with_length(self, length: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the links that have a length, and their lengths, shape (rows,)."""
-        every = length[self.number]
+        worth = [self.worth(length) for length in tried]
+        if not max(worth):
+            return None
+        every = tried[worth.index(max(worth))][self.number]
         kept = np.flatnonzero(every)
         return self.links[kept], every[kept]
+
+
+def best_lengths(
+    fabric: PacketFabric, task: Collective
+) -> tuple[IntArray, IntArray] | None:
+    """Return links and the lengths that prove most, the last few from memory."""
+    if isinstance(fabric, Hashable):
+        return _kept_lengths(fabric, task)
+    question = LinkQuestion.of(fabric, task)
+    return None if question is None else question.best_lengths()
+
+
+@functools.lru_cache(maxsize=4)
+def _kept_lengths(
+    fabric: Hashable, task: Collective
+) -> tuple[IntArray, IntArray] | None:
+    assert isinstance(fabric, PacketFabric)
+    question = LinkQuestion.of(fabric, task)
+    return None if question is None else question.best_lengths()
 
 
 def _few_classes(classes: int) -> Iterator[IntArray]:

@@ -16,6 +16,7 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.link_prices import (
     LinkQuestion,
+    best_lengths,
     links_near_root,
     stream_witness,
 )
@@ -370,12 +371,10 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     if isinstance(fabric, Sipac):
         return {}
     assert isinstance(fabric, PacketFabric)
-    question = LinkQuestion.of(fabric, task)
-    best = None if question is None else question.best_lengths()
-    if question is None or best is None:
+    priced = best_lengths(fabric, task)
+    if priced is None:
         return None
-    links, lengths = question.with_length(best)
-    found = {"all_links": links.tolist(), "all_lengths": lengths.tolist()}
+    found = {"all_links": priced[0].tolist(), "all_lengths": priced[1].tolist()}
     if not streams(task):
         return found
     stream = stream_witness(fabric, task)

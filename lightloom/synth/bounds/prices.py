@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.exact_sums import exact_sums
 from lightloom.core.fabric import CircuitFabric, PacketFabric
@@ -20,7 +21,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.synth.bounds.link_prices import LinkQuestion
+from lightloom.synth.bounds.link_prices import best_lengths
 from lightloom.synth.bounds.rectangles import best_rectangle
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.synth.ring.arcs import ring_ways
@@ -52,17 +53,19 @@ _FINE = 2**20
 """The dearest span."""
 
 
-def _find(fabric: AnyFabric, task: Task) -> Witness | None:
-    """Return the first of the best prices."""
-    best: tuple[int, Witness] | None = None
+def _find(fabric: AnyFabric, task: Task) -> Certificate | None:
+    """Return what the first of the best prices prove."""
+    best_ps, best = 0, None
     for witness in _candidates(fabric, task):
         try:
             proven_ps = BOUND.prove(fabric, task, witness)
         except WitnessError:
             continue  # the task is too large for these
-        if best is None or proven_ps > best[0]:
-            best = proven_ps, witness
-    return None if best is None else best[1]
+        if proven_ps > best_ps:
+            best_ps, best = proven_ps, witness
+    if best is None:
+        return None
+    return Certificate(COMPLETION_TIME, BOUND.name, best_ps, None, best)
 
 
 def _candidates(fabric: AnyFabric, task: Task) -> Iterator[Witness]:
@@ -124,11 +127,9 @@ def _links(fabric: PacketFabric, task: Task) -> Iterator[Witness]:
         if busy:
             yield priced([own + int(links[busy.index(max(busy))])])
         return
-    question = LinkQuestion.of(fabric, task)
-    lengths = None if question is None else question.best_lengths()
-    if question is not None and lengths is not None:
-        links, length = question.with_length(lengths)
-        yield {"resources": (own + links).tolist(), "prices": length.tolist()}
+    links = best_lengths(fabric, task)
+    if links is not None:
+        yield {"resources": (own + links[0]).tolist(), "prices": links[1].tolist()}
 
 
 def _edges_of_rectangle(

@@ -37,8 +37,9 @@ So D R >= C, and with what portions and configurations cost at least (`base_ps`)
 
     T  >=  base + ceil(C / R).
 
-A collective on a packet fabric of up to `MOST_RANKS` ranks either takes one step, which
-`one_step_ps` knows exactly, or two and more: then base is what two steps cost.
+A collective on a packet fabric either takes one step, which `one_step_ps` knows
+exactly, or two and more: then base is what two steps cost. That counts where links have
+prices, of `MOST_RANKS` ranks at most.
 
 *Crowds.* For demands without relays on a `SharedWays` without circuits of several
 destinations a witness may add ``crowd``, a second price of each resource, all of them
@@ -211,9 +212,10 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         least_ps = max(least_ps, _turns_ps(fabric, needs, prices))
     least_ps += data_ps
     if (
-        isinstance(fabric, PacketFabric)
+        len(prices.own)
+        and isinstance(fabric, PacketFabric)
         and isinstance(needs, CollectiveNeeds)
-        and 1 < needs.collective.rank_count <= MOST_RANKS
+        and needs.collective.rank_count > 1
     ):
         several_ps = 2 * step_ps(fabric) + data_ps
         return max(least_ps, min(one_step_ps(fabric, needs), several_ps))
