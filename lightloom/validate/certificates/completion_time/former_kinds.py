@@ -112,6 +112,9 @@ def _busiest_link(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
     if not isinstance(fabric, PacketFabric) or not isinstance(task, Demand):
         message = "the kind busiest-link is about demands on packet fabrics"
         raise WitnessError(message)
+    if task.relays:
+        message = "the kind busiest-link takes a byte to take one route"
+        raise WitnessError(message)
     keys(witness, "link")
     return _priced([2 * fabric.node_count + number(witness, "link", 2**62)])
 

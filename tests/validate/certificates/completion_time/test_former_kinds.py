@@ -17,7 +17,7 @@ from lightloom.validate.certificates.completion_time import (
 )
 from lightloom.validate.certificates.completion_time.former_kinds import FORMER_KINDS
 
-FILES = sorted((Path(__file__).parent / "data" / "certificates").glob("*.jsonl"))
+FILES = sorted((Path(__file__).parent / "former_files").glob("*.jsonl"))
 KINDS = """
 busiest-link configurations cut distance few-holders growth hops level line
 link-lengths link-steps link-stream planes receive relays ring-hops ring-steps send
