@@ -127,9 +127,10 @@ def _links(fabric: PacketFabric, task: Task) -> Iterator[Witness]:
         if busy:
             yield priced([own + int(links[busy.index(max(busy))])])
         return
-    links = best_lengths(fabric, task)
-    if links is not None:
-        yield {"resources": (own + links[0]).tolist(), "prices": links[1].tolist()}
+    priced_links = best_lengths(fabric, task)
+    if priced_links is not None:
+        link, length = priced_links
+        yield {"resources": (own + link).tolist(), "prices": length.tolist()}
 
 
 def _edges_of_rectangle(
