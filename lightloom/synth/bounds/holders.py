@@ -45,7 +45,12 @@ _MORE = 2**5
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return tables where they say more than other kinds, or none."""
     tables = _tables(fabric, task)
-    return _NO_TABLES if tables is None and streams(fabric, task) else tables
+    return _quick(fabric, task) if tables is None else tables
+
+
+def _quick(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return no tables, which is enough for streams."""
+    return _NO_TABLES if streams(fabric, task) else None
 
 
 def _tables(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -204,5 +209,5 @@ class _Program:
         yield 0.0, [(self.unknowns - 1, 1.0), whole, (self.saved(u), 1.0), *sent]
 
 
-SEARCHES = WitnessSearch("holders", _find, long=True)
+SEARCHES = WitnessSearch("holders", _find, long=True, quick=_quick)
 """The search for prices of what is heard while few hold it."""

@@ -187,18 +187,18 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         return None
     if task.op not in FLOWS or task.rank_count < 2 or not isinstance(fabric, Hashable):
         return None
-    far = _far_witness(fabric, task)
     if not 2 < task.rank_count <= _MOST_RANKS:
-        return {**_NO_STEPS, **far} if far and streams(task) else None
+        return _quick(fabric, task)
+    far = _far_witness(fabric, task)
     small = _small(fabric, task)
     steps = _steps(fabric, task.op, task.nodes, task.root, small=small)
     if far is None or steps is None:
-        return {**_NO_STEPS, **far} if far and streams(task) else None
+        return _quick(fabric, task)
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     tables = _tables(steps, needs, far)
     if not tables:
-        return {**_NO_STEPS, **far} if far and streams(task) else None
+        return _quick(fabric, task)
     rows = [tables[count] for count in sorted(tables)]
     return {
         "links": steps.links.tolist(),
@@ -210,6 +210,16 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         "potentials": np.concatenate([one.potentials.ravel() for one in rows]).tolist(),
         **far,
     }
+
+
+def _quick(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return what any number of steps must do that lead out of a root, or into it."""
+    if not isinstance(task, Collective) or not streams(task):
+        return None
+    if not isinstance(fabric, PacketFabric) or not isinstance(fabric, Hashable):
+        return None
+    far = _far_witness(fabric, task)
+    return None if far is None else {**_NO_STEPS, **far}
 
 
 def _small(fabric: PacketFabric | Sipac, task: Collective) -> bool:
@@ -381,5 +391,5 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     return None if stream is None else {**found, **stream}
 
 
-SEARCHES = WitnessSearch("link-steps", _find, long=True)
+SEARCHES = WitnessSearch("link-steps", _find, long=True, quick=_quick)
 """The search for potentials over few steps."""
