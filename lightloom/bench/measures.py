@@ -59,7 +59,7 @@ from lightloom.training.node_layout import layout
 from lightloom.training.replica import place_replica
 from lightloom.training.strategy import Strategy
 from lightloom.validate import verify
-from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
+from lightloom.validate.certificates.congestion import check_edge_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -5,25 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US, format_ps
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
-from lightloom.synth.bounds import all_bounds, find_bound
+from lightloom.synth.bounds import all_bounds
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
+from lightloom.validate.certificates.completion_time import proven_ps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.core.certificate import Certificate
     from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import AnyFabric
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCollective:
     """A collective that was synthesised, verified and replayed; replay has the time."""
 
     algorithm: str
@@ -86,9 +87,9 @@ def best_bound(fabric: AnyFabric, op: str, buffer_bytes: int) -> Certificate:
     nodes = tuple(range(fabric.node_count))
     if op == "all-to-all" and len(nodes) > _MOST_NODES:
         task = Collective("all-gather", nodes, buffer_bytes)
-        bound = find_bound("receive", fabric, task)
-        assert bound is not None
-        return bound
+        witness = {"resources": [len(nodes)], "prices": [1]}
+        bound_ps = proven_ps("prices", fabric, task, witness)
+        return Certificate(COMPLETION_TIME, "prices", bound_ps, None, witness)
     kinds = all_bounds(fabric, Collective(op, nodes, buffer_bytes))
     return max(
         kinds.values(), key=lambda certificate: (certificate.bound, certificate.kind)

@@ -34,7 +34,7 @@ from lightloom.validate.placement import check_placement
 if TYPE_CHECKING:
     from lightloom.core.placement import Placement
     from lightloom.instances.instance import Instance
-    from lightloom.validate.certificates.proofs.placement_witnesses import (
+    from lightloom.validate.certificates.makespan import (
         PlacementWitness,
     )
 

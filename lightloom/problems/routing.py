@@ -29,9 +29,9 @@ from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.validate.certificates.congestion import (
     OBJECTIVE,
     CongestionQuestion,
+    congestion_of,
     lengths_witness,
 )
-from lightloom.validate.certificates.proofs.congestion import congestion_of
 
 if TYPE_CHECKING:
     from lightloom.core.columns import Ragged

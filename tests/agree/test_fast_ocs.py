@@ -12,7 +12,7 @@ from lightloom.models.ocs import build, decode, objective
 from lightloom.solvers import run
 from lightloom.synth.ocs.switch_circuits import ocs_schedule, switch_circuits
 from lightloom.validate import verify
-from lightloom.validate.certificates.proofs.ocs_ports import check_saturated_port
+from lightloom.validate.certificates.circuits_per_byte import check_saturated_port
 from tests.examples.small_demands import best_of_switches, random_demand, threshold
 
 SIZES = (1, 2, 3, 5, 8, 13)

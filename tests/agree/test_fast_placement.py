@@ -16,7 +16,7 @@ from lightloom.training.placement.makespan_bounds import best_witness
 from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.placement_search import place_operations
 from lightloom.training.placement.sipml_algorithm_1 import algorithm_one
-from lightloom.validate.certificates.proofs.makespan import check_placement_witness
+from lightloom.validate.certificates.makespan import check_placement_witness
 from lightloom.validate.placement import check_placement
 from tests.examples.layered_workloads import layered_workload
 from tests.examples.small_workloads import (

@@ -12,7 +12,7 @@ from lightloom.synth.ring.flow_heuristic import control_ring
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
 from lightloom.validate import verify
-from lightloom.validate.certificates.proofs.ring_lines import check_ring_witness
+from lightloom.validate.certificates.circuits_per_byte import check_ring_witness
 from tests.examples.small_demands import best_of_wavelengths, random_demand
 
 SIZES = (1, 2, 3, 5, 8, 13)

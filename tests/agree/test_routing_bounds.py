@@ -23,7 +23,7 @@ from lightloom.problems.least_congestion.certified_routing import (
 from lightloom.routing.graph import Graph
 from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.solvers import run
-from lightloom.validate.certificates.proofs.edge_lengths import check_edge_lengths
+from lightloom.validate.certificates.congestion import check_edge_lengths
 from tests.examples.grid_requests import grid_graph, least_congestion, requests
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from lightloom.problems.least_congestion.edge_lengths import (
 from lightloom.problems.least_congestion.path_search import PathSearch, RequestedPairs
 from lightloom.routing.graph import Graph
 from lightloom.routing.minimum_congestion import minimum_congestion
-from lightloom.validate.certificates.proofs.edge_lengths import (
+from lightloom.validate.certificates.congestion import (
     MOST_UNITS,
     check_edge_lengths,
 )

@@ -19,7 +19,7 @@ from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.digraphs.de_bruijn import DeBruijn
 from lightloom.plans.hub_trees import HubForest
 from lightloom.synth.synthesise import synthesise
-from lightloom.validate.certificates.completion_time.all_reduce_volume import (
+from lightloom.validate.certificates.completion_time.one_plane import (
     least_messages,
 )
 from tests.oracle.rank_buffers import execute

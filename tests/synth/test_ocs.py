@@ -22,7 +22,7 @@ from lightloom.synth.ocs.switch_circuits import (
     switch_circuits,
 )
 from lightloom.validate import verify
-from lightloom.validate.certificates.proofs.ocs_ports import check_saturated_port
+from lightloom.validate.certificates.circuits_per_byte import check_saturated_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

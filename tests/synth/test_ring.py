@@ -16,7 +16,7 @@ from lightloom.synth.certify import signed
 from lightloom.synth.ring.flow_heuristic import control_ring
 from lightloom.synth.ring.wavelengths import RingPlan, ring_schedule, ring_wavelengths
 from lightloom.validate import verify
-from lightloom.validate.certificates.proofs.ring_lines import (
+from lightloom.validate.certificates.circuits_per_byte import (
     LongCircuits,
     check_ring_witness,
 )

@@ -21,7 +21,7 @@ from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.ratio_ladder import Ladder
 from lightloom.synth.ring.wavelengths import ring_schedule, ring_wavelengths
 from lightloom.validate import verify
-from lightloom.validate.certificates.proofs.ring_lines import (
+from lightloom.validate.certificates.circuits_per_byte import (
     PricedPairs,
     check_ring_witness,
 )

@@ -117,12 +117,14 @@ def certified(**fields: Any) -> Schedule:  # noqa: ANN401
     return with_bound(base, Certificate(COMPLETION_TIME, **values))
 
 
-def by_links(witness: Witness, more_ps: int = 0) -> Schedule:
+def by_links(
+    witness: Witness, more_ps: int = 0, kind: str = "link-lengths"
+) -> Schedule:
     """Return the all-gather on a switch, with a bound that its one step proves."""
     base = made.switch_all_gather()
     assert base.footer is not None
     value = base.footer.completion_time_ps
-    proven = COMPLETION_TIME, "link-lengths", value + more_ps, value, witness
+    proven = COMPLETION_TIME, kind, value + more_ps, value, witness
     return with_bound(base, Certificate(*proven))
 
 
@@ -507,6 +509,32 @@ MUTANTS: tuple[Mutant, ...] = (
         "witness node named twice",
         "certificate-witness",
         lambda: certified(kind="cut", witness={"nodes": [1, 1]}),
+    ),
+    (
+        "price of a resource that is none",
+        "certificate-witness",
+        lambda: certified(kind="prices", witness={"resources": [10**6], "prices": [1]}),
+    ),
+    (
+        "price below nothing",
+        "certificate-witness",
+        lambda: certified(
+            kind="prices", witness={"resources": [0, 1], "prices": [1, -1]}
+        ),
+    ),
+    (
+        "resource priced twice",
+        "certificate-witness",
+        lambda: certified(
+            kind="prices", witness={"resources": [4, 4], "prices": [1, 1]}
+        ),
+    ),
+    (
+        "prices that prove less than the bound",
+        "certificate-bound",
+        lambda: by_links(
+            {"resources": [8, 9], "prices": [1, 1]}, more_ps=1, kind="prices"
+        ),
     ),
     ("bound that is not proven", "certificate-bound", lambda: certified(bound=5181921)),
     (

@@ -17,11 +17,9 @@ from lightloom.validate import verify
 from lightloom.validate.certificates import OBJECTIVES
 from lightloom.validate.certificates.congestion import (
     CongestionQuestion,
-    lengths_witness,
-)
-from lightloom.validate.certificates.proofs.edge_lengths import (
     EdgeLengths,
     check_edge_lengths,
+    lengths_witness,
 )
 from tests.examples.small_schedules import moves, sealed, with_transfers
 from tests.validate import objective_mutants as mutants

@@ -11,7 +11,7 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.validate.certificates.proofs.ocs_ports import (
+from lightloom.validate.certificates.circuits_per_byte import (
     SaturatedPort,
     check_saturated_port,
 )

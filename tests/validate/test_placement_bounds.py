@@ -9,16 +9,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
-from lightloom.validate.certificates.proofs.crowd_times import (
-    crowd_ps,
-    displacements,
-    ring_graph,
-)
-from lightloom.validate.certificates.proofs.makespan import (
-    check_memory_witness,
-    check_placement_witness,
-)
-from lightloom.validate.certificates.proofs.placement_witnesses import (
+from lightloom.validate.certificates.makespan import (
     AFTER,
     BEFORE,
     NOWHERE,
@@ -26,8 +17,13 @@ from lightloom.validate.certificates.proofs.placement_witnesses import (
     CriticalPath,
     CrowdedOps,
     PlacementWitness,
+    check_memory_witness,
+    check_placement_witness,
+    crowd_ps,
+    displacements,
+    ring_graph,
 )
-from lightloom.validate.certificates.proofs.placement_witnesses import (
+from lightloom.validate.certificates.makespan import (
     CrowdsInCases as Crowds,
 )
 from tests.examples.small_workloads import random_workload, shortest_by_search

@@ -10,23 +10,21 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Workload
 from lightloom.problems import PROBLEMS
 from lightloom.validate.certificates.makespan import (
-    PlacementQuestion,
-    placement_witness,
-)
-from lightloom.validate.certificates.proofs.makespan import check_placement_witness
-from lightloom.validate.certificates.proofs.placement_witnesses import (
     BEFORE,
     Case,
     CriticalPath,
     CrowdedOps,
     CrowdsInCases,
+    PlacementQuestion,
+    check_placement_witness,
+    placement_witness,
 )
 from lightloom.validate.certificates.witness import NotProvenError
 from tests.examples.small_workloads import placing, random_workload, shortest_by_search
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
-    from lightloom.validate.certificates.proofs.placement_witnesses import (
+    from lightloom.validate.certificates.makespan import (
         PlacementWitness,
     )
 

@@ -12,7 +12,7 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.validate.certificates.proofs.ring_lines import (
+from lightloom.validate.certificates.circuits_per_byte import (
     CrowdedNode,
     CrowdedSpans,
     LongCircuits,
@@ -24,7 +24,7 @@ from tests.examples.small_demands import best_of_wavelengths, random_demand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lightloom.validate.certificates.proofs.ring_lines import RingWitness
+    from lightloom.validate.certificates.circuits_per_byte import RingWitness
 
 SIZES = (1, 2, 3, 5, 8, 13)
 RING = Ring(nodes=6, wavelengths=4)

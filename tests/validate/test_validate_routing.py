@@ -11,7 +11,7 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.core.seed import seeded_random
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.proofs.congestion import check_cut, congestion_of
+from lightloom.validate.certificates.congestion import check_cut, congestion_of
 
 GRID = Lightpath(rows=4, cols=4)
 

@@ -33,6 +33,10 @@ Time = Annotated[int, Meta(ge=0, le=10**15)]
 _STEPS = ((-1, 0), (0, -1), (0, 1), (1, 0))
 
 
+_MOST_DISTANCES = 2**22
+"""Distances between tiles that are held at a time."""
+
+
 class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
     """A LIGHTPATH rack: one plane, wavelength-switched circuits on grid routes.
 
@@ -170,6 +174,62 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
         )
         fibers = self.waveguides if self.fibers is None else self.fibers
         return np.where(across, fibers, self.waveguides).astype(np.int64)
+
+    def shared_lanes(self) -> IntArray:
+        """Return the wavelengths of all waveguides of each edge, by edge id."""
+        lanes = np.zeros(4 * self.node_count, dtype=np.int64)
+        tail, head = self.edges()
+        waveguides = self.edge_waveguides(tail, head)
+        lanes[self.edge_ids(tail, head)] = waveguides * self.lasers
+        return lanes
+
+    def cheapest(
+        self,
+        prices: IntArray,
+        src: IntArray,
+        dst: IntArray,
+        circuits: int | None = None,
+        nodes: IntArray | None = None,
+    ) -> IntArray:
+        """Return the price of the cheapest route, however many circuits it takes.
+
+        Parameters
+        ----------
+        prices
+            Of each edge by its id, of shape (4 * tiles,).
+        src, dst
+            Tiles, of shape (rows,), each from 0 to ``node_count - 1``.
+        circuits
+            Most circuits, one after another; a single one is as good as any.
+        nodes
+            Tiles that may hand data on; light passes the others too.
+
+        Returns
+        -------
+        Shape (rows,); the price of all edges where no route leads.
+        """
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        del circuits, nodes
+        turned = len(np.unique(dst)) < len(np.unique(src))
+        tail, head = self.edges()
+        open_ = self.edge_waveguides(tail, head) > 0
+        price = prices[self.edge_ids(tail, head)][open_].astype(np.float64)
+        ends = (tail[open_], head[open_])
+        near, far = (dst, src) if turned else (src, dst)
+        graph = csr_array(
+            (price, ends[::-1] if turned else ends), shape=(self.node_count,) * 2
+        )
+        starts, place = np.unique(near, return_inverse=True)
+        paid = np.empty(len(src), dtype=np.float64)
+        block = max(1, _MOST_DISTANCES // self.node_count)
+        for first in range(0, len(starts), block):
+            distance = dijkstra(graph, indices=starts[first : first + block])
+            rows = np.flatnonzero((place >= first) & (place < first + block))
+            paid[rows] = distance[place[rows] - first, far[rows]]
+        paid[~np.isfinite(paid)] = float(prices.sum())
+        return paid.astype(np.int64)
 
     # -- circuits ------------------------------------------------------------
 

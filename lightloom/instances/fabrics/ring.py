@@ -131,6 +131,47 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
             return forward
         return np.minimum(forward, (-forward) % self.nodes)
 
+    def shared_lanes(self) -> IntArray:
+        """Return the wavelengths of each span of direction 0, then of direction 1."""
+        spans = self.directions * self.nodes
+        return np.full(spans, self.wavelengths, dtype=np.int64)
+
+    def cheapest(
+        self,
+        prices: IntArray,
+        src: IntArray,
+        dst: IntArray,
+        circuits: int | None = None,
+        nodes: IntArray | None = None,
+    ) -> IntArray:
+        """Return the price of the cheaper way round, by one circuit if within reach.
+
+        Parameters
+        ----------
+        prices
+            Of each span of each direction, of shape (directions * nodes,).
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        circuits
+            Most circuits, one after another; ``None`` for any number.
+        nodes
+            Nodes that may hand data on; light passes the others too.
+        """
+        del nodes
+        ways, within = [], []
+        for direction, price in enumerate(prices.reshape(-1, self.nodes)):
+            before = np.append(0, np.cumsum(np.tile(price, 2)))
+            hops = self.hops(src, dst, np.full(len(src), direction))
+            begin = dst if direction else src
+            ways.append(before[begin + hops] - before[begin])
+            within.append(hops <= self.reach)
+        paid, near = np.stack(ways), np.stack(within)
+        if circuits == 1:
+            most = paid.max(axis=0, initial=0)
+            paid = np.where(near | ~near.any(axis=0), paid, most)
+        least: IntArray = paid.min(axis=0)
+        return least
+
     def circuits_apart(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return how many circuits data need at least, one after another."""
         apart: IntArray = -(-self.least_spans(src, dst) // self.reach)

@@ -154,6 +154,53 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
             apart += ring.circuits_apart(*places)
         return apart
 
+    def shared_lanes(self) -> IntArray:
+        """Return the wavelengths of the spans of every row's ring, then column's."""
+        row, column = (ring.shared_lanes() for ring in self.rings)
+        return np.concatenate([np.tile(row, self.rows), np.tile(column, self.cols)])
+
+    def cheapest(
+        self,
+        prices: IntArray,
+        src: IntArray,
+        dst: IntArray,
+        circuits: int | None = None,
+        nodes: IntArray | None = None,
+    ) -> IntArray:
+        """Return what data pay for spans, on each axis by the cheaper way round.
+
+        One circuit pays for spans of its own ring. Several may choose their rings, so
+        they pay for a span what the cheapest one at its place costs.
+
+        Parameters
+        ----------
+        prices
+            Of each span of each direction, row by row, then column by column.
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        circuits
+            Most circuits, one after another; ``None`` for any number.
+        nodes
+            Nodes that may hand data on; light passes the others too.
+        """
+        del nodes
+        paid = np.zeros(len(src), dtype=np.int64)
+        first, lines = 0, (self.rows, self.cols)
+        for axis, ring in enumerate(self.rings):
+            size = lines[axis] * ring.directions * ring.nodes
+            own = prices[first : first + size].reshape(lines[axis], -1)
+            first += size
+            begin, end = (self.line(ends, 1 - axis) for ends in (src, dst))
+            least = ring.cheapest(own.min(axis=0), begin, end)
+            if circuits == 1:
+                line = self.line(src, axis)
+                straight = np.flatnonzero(line == self.line(dst, axis))
+                for used in np.unique(line[straight]).tolist():
+                    rows = straight[line[straight] == used]
+                    least[rows] = ring.cheapest(own[used], begin[rows], end[rows], 1)
+            paid += least
+        return paid
+
     # -- circuits ------------------------------------------------------------
 
     def circuit_faults(self, circuits: Circuits) -> Iterator[CircuitFault]:

@@ -170,6 +170,50 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
             apart += self.port(src, number) != self.port(dst, number)
         return apart
 
+    def shared_lanes(self) -> IntArray:
+        """Return the wavelengths of each fibre, node by node, then of each bus."""
+        ends = 2 * self.node_count * self.levels
+        return np.full(ends, self.wavelengths, dtype=np.int64)
+
+    def cheapest(
+        self,
+        prices: IntArray,
+        src: IntArray,
+        dst: IntArray,
+        circuits: int | None = None,
+        nodes: IntArray | None = None,
+    ) -> IntArray:
+        """Return what data pay for the fibre and the bus of each level they cross.
+
+        They cross each level on which their ends differ. By one circuit, or two, ends
+        that differ on one level alone are joined by the fibre of the one and the bus of
+        the other; else a level costs what its cheapest fibre and its cheapest bus do.
+
+        Parameters
+        ----------
+        prices
+            Of the fibres of each node, level by level, then of its buses.
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        circuits
+            Most circuits, one after another; ``None`` for any number.
+        nodes
+            Nodes that may hand data on, of shape (nodes,); ``None`` for all.
+        """
+        fibre, bus = prices.reshape(2, self.node_count, self.levels)
+        passed = slice(None) if nodes is None else nodes
+        least = fibre[passed].min(axis=0) + bus[passed].min(axis=0)
+        paid = np.zeros(len(src), dtype=np.int64)
+        for level in range(self.levels):
+            differ = self.port(src, level) != self.port(dst, level)
+            paid += differ * least[level]
+        if circuits is not None:
+            joined = self.level_of(src, dst)
+            near = joined != _NOT_ONE_SWITCH
+            on = joined[near]
+            paid[near] = fibre[src[near], on] + bus[dst[near], on]
+        return paid
+
     def port(self, node: IntArray, level: IntArray | int) -> IntArray:
         """Return the ports of nodes on their switch of some level.
 

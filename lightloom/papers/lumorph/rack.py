@@ -12,7 +12,7 @@ import msgspec
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.catalogue import fabrics
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.papers.collectives import Measured, verified_schedule
+from lightloom.papers.collectives import MeasuredCollective, verified_schedule
 from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
 from lightloom.replay import replay
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MeasuredAllReduce(Measured):
+class MeasuredAllReduce(MeasuredCollective):
     """A measured all-reduce; replay charges only what the plane does not hold yet."""
 
     fabric: AnyFabric

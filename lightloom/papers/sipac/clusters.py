@@ -16,7 +16,7 @@ from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.sipac_clusters import clusters
 from lightloom.papers.claims import above, below, between, falling, holds
 from lightloom.papers.collectives import (
-    Measured,
+    MeasuredCollective,
     best_bound,
     bound_text,
     bound_us,
@@ -56,7 +56,7 @@ NOT_MODELLED = (
 
 def measure(
     fabric: AnyFabric, op: str, buffer_bytes: int, algorithm: str, **parameters: object
-) -> Measured:
+) -> MeasuredCollective:
     """Synthesise, verify and replay a collective over all nodes, in whole blocks."""
     if COLLECTIVES[op].uses_blocks:
         buffer_bytes += -buffer_bytes % fabric.node_count
@@ -65,17 +65,17 @@ def measure(
         f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
         for key, value in schedule.algorithm.parameters.items()
     )
-    return Measured.of(schedule, label)
+    return MeasuredCollective.of(schedule, label)
 
 
-def replayed_on(measured: Measured, fabric: AnyFabric) -> Measured:
+def replayed_on(measured: MeasuredCollective, fabric: AnyFabric) -> MeasuredCollective:
     """Return the same schedule replayed at other rates of the same cluster."""
     moved = replace(measured.schedule, fabric=fabric.table())
     time_ps = replay(moved).completion_time_ps
     return replace(measured, completion_time_ps=time_ps, schedule=moved)
 
 
-def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> Measured:
+def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
     """Return a collective by the algorithm that a cluster is usually given.
 
     All-reduce: levels on SiPAC and BCube, rings both ways along rows and columns on a
@@ -119,7 +119,7 @@ def _fig4a_rows(tell: Tell, *, nodes: int = 512) -> Iterator[Row]:
         fabrics = clusters(units)
         for pattern, op in OPS.items():
             size = _buffer_bytes(op, units)
-            measured: dict[tuple[str, str], Measured] = {}
+            measured: dict[tuple[str, str], MeasuredCollective] = {}
             for cluster in CLUSTERS:
                 tell(f"{units} units, {pattern}, {cluster}")
                 given = usual(fabrics[cluster], op, size)

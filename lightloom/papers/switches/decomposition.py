@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
+from lightloom.validate.certificates.completion_time.switch_uses import least_line_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,9 +101,24 @@ def _question(matrix: FloatArray, switches: int, delay: float) -> Instance:
     return Instance(fabric, Demand.from_matrix(size), "decomposition")
 
 
-def _bound(instance: Instance, kind: str) -> float:
-    certificate = find_bound(kind, instance.fabric, instance.communication)
+def _uses_bound(instance: Instance) -> float:
+    certificate = find_bound("switch-uses", instance.fabric, instance.communication)
     return 0.0 if certificate is None else int(certificate.bound) / _UNIT_PS
+
+
+def _line_bound(instance: Instance) -> float:
+    """Return what the uses of a line take at least, all switches together."""
+    fabric, demand = instance.fabric, instance.communication
+    assert isinstance(fabric, Ocs)
+    assert isinstance(demand, Demand)
+    lines = defaultdict(list)
+    for direction, ends in enumerate((demand.src, demand.dst)):
+        for node, size_bytes in zip(ends, demand.bytes, strict=True):
+            lines[direction, node].append(size_bytes)
+    longest_ps = max(
+        (least_line_ps(fabric, line) for line in lines.values()), default=0
+    )
+    return longest_ps / _UNIT_PS
 
 
 def _compute(
@@ -125,8 +142,8 @@ def _compute(
                 yield (
                     *(name, switches, delay),
                     completion_time_ps(synthesis.schedule) / _UNIT_PS,
-                    _bound(instance, "line"),
-                    _bound(instance, "switch-uses"),
+                    _line_bound(instance),
+                    _uses_bound(instance),
                     *(published or (None, None, None)),
                 )
 

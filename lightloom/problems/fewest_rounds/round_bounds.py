@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.certificate import Certificate
-from lightloom.synth.bounds.cut_search import best_rectangle
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
+from lightloom.synth.bounds.rectangles import best_rectangle
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     requirements_of,
 )
-from lightloom.validate.certificates.proofs.round_counts import prove_rounds
+from lightloom.validate.certificates.rounds import prove_rounds
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lightloom.routing.graph import Graph
 from lightloom.routing.grid_pathfinder import Negotiation
 from lightloom.routing.minimum_congestion import DEFAULT_EFFORT, minimum_congestion
 from lightloom.routing.pathfinder import Auction
-from lightloom.validate.certificates.proofs.edge_lengths import EdgeLengths
+from lightloom.validate.certificates.congestion import EdgeLengths
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
@@ -37,7 +37,7 @@ class CertifiedRouting:
     `route`: nodes of each route, both ends included; every route is a simple path.
     `congestion`: largest ``ceil(load / capacity)`` of an edge. `bound`: no routing has
     a smaller congestion. `witness`: proves the bound
-    (`lightloom.validate.certificates.proofs.edge_lengths`), in the order of the edges
+    (`lightloom.validate.certificates.congestion`), in the order of the edges
     of the graph or grid; ``None`` where there is no request. `finished`: whether, up to
     a solver's tolerances, no edge lengths prove more than the bound; ``False`` where
     that was not asked.

@@ -17,7 +17,7 @@ from lightloom.routing.graph import Graph
 from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
-from lightloom.validate.certificates.proofs.edge_lengths import (
+from lightloom.validate.certificates.congestion import (
     MOST_UNITS,
     EdgeLengths,
     check_edge_lengths,

@@ -34,8 +34,12 @@ SEARCHES: Catalogue[WitnessSearch] = Catalogue(
 """The search for a witness of each kind of bound that needs one."""
 
 
-def find_bound(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
+def find_bound(
+    kind: str, fabric: AnyFabric, task: Task, *, quick: bool = False
+) -> Certificate | None:
     """Return the best certificate of one kind that is found, without value.
+
+    `quick`: by `WitnessSearch.quick`, where the kind has it.
 
     Returns ``None`` where the kind has nothing to say about fabric and task.
     """
@@ -44,11 +48,13 @@ def find_bound(kind: str, fabric: AnyFabric, task: Task) -> Certificate | None:
     searched, witness = kind in SEARCHES, _NOTHING
     if searched:
         try:
-            found = SEARCHES[kind].find(fabric, task)
+            search = SEARCHES[kind]
+            find = search.quick if quick and search.quick else search.find
+            found = find(fabric, task)
         except WitnessError:
             return None  # the task is too large for this kind
-        if found is None:
-            return None
+        if found is None or isinstance(found, Certificate):
+            return found
         witness = found
     try:
         bound_ps = BOUND_KINDS[kind].prove(fabric, task, witness)
@@ -94,7 +100,11 @@ class LowerBounds:
     def __init__(self, fabric: AnyFabric, task: Task) -> None:
         self._fabric, self._task = fabric, task
         self._best: Certificate | None = None
-        self._left = sorted(BOUND_KINDS, key=_is_long)
+        self._left = [
+            *((kind, False) for kind in BOUND_KINDS if not _is_long(kind)),
+            *((kind, True) for kind in SEARCHES if SEARCHES[kind].quick),
+            *((kind, False) for kind in BOUND_KINDS if _is_long(kind)),
+        ]
 
     @property
     def quick_ps(self) -> int:
@@ -118,9 +128,11 @@ class LowerBounds:
         best_ps = 0 if self._best is None else int(self._best.bound)
         while self._left:
             near = reached_ps is not None and reached_ps - best_ps <= best_ps // CLOSE
-            if near and _is_long(self._left[0]):
+            kind, quick = self._left[0]
+            if near and not quick and _is_long(kind):
                 break
-            found = find_bound(self._left.pop(0), self._fabric, self._task)
+            del self._left[0]
+            found = find_bound(kind, self._fabric, self._task, quick=quick)
             if found is not None and found.bound > best_ps:
                 self._best, best_ps = found, int(found.bound)
         return best_ps

@@ -14,35 +14,34 @@ from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.synth.bounds.link_classes import links_near_root
-from lightloom.synth.bounds.link_lengths import SEARCHES as LINK_LENGTHS
-from lightloom.synth.bounds.link_lengths import LinkQuestion
-from lightloom.synth.bounds.link_stream import SEARCHES as LINK_STREAM
-from lightloom.synth.bounds.place_refinement import (
+from lightloom.synth.bounds.link_prices import (
+    LinkQuestion,
+    best_lengths,
+    links_near_root,
+    stream_witness,
+)
+from lightloom.synth.bounds.potentials import (
+    FEWEST_ENDS,
+    PotentialProgram,
     refined_places,
     related_places,
     relations,
 )
-from lightloom.synth.bounds.potential_program import FEWEST_ENDS, PotentialProgram
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates import WitnessError
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
 from lightloom.validate.certificates.completion_time.link_steps import (
+    FLOWS,
+    Lifts,
     StepTable,
+    Ways,
     far_ps,
     first_steps,
     steps_ps,
+    streams,
 )
-from lightloom.validate.certificates.completion_time.link_stream import streams
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     requirements_of,
-)
-from lightloom.validate.certificates.proofs.step_potentials import (
-    FLOWS,
-    Lifts,
-    Ways,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +51,18 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
-    from lightloom.validate.certificates.proofs.link_costs import PairRoutes
+    from lightloom.validate.certificates.completion_time.message_costs import PairRoutes
 
 
+_NO_STEPS: Witness = {
+    "links": [],
+    "groups": [],
+    "places": [],
+    "shape": [],
+    "times": [],
+    "lengths": [],
+    "potentials": [],
+}
 _MOST_RANKS = 64
 _MOST_STEPS = 512
 _ALL_WORK = 28_000
@@ -177,20 +185,20 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
     """Return potentials for as many steps as may be the best of all."""
     if not isinstance(task, Collective) or not isinstance(fabric, PacketFabric | Sipac):
         return None
-    if task.op not in FLOWS or not 2 < task.rank_count <= _MOST_RANKS:
+    if task.op not in FLOWS or task.rank_count < 2 or not isinstance(fabric, Hashable):
         return None
-    if not isinstance(fabric, Hashable):
-        return None
+    if not 2 < task.rank_count <= _MOST_RANKS:
+        return _quick(fabric, task)
     far = _far_witness(fabric, task)
     small = _small(fabric, task)
     steps = _steps(fabric, task.op, task.nodes, task.root, small=small)
     if far is None or steps is None:
-        return None
+        return _quick(fabric, task)
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     tables = _tables(steps, needs, far)
     if not tables:
-        return None
+        return _quick(fabric, task)
     rows = [tables[count] for count in sorted(tables)]
     return {
         "links": steps.links.tolist(),
@@ -202,6 +210,16 @@ def _find(fabric: AnyFabric, task: Task) -> Witness | None:
         "potentials": np.concatenate([one.potentials.ravel() for one in rows]).tolist(),
         **far,
     }
+
+
+def _quick(fabric: AnyFabric, task: Task) -> Witness | None:
+    """Return what any number of steps must do that lead out of a root, or into it."""
+    if not isinstance(task, Collective) or not streams(task):
+        return None
+    if not isinstance(fabric, PacketFabric) or not isinstance(fabric, Hashable):
+        return None
+    far = _far_witness(fabric, task)
+    return None if far is None else {**_NO_STEPS, **far}
 
 
 def _small(fabric: PacketFabric | Sipac, task: Collective) -> bool:
@@ -363,15 +381,15 @@ def _far_witness(fabric: Hashable, task: Collective) -> Witness | None:
     if isinstance(fabric, Sipac):
         return {}
     assert isinstance(fabric, PacketFabric)
-    lengths = LINK_LENGTHS.find(fabric, task)
-    if lengths is None:
+    priced = best_lengths(fabric, task)
+    if priced is None:
         return None
-    found = {f"all_{key}": value for key, value in lengths.items()}
+    found = {"all_links": priced[0].tolist(), "all_lengths": priced[1].tolist()}
     if not streams(task):
         return found
-    stream = LINK_STREAM.find(fabric, task)
+    stream = stream_witness(fabric, task)
     return None if stream is None else {**found, **stream}
 
 
-SEARCHES = WitnessSearch("link-steps", _find, long=True)
+SEARCHES = WitnessSearch("link-steps", _find, long=True, quick=_quick)
 """The search for potentials over few steps."""

@@ -13,13 +13,14 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.validate.certificates.completion_time.ring_steps import (
     MOST_STEPS,
+    NEVER,
     WHOLE,
+    RingTrees,
     far_ps,
     fewest_steps,
     serves,
     table_ps,
 )
-from lightloom.validate.certificates.proofs.ring_trees import NEVER, RingTrees
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness

@@ -13,7 +13,7 @@ from lightloom.synth.demand_configurations.durations import moved_bytes, unit_bo
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.search import divisions
 from lightloom.synth.realisation import Realisation
-from lightloom.validate.certificates.proofs.duration_boxes import first_box
+from lightloom.validate.certificates.completion_time.configurations import first_box
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
     from lightloom.synth.demand_configurations.search import Division
-    from lightloom.validate.certificates.proofs.duration_boxes import DurationBox
-    from lightloom.validate.certificates.proofs.duration_walk import (
+    from lightloom.validate.certificates.completion_time.configurations import (
         DividedLines,
+        DurationBox,
         Prices,
     )
 
@@ -281,8 +281,9 @@ class BoxSearch:
     ) -> WholeDivision | list[int] | None:
         """Return a division of no longer durations, or a walk that proves none.
 
-        Returns a walk as of `lightloom.validate.certificates.proofs.duration_walk`;
-        ``None`` where nothing is found.
+        Returns a walk as of
+        `lightloom.validate.certificates.completion_time.configurations`; ``None``
+        where nothing is found.
         """
         walk: list[int] = []
         stack = [first_box(total_ps, self._count)]

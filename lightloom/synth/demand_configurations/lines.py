@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import FloatArray, IntArray
-    from lightloom.validate.certificates.proofs.duration_walk import DividedLines
+    from lightloom.validate.certificates.completion_time.configurations import (
+        DividedLines,
+    )
 
 
 _PASSES = 3

@@ -28,7 +28,10 @@ from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.packet_step_time import links_step_ps, nodes_step_ps
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.realisation import Realisation
-from lightloom.validate.certificates.proofs.link_costs import MOST_RANKS, PairRoutes
+from lightloom.validate.certificates.completion_time.message_costs import (
+    MOST_RANKS,
+    PairRoutes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

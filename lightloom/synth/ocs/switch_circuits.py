@@ -23,8 +23,11 @@ from lightloom.core.schedule import Algorithm
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.circuit_ratios import best_threshold, order_by_ratio
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.validate.certificates.circuits_per_byte import OBJECTIVE, port_witness
-from lightloom.validate.certificates.proofs.ocs_ports import SaturatedPort
+from lightloom.validate.certificates.circuits_per_byte import (
+    OBJECTIVE,
+    SaturatedPort,
+    port_witness,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -67,7 +70,7 @@ def switch_circuits(fabric: Ocs, demand: Demand, *, spare: bool = True) -> Switc
     """Return circuits whose slowest pair has as many circuits a byte as can be.
 
     Returns plan whose witness `check_saturated_port` of
-    `lightloom.validate.certificates.proofs.ocs_ports` accepts. If some node has more
+    `lightloom.validate.certificates.circuits_per_byte` accepts. If some node has more
     partners than switches, the optimum is 0: the witness names the node, and there are
     no circuits. Exact and deterministic.
 

@@ -21,8 +21,7 @@ from lightloom.solvers.standard_form import StandardForm
 from lightloom.synth.ring.arcs import crossings, span_loads
 from lightloom.synth.ring.load_bounds import RingBound
 from lightloom.synth.ring.ratio_ladder import light_coloured, light_split
-from lightloom.validate.certificates.proofs.dearest_lap import dearest_lap
-from lightloom.validate.certificates.proofs.ring_lines import PricedPairs
+from lightloom.validate.certificates.circuits_per_byte import PricedPairs, dearest_lap
 
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.synth.circuit_ratios import best_threshold
 from lightloom.synth.ring.arcs import crossings
-from lightloom.validate.certificates.proofs.ring_lines import (
+from lightloom.validate.certificates.circuits_per_byte import (
     CrowdedNode,
     CrowdedSpans,
     LongCircuits,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.arcs import RingWays
-    from lightloom.validate.certificates.proofs.ring_lines import RingWitness
+    from lightloom.validate.certificates.circuits_per_byte import RingWitness
 
 _MOST_CUT_SPANS = 64
 

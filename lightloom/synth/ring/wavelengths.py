@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.synth.ring.load_bounds import RingBound
-    from lightloom.validate.certificates.proofs.ring_lines import RingWitness
+    from lightloom.validate.certificates.circuits_per_byte import RingWitness
 
 ALGORITHM = "ring-ladder"
 """Name of the algorithm in schedules."""

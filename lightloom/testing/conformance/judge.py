@@ -23,6 +23,7 @@ from lightloom.formats.schedule_writer import schedule_lines
 from lightloom.testing.conformance.synthesiser_process import Refusal, Trouble, one_line
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time import BOUND_KINDS
+from lightloom.validate.certificates.completion_time.former_kinds import FORMER_KINDS
 from lightloom.validate.verdict import verify
 
 if TYPE_CHECKING:
@@ -167,18 +168,31 @@ def every_bound(
     the first witness is kept.
     """
     best: dict[str, Certificate] = {}
+    for name, witness in _named_witnesses(fabric, task, most_sets):
+        kind = BOUND_KINDS[name]
+        if not kind.concerns(task):
+            continue
+        try:
+            bound_ps = kind.prove(fabric, task, witness)
+        except WitnessError:
+            continue
+        if bound_ps and (name not in best or bound_ps > best[name].bound):
+            found = Certificate(COMPLETION_TIME, name, bound_ps, None, witness)
+            best[name] = found
+    return dict(sorted(best.items()))
+
+
+def _named_witnesses(
+    fabric: AnyFabric, task: Task, most_sets: int
+) -> Iterator[tuple[str, Witness]]:
+    """Yield witnesses of today's kinds, and what former kinds said with few numbers."""
     for witness in _witnesses(fabric.node_count, most_sets):
-        for name, kind in BOUND_KINDS.items():
-            if not kind.concerns(task):
-                continue
+        yield from ((name, witness) for name in BOUND_KINDS)
+        for former in FORMER_KINDS.values():
             try:
-                bound_ps = kind.prove(fabric, task, witness)
+                yield former.now, former.witness(fabric, task, witness)
             except WitnessError:
                 continue
-            if bound_ps and (name not in best or bound_ps > best[name].bound):
-                found = Certificate(COMPLETION_TIME, name, bound_ps, None, witness)
-                best[name] = found
-    return dict(sorted(best.items()))
 
 
 def best_bound(fabric: AnyFabric, task: Task) -> Certificate | None:

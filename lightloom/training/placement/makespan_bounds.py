@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import format_bytes
-from lightloom.validate.certificates.proofs.crowd_times import (
-    NowhereError,
-    RingGraph,
-    crowd_ps,
-    displacements,
-    lags_ps,
-    ring_graph,
-    room,
-)
-from lightloom.validate.certificates.proofs.makespan import (
-    case_graph,
-    check_memory_witness,
-    check_placement_witness,
-)
-from lightloom.validate.certificates.proofs.placement_witnesses import (
+from lightloom.validate.certificates.makespan import (
     AFTER,
     BEFORE,
     NOWHERE,
@@ -30,16 +16,23 @@ from lightloom.validate.certificates.proofs.placement_witnesses import (
     CriticalPath,
     CrowdedOps,
     CrowdsInCases,
+    NowhereError,
+    RingGraph,
+    case_graph,
+    check_memory_witness,
+    check_placement_witness,
+    crowd_ps,
+    displacements,
+    lags_ps,
+    ring_graph,
+    room,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lightloom.training.placement.operation_graph import WorkloadGraph
-    from lightloom.validate.certificates.proofs.crowd_times import Job
-    from lightloom.validate.certificates.proofs.placement_witnesses import (
-        PlacementWitness,
-    )
+    from lightloom.validate.certificates.makespan import Job, PlacementWitness
 
 
 Lags: TypeAlias = "list[dict[int, int]]"

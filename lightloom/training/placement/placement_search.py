@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lightloom.core.placement import Placement
     from lightloom.core.task import Workload
     from lightloom.training.placement.operation_graph import WorkloadGraph
-    from lightloom.validate.certificates.proofs.placement_witnesses import (
+    from lightloom.validate.certificates.makespan import (
         PlacementWitness,
     )
 

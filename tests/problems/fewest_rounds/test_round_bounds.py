@@ -10,7 +10,7 @@ import pytest
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems.fewest_rounds.round_bounds import round_bound, round_bounds
-from lightloom.validate.certificates.proofs.middle_round import (
+from lightloom.validate.certificates.rounds import (
     crowded_middle,
     fewest_around_middle,
 )

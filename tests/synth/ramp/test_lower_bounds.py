@@ -48,7 +48,7 @@ def test_a_broadcast_takes_two_portions() -> None:
     size = 2**24
     found = LowerBounds(fabric, Collective("broadcast", nodes, size)).best()
     assert found is not None
-    assert found.kind == "stream"
+    assert found.kind == "holders"
     size_ps = Fraction(size * 8 * 10**12, fabric.node_bits_per_s)
     least = min(
         p * 1_450_000 + 1000 + size_ps * p / (p - Fraction(111, 127))

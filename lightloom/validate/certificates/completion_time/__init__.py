@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.completion_time.former_kinds import FORMER_KINDS
 from lightloom.validate.certificates.objective import Objective
 from lightloom.validate.certificates.witness import WitnessError, require
 
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
 
-__all__ = ["BOUND_KINDS", "OBJECTIVE", "BoundKind", "CompletionTimeQuestion", "measure"]
+__all__ = [
+    "BOUND_KINDS",
+    "OBJECTIVE",
+    "BoundKind",
+    "CompletionTimeQuestion",
+    "measure",
+    "proven_ps",
+]
 
 
 BOUND_KINDS: Catalogue[BoundKind] = Catalogue(
@@ -42,17 +50,28 @@ class CompletionTimeQuestion:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """One for each module of this folder that proves something."""
-        return tuple(BOUND_KINDS)
+        """Those of `BOUND_KINDS`, and those that earlier versions wrote."""
+        return tuple(sorted({*BOUND_KINDS, *FORMER_KINDS}))
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `lightloom.validate.certificates.objective.Question.prove`."""
-        known = BOUND_KINDS[kind]
-        if not known.concerns(self.task):
-            message = f"the kind {kind} takes a byte to take one circuit: the demand"
-            message += " allows relays"
-            raise WitnessError(message)
-        require(bound, known.prove(self.fabric, self.task, witness))
+        require(bound, proven_ps(kind, self.fabric, self.task, witness))
+
+
+def proven_ps(kind: str, fabric: AnyFabric, task: Task, witness: Witness) -> int:
+    """Return what a witness of a kind, today's or a former one, proves.
+
+    Raises `WitnessError`: it has not the form of its kind, or fits nothing here.
+    """
+    if kind in FORMER_KINDS:
+        former = FORMER_KINDS[kind]
+        kind, witness = former.now, former.witness(fabric, task, witness)
+    known = BOUND_KINDS[kind]
+    if not known.concerns(task):
+        message = f"the kind {kind} takes a byte to take one circuit: the demand"
+        message += " allows relays"
+        raise WitnessError(message)
+    return known.prove(fabric, task, witness)
 
 
 def measure(

@@ -30,7 +30,8 @@ same with empty steps. Schedules of one step take what `one_step_ps` says, and o
 what P_i says where P_i is the first that is no less than their steps, which are one
 more than P_(i-1) at least. Of so many steps or more, however many, lengths of all links
 (``all_links``, ``all_lengths``) say something too, see `link_lengths`, and for
-broadcast and reduce `link_stream` (``out``, ``into``).
+broadcast and reduce `link_stream` (``out``, ``into``). A witness may have no more than
+that, all other lists empty.
 
 Potentials depend on the place alone, which ``places`` gives for each source, each v
 and each a. Where the translations of a box, ``shape``, leave links' groups as they are,
@@ -45,11 +46,46 @@ count twice. So where ranks are not told the same, or with time turned around, t
 lasers of a node on a level are a link too, of all messages that they send. Steps are
 portions; and of more steps than all P_i the bytes count that all must hear, or one
 must hear or send (`volume`, `receive`, `send`).
+
+**Streams**: what leaves the root in the last step still goes to one receiver only.
+
+For broadcast and reduce of B bytes on packet fabrics, by links ``out`` and links
+``into``. Groups of ranks are those that reach one another over none of the
+links `into`; S is the root's group, N the number of the others. It is checked that
+each message from S to another rank crosses a link of `out`, and each one into another
+group a link of `into`. Let the links of `out` carry r in all, and those of `into` N r'
+in all; rates are bits per second, B stands for bits, and steps have t_1, ..., t_P of
+data time.
+
+Fix a step k. What leaves S for the first time before k is at most r times the sum of
+the t_j before k. Let b be what leaves it first in k: the messages that bring it to
+groups in k come from S, at most r t_k in all. What leaves later, a, and b have to
+enter N groups, so N (a + b) - r t_k <= N r' (sum of the t_j after k). Together
+
+    B  <=  r (sum before k) + r t_k / N + r' (sum after k)  <=  R (T - t_k (1 - 1 / N))
+
+with R the larger of r and r' and T the sum of all. On average over all k
+
+    T  >=  (B / R) P / (P - 1 + 1 / N).
+
+So the completion time is at least the least of P (alpha + latency) plus this over all
+P >= 2, or what a single step takes. A reduce is the same backwards: `out` are links
+into S, and `into` are links out of the other groups.
+
+**Potentials**: what messages must do until data are where they are needed.
+
+A datum of rank s that rank v needs has a potential in every place after every step;
+which data in which ranks are in places of the same number, a witness says.
+Where it waits the potential never rises, so messages must lift it from what it is at s
+before the first step to what it is at v after the last.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,43 +93,38 @@ import numpy as np
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.task import Collective
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
-from lightloom.validate.certificates.completion_time.link_lengths import lengths_ps
-from lightloom.validate.certificates.completion_time.link_stream import (
-    stream_ps,
-    streams,
+from lightloom.validate.certificates.completion_time.message_costs import (
+    MOST_LENGTH,
+    MOST_RANKS,
+    LinkLengths,
+    PairRoutes,
+    free_groups,
+    lengths_ps,
+    one_step_ps,
 )
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
 )
-from lightloom.validate.certificates.proofs.link_costs import (
-    MOST_LENGTH,
-    PairRoutes,
-    one_step_ps,
-)
-from lightloom.validate.certificates.proofs.step_potentials import (
-    FLOWS,
-    MOST_POTENTIAL,
-    Lifts,
-    Ways,
-)
 from lightloom.validate.certificates.witness import WitnessError, keys, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from lightloom.core.certificate import Witness
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
+
 
 _OWN = ("links", "groups", "places", "shape", "times", "lengths", "potentials")
 _MOST_STEPS = 2**10
@@ -163,11 +194,13 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     needs = requirements_of(task, fabric.node_count)
     assert isinstance(needs, CollectiveNeeds)
     ways = Ways.of(fabric, task.nodes, FLOWS[task.op])
+    last, times = first_steps(fabric, needs)
+    if all(witness[key] == [] for key in _OWN):
+        return min([*times, far_ps(fabric, needs, ways.routes, witness, last + 1)])
     link, group = _groups(witness, ways.routes)
     rate = np.zeros(int(group.max(initial=-1)) + 1, dtype=object)
     np.add.at(rate, group, Ways.rates(fabric, link))
     lifts = _lifts(task, ways, witness, link, group)
-    last, times = first_steps(fabric, needs)
     for table in _tables(witness, len(rate), lifts.place_count):
         data_ps = table.data_ps(lifts, rate, needs.collective.chunk_bytes)
         steps = int(table.times[-1])
@@ -290,6 +323,332 @@ def _tables(witness: Witness, groups: int, places: int) -> Iterator[StepTable]:
     for table, count in zip(tables, lines, strict=True):
         yield StepTable(table, lengths[:count], potentials[: len(table)])
         lengths, potentials = lengths[count:], potentials[len(table) :]
+
+
+def streams(task: Task) -> bool:
+    """Return whether all of the buffer goes from, or to, one root of several ranks."""
+    if not isinstance(task, Collective) or task.rank_count < 2:
+        return False
+    op = op_of(task)
+    return op.rooted and not op.uses_blocks
+
+
+def stream_ps(
+    fabric: PacketFabric,
+    needs: CollectiveNeeds,
+    routes: PairRoutes,
+    witness: Witness,
+    steps: int,
+) -> int:
+    """Return what schedules of so many steps or more take at least.
+
+    `witness`: with the links ``out`` and ``into``.
+
+    Raises `WitnessError`: the links are not right.
+    """
+    out, into = (
+        LinkLengths.read(witness, (key, None), fabric, routes)
+        for key in ("out", "into")
+    )
+    away, toward = out.costs(routes), into.costs(routes)
+    if needs.reduces:
+        away, toward = away.T, toward.T
+    others = _checked_groups(needs.collective, away, toward)
+    rate = max(Fraction(out.rate), Fraction(into.rate, others))
+    bits = needs.collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    return _least_ps(step_ps(fabric), bits / rate, others, steps)
+
+
+def _checked_groups(collective: Collective, away: IntArray, toward: IntArray) -> int:
+    """Return the number of groups beside the root's, or raise `WitnessError`.
+
+    `away`, `toward`: how many links of each kind a message crosses, shape (n, n).
+    """
+    group = free_groups(toward)
+    inside = group == group[collective.root_rank]
+    if inside.all():
+        message = "the links of into part no ranks from the root"
+        raise WitnessError(message)
+    if not away[np.ix_(inside, ~inside)].all():
+        message = "a message from the root's group crosses no link of out"
+        raise WitnessError(message)
+    apart = (group[:, None] != group) & ~inside
+    if not toward[apart].all():
+        message = "a message from group to group crosses no link of into"
+        raise WitnessError(message)
+    return int(group.max())
+
+
+def _least_ps(base_ps: int, data_ps: Fraction, others: int, least: int) -> int:
+    """Return the least of P base + data P / (P - 1 + 1 / N), rounded up, P from least.
+
+    It is convex in P, so its least stands beside the root of its derivative.
+    """
+    lost = 1 - Fraction(1, others)
+    if not base_ps:
+        return _up(data_ps)
+    ratio = data_ps * lost / base_ps
+    near = isqrt(ratio.numerator // ratio.denominator)
+    return min(
+        steps * base_ps + _up(data_ps * steps / (steps - lost))
+        for steps in {max(least, near + more) for more in range(3)}
+    )
+
+
+def _up(value: Fraction) -> int:
+    """Return the value rounded up."""
+    return -(-value.numerator // value.denominator)
+
+
+MOST_POTENTIAL = 2**24
+"""Largest potential: the sum of what all pairs of ranks gain stays below 2**63."""
+_MOST_UNLIKE = 32
+"""Ranks up to which each is looked at where none is shown to be like another."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Which data a collective brings from where to where.
+
+    `rooted`: only the root has data at first; else every rank has some of its own.
+    `same`: all other ranks need the data of a source, so a message may serve several of
+    them at once; else each needs some that no other does. `summed`: a message may serve
+    the data of several sources at once. `turned`: all this holds with time, and the
+    messages, turned around.
+    """
+
+    rooted: bool
+    same: bool
+    summed: bool = False
+    turned: bool = False
+
+
+FLOWS = {
+    "all-gather": Flow(rooted=False, same=True),
+    "all-reduce": Flow(rooted=False, same=True, summed=True),
+    "broadcast": Flow(rooted=True, same=True),
+    "gather": Flow(rooted=True, same=False, turned=True),
+    "reduce": Flow(rooted=True, same=True, turned=True),
+    "reduce-scatter": Flow(rooted=False, same=True, turned=True),
+    "scatter": Flow(rooted=True, same=False),
+}
+"""The flow of each collective that potentials say something about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """The messages that there can be between the ranks of a collective.
+
+    `routes`: the links of each message; of SiPAC, the bus by which a rank hears it, and
+    where a message serves one rank alone the lasers that send it. `joined`: whether
+    there can be a message from rank to rank, shape (n, n).
+    """
+
+    routes: PairRoutes
+    joined: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, fabric: PacketFabric | Sipac, nodes: tuple[int, ...], flow: Flow
+    ) -> Ways:
+        """Return the ways between the nodes of a collective, or raise `WitnessError`.
+
+        On SiPAC messages join nodes that are one circuit apart.
+        """
+        if isinstance(fabric, Sipac):
+            return cls._lit(fabric, nodes, told=flow.turned or not flow.same)
+        routes = PairRoutes.of(fabric, nodes)
+        return cls(routes, ~np.eye(routes.ranks, dtype=np.bool_))
+
+    @classmethod
+    def _lit(cls, fabric: Sipac, nodes: tuple[int, ...], *, told: bool) -> Ways:
+        """Return where each rank hears another and, if asked, where that one tells."""
+        count = len(nodes)
+        if count > MOST_RANKS:
+            message = f"{count} ranks, allowed up to {MOST_RANKS}"
+            raise WitnessError(message)
+        node = np.repeat(np.array(nodes, dtype=np.int64)[:, None], count, axis=1)
+        src, dst = node.reshape(-1), node.T.reshape(-1)
+        joined = fabric.circuits_apart(src, dst) == 1
+        pair = np.flatnonzero(joined)
+        level = fabric.level_of(src[pair], dst[pair])
+        link = dst[pair] * fabric.levels + level
+        if told:
+            lasers = (fabric.node_count + src[pair]) * fabric.levels + level
+            pair, link = np.concatenate([pair, pair]), np.concatenate([link, lasers])
+        return cls(PairRoutes(count, pair, link), joined.reshape(count, count))
+
+    @staticmethod
+    def rates(fabric: PacketFabric | Sipac, links: IntArray) -> IntArray:
+        """Return the rates of links, as Python integers, shape (links,)."""
+        if isinstance(fabric, Sipac):
+            rate = fabric.wavelengths * fabric.bits_per_second_per_wavelength
+            return np.full(len(links), rate, dtype=object)
+        return fabric.link_bits_per_s(links).astype(object)
+
+
+@dataclass(frozen=True, eq=False)
+class Lifts:
+    """The data of a collective, and what messages lift them.
+
+    `sources`: ranks that stand for all sources of data. `sums`: row s is the
+    permutation that takes rank 0 to rank s, and links to links of the same group; empty
+    where every source stands for itself alone. `places`: the place of the datum from
+    each source to v at a, from 0, shape (sources, v, a). `usage`: links of each group
+    between two ranks, shape (n, n, groups). `joined`: whether there can be a message
+    from rank to rank, shape (n, n).
+    """
+
+    flow: Flow
+    sources: tuple[int, ...]
+    sums: IntArray
+    places: IntArray
+    usage: IntArray
+    joined: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        task: Collective,
+        ways: Ways,
+        group: IntArray,
+        shape: tuple[int, ...],
+        places: IntArray,
+    ) -> Lifts:
+        """Return the lifts of a collective, or raise `WitnessError`.
+
+        `group`: of the link of each row of the routes, from 0; -1 for none. `shape`:
+        the box that ranks stand in, whose translations must leave groups as they are;
+        empty for none. `places`: of all data in all places, a row after another, shape
+        (sources * n * n,).
+        """
+        flow, routes, ranks = FLOWS[task.op], ways.routes, ways.routes.ranks
+        joined = ways.joined
+        flat = np.zeros((ranks**2, int(group.max(initial=-1)) + 1), dtype=np.int64)
+        some = group >= 0
+        np.add.at(flat, (routes.pair[some], group[some]), 1)
+        usage: IntArray = flat.reshape(ranks, ranks, -1)
+        if flow.turned:
+            usage, joined = usage.transpose(1, 0, 2), joined.T
+        sums = np.zeros((0, ranks), dtype=np.int64)
+        if flow.rooted:
+            sources: tuple[int, ...] = (task.root_rank,)
+        elif shape:
+            sums, sources = _checked_sums(shape, joined, usage), (0,)
+        elif ranks <= _MOST_UNLIKE:
+            sources = tuple(range(ranks))
+        else:
+            message = f"{ranks} ranks of which none is shown to be like another"
+            raise WitnessError(message)
+        count = len(sources) * ranks**2
+        if len(places) != count or places.min() < 0 or places.max() >= count:
+            message = f"places are not {count} numbers from 0 to {count - 1}"
+            raise WitnessError(message)
+        each = places.reshape(len(sources), ranks, ranks)
+        return cls(flow, sources, sums, each, usage, joined)
+
+    @property
+    def place_count(self) -> int:
+        """How many places there are."""
+        return int(self.places.max()) + 1
+
+    def prices(self, before: IntArray, after: IntArray) -> IntArray:
+        """Return by how much a message from u to v lifts data, shape (n, n).
+
+        What may be in one message is added up, else the most counts.
+
+        `before`, `after`: potentials of the places before and after a step, shape
+        (places,).
+        """
+        total: IntArray = np.zeros(self.joined.shape, dtype=np.int64)
+        for start, end, row in self._rises:
+            rise = np.maximum(after[end] - before[start], 0)
+            lifted = rise.sum(axis=1) if self.flow.same else rise.max(axis=1)
+            price = np.zeros_like(total)
+            price[self.joined] = lifted[row]
+            if self.flow.summed:
+                total += self._everywhere(price)
+            else:
+                total = np.maximum(total, price)
+        return total
+
+    @functools.cached_property
+    def _rises(self) -> list[tuple[IntArray, IntArray, IntArray]]:
+        """For each source what messages may lift, for equal ones once.
+
+        Places before and after, a row for all that may be in a message, and the row of
+        the message between each two joined ranks.
+        """
+        width = self.place_count
+        src, dst = np.nonzero(self.joined)
+        found = []
+        for source, place in zip(self.sources, self.places, strict=True):
+            needed = np.delete(place, source, axis=0).T
+            code = np.sort(needed[src] * width + needed[dst], axis=1)
+            code, row = np.unique(code, axis=0, return_inverse=True)
+            found.append((code // width, code % width, row.reshape(-1)))
+        return found
+
+    def costs(self, lengths: IntArray) -> IntArray:
+        """Return the lengths of all links of each message, shape (n, n)."""
+        usages, row = self._usages
+        return (usages @ lengths)[row].reshape(self.joined.shape)
+
+    @functools.cached_property
+    def _usages(self) -> tuple[IntArray, IntArray]:
+        """Links of each group, for equal messages once, and the row of each message."""
+        flat = self.usage.reshape(-1, self.usage.shape[2])
+        usages, row = np.unique(flat, axis=0, return_inverse=True)
+        return usages, row.reshape(-1)
+
+    def _everywhere(self, price: IntArray) -> IntArray:
+        """Return the sum of prices over all sources that one stands for."""
+        if not len(self.sums):
+            return price
+        total = np.zeros_like(price)
+        for moved in self.sums:
+            total[np.ix_(moved, moved)] += price
+        return total
+
+    def height(self, first: IntArray, last: IntArray) -> int:
+        """Return by how much all data together must be lifted.
+
+        `first`, `last`: potentials before the first step and after the last, shape
+        (places,).
+        """
+        total = 0
+        for source, place in zip(self.sources, self.places, strict=True):
+            rise = last[np.diagonal(place)] - first[place[:, source]]
+            total += int(np.delete(rise, source).sum())
+        return total * max(1, len(self.sums))
+
+
+def _checked_sums(
+    shape: tuple[int, ...],
+    joined: npt.NDArray[np.bool_],
+    usage: IntArray,
+) -> IntArray:
+    """Return the translations of a box, shape (n, n), or raise `WitnessError`.
+
+    It is enough to look at the steps by one along each digit: others are made of them.
+    """
+    ranks = len(joined)
+    if min(shape) < 1 or int(np.prod(np.array(shape, dtype=object))) != ranks:
+        message = f"a box of shape {list(shape)} does not have {ranks} places"
+        raise WitnessError(message)
+    digit = np.stack(np.unravel_index(np.arange(ranks), shape))
+    size = np.array(shape)[:, None, None]
+    added = (digit[:, :, None] + digit[:, None, :]) % size
+    sums: IntArray = np.ravel_multi_index(tuple(added), shape).astype(np.int64)
+    for axis in range(len(shape)):
+        unit = tuple(int(one == axis and shape[one] > 1) for one in range(len(shape)))
+        moved = sums[np.ravel_multi_index(unit, shape)]
+        both = np.ix_(moved, moved)
+        alike = (joined[both] == joined).all()
+        if not alike or not (usage[both] == usage).all():
+            message = "translations of the box change groups of links"
+            raise WitnessError(message)
+    return sums
 
 
 BOUND = BoundKind("link-steps", _prove)

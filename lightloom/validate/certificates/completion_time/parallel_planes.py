@@ -46,7 +46,7 @@ such portions, with k = M.
 B / n times the sum over h >= 0 of max(0, n - N(h)) bytes a rank, on average, as for
 `hops`.
 
-**Broadcast and reduce.** As for `stream`, with k = M for what holders multiply by, and
+**Broadcast and reduce.** As for `streams`, with k = M for what holders multiply by, and
 for the data of a step its duration less alpha (in the first also less d0): B bytes
 take d0 + P alpha + the data time of a stream of P portions.
 
@@ -83,24 +83,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.task import Collective
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.validate.certificates.completion_time.all_reduce_volume import (
-    least_messages,
-)
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.collective_needs import (
-    CollectiveNeeds,
-)
-from lightloom.validate.certificates.completion_time.pipelining import Stream
+from lightloom.validate.certificates.completion_time.one_plane import least_messages
 from lightloom.validate.certificates.completion_time.requirements import (
+    CollectiveNeeds,
     requirements_of,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_three,
     summed_in_two,
 )
-from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
+from lightloom.validate.certificates.completion_time.streams import Stream
 from lightloom.validate.certificates.witness import WitnessError, keys
 
 if TYPE_CHECKING:
@@ -109,6 +105,76 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
+
+
+@dataclass(frozen=True)
+class SwitchTimes:
+    """What switches that change alone lose, and how far data get on them.
+
+    `reach`: nodes, itself included, that something one node knows must reach, or that
+    one must hear of. `least_bytes`: what every node sends at least, or receives;
+    ``None`` where whole switches are dark while they change.
+    """
+
+    fabric: Ocs
+    reach: int
+    least_bytes: int | None
+
+    @property
+    def first_ps(self) -> int:
+        """Time of the first configuration, d0."""
+        charged = self.fabric.initial_configuration_charged
+        return self.fabric.reconfiguration_ps if charged else 0
+
+    def lost_ps(self, circuits: int, steps: int) -> int:
+        """Return the least time that all switches together lose.
+
+        `circuits`: M, at least as many as there are switches.
+        """
+        fabric = self.fabric
+        each, more = divmod(circuits, fabric.switches)
+
+        def lost(segments: int) -> int:
+            between_ps = (segments - 1) * fabric.reconfiguration_ps
+            alphas = max(
+                steps * fabric.alpha_ps, between_ps + segments * fabric.alpha_ps
+            )
+            return self.first_ps + alphas
+
+        return more * lost(each + 1) + (fabric.switches - more) * lost(each)
+
+    def known(self, circuits: int, steps: int) -> int:
+        """Return the most nodes that one node's data can be at, N(P), up to `reach`."""
+        used = min(self.fabric.switches, circuits)
+        ways, total = 1, 1
+        for step in range(1, steps + 1):
+            if step == 2 and self.least_bytes is None:
+                ways = (circuits**2 + circuits) // 2 + (used - 1) * circuits
+                ways -= used * (used - 1) // 2
+            else:
+                ways *= circuits
+            total += ways
+            if total >= self.reach:
+                break
+        return total
+
+    def time_ps(self, circuits: int, steps: int, data: Fraction) -> int:
+        """Return the least time with so much data of a node on average."""
+        lost_ps = self.lost_ps(circuits, steps)
+        total = lost_ps + data
+        if self.least_bytes is not None:
+            total = self.lost_ps(self.fabric.switches, steps) + data
+            total = max(total, lost_ps + self.byte_ps * self.least_bytes)
+        total /= self.fabric.switches
+        return -(-total.numerator // total.denominator)
+
+    @property
+    def byte_ps(self) -> Fraction:
+        """Time of a byte on one circuit."""
+        return Fraction(
+            BITS_PER_BYTE * PS_PER_S, self.fabric.bits_per_second_per_circuit
+        )
+
 
 _FEW_STEPS = 4
 _MOST_PIPELINED = 64

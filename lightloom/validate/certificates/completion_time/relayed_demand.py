@@ -58,11 +58,11 @@ from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
+from lightloom.validate.certificates.completion_time.parallel_planes import SwitchTimes
 from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
 )
-from lightloom.validate.certificates.completion_time.switch_times import SwitchTimes
 from lightloom.validate.certificates.witness import WitnessError, keys
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""Proofs: what a witness shows, one argument a file."""
