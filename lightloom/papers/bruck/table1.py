@@ -11,7 +11,7 @@ from lightloom.papers.claims import between, fact, holds, near
 from lightloom.papers.plot import Plot
 from lightloom.papers.reproduction import Figure
 from lightloom.papers.verified_schedules import verified_schedule
-from lightloom.plans.algorithms.shift_rings import hop_rounds
+from lightloom.plans.algorithms.bruck import hop_rounds
 from lightloom.replay import completion_time_ps
 
 if TYPE_CHECKING:

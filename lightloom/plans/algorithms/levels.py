@@ -2,31 +2,39 @@
 
 The hierarchical collectives of SiPAC (Wu et al., 2023) and, with one part, those of
 BCube (Guo et al., 2009).
+
+Trees along the dimensions of a box, pipelined: broadcast and reduce at full rate.
+
+The trees of Johnsson and Ho (1989) for hypercubes, with lines of any length.
+
+Rings along the lines of a torus, one dimension after another.
+
+The 2D-torus all-reduce (Mikami et al., 2018; Ying et al., 2018), and with servers as
+one dimension the hierarchical ring.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
+import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.level_exchange import (
-    LevelExchange,
-    box_of_shape,
-    checked_parts,
-)
-from lightloom.plans.parameters import MOST, Parts, Shape
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.box import Dimensions, PartRanges, fitting_radices, nearly_square
+from lightloom.plans.parameters import MOST, Parts, Pieces, Shape, TorusShape
+from lightloom.plans.plan import Partition, Round, merged, reversed_rounds
+from lightloom.plans.trees import CHUNKS_OF_A_PIECE, TreeRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import Round
-    from lightloom.plans.rank_box import Dimensions
+
 
 _IN_BLOCKS = ("all-gather", "all-to-all", "reduce-scatter")
 
@@ -133,9 +141,509 @@ def _rounds(made: LevelExchange) -> list[Round]:
             return rounds
 
 
-ALGORITHM = AlgorithmEntry(
-    name="levels",
-    summary="direct exchange along one dimension at a time, all in use at once",
-    ops=Levels.all_ops,
-    make=Levels,
+_Arcs = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
+
+
+class LevelTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """Trees that each begin along a dimension, each with its own part of the buffer.
+
+    Digits are counted from the root. Tree (p, c) begins at the rank whose digit p is c
+    and whose others are zero. In it a rank whose digit p is not c, as far as the tree
+    has any, is fed by the rank that has c there; one whose digit p is c, by the rank
+    with its last other nonzero digit zeroed, in the order p + 1, ..., D - 1, 0, ...,
+    p - 1, and at last by the root. So there are two ways to have every rank hear at its
+    full rate once the pipeline is full; circuits never change.
+
+    - ``arcs``: a tree for every dimension p of r and every c from 1 to r - 1. A rank
+      with digit p = a hears the trees (p, c), c other than a, from the r - 2 ranks of
+      its line that are neither it nor the first one of it, and if a is zero from one
+      more; tree (p, a), from the first rank along the nonzero digit before p in a
+      circle. So each pair of a line bears one tree, in all (N - 1) sum (r - 1) of
+      them for N ranks: all that do not enter the root.
+    - One tree for each dimension, with c = 1 for ranks whose digit p is zero, and
+      whatever their digit is for others. A rank hears the D trees along D different
+      dimensions; what it sends along a dimension is of one tree, the same for all whom
+      it feeds, in one transmission (``multicast``) or each passing on to the next.
+
+    Trees are D + 1 deep at most, and deeper where ranks of a line form a ``chain``.
+    """
+
+    shape: Shape = None
+    pieces: Pieces = 1
+    lines: Annotated[
+        Literal["arcs", "multicast", "chain"],
+        msgspec.Meta(
+            description="How ranks of a line feed one another. `arcs`: a tree for each"
+            " pair of ranks, all pairs at once. `multicast`: one feeds all others with"
+            " the same. `chain`: each passes on to the next, and the last to the one"
+            " whose digit is zero; trees are deeper."
+        ),
+    ] = "arcs"
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return some chunks for each piece of each part."""
+        box = box_of_shape(self.shape, ranks, ports)
+        return max(1, len(self._trees(box))) * self.pieces * CHUNKS_OF_A_PIECE
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
+        box = box_of_shape(self.shape, collective.rank_count, ports)
+        root = collective.root_rank
+        begins = self._trees(box)
+        found = [_arcs(box, root, begin, self.lines) for begin in begins]
+        last = None
+        if self.lines == "multicast":
+            last = _rows(_last_arcs(box, root, found))
+        return _rows(found).rounds(collective, self.pieces, last)
+
+    def _trees(self, box: Dimensions) -> list[tuple[int, int]]:
+        """Return (p, c) of each tree."""
+        return [
+            (dimension, first)
+            for dimension, size in enumerate(box.sizes)
+            for first in range(1, size if self.lines == "arcs" else 2)
+        ]
+
+
+def _rows(found: Sequence[_Arcs]) -> TreeRows:
+    """Return the rows of trees, one after another."""
+    src, dst, depth, port = (np.concatenate(one) for one in zip(*found, strict=True))
+    return TreeRows(src, dst, depth, port, len(found))
+
+
+def _digits(box: Dimensions, root: int) -> IntArray:
+    """Return the digits of all ranks, counted from the root, shape (D, ranks)."""
+    rank = np.arange(box.ranks, dtype=np.int64)
+    origin = np.array(root, dtype=np.int64)
+    return np.stack(
+        [
+            (box.digit(rank, dimension) - box.digit(origin, dimension)) % size
+            for dimension, size in enumerate(box.sizes)
+        ]
+    )
+
+
+def _last_arcs(box: Dimensions, root: int, found: Sequence[_Arcs]) -> list[_Arcs]:
+    """Return the ways of the last pieces, in trees of one for each dimension."""
+    digits = np.delete(_digits(box, root), root, axis=1)
+    made = []
+    for tree, arcs in enumerate(found):
+        after = (tree + 1) % len(found)
+        other = (digits[tree] == 0) & (digits[after] > 0)
+        src, _, depth, port = found[after]
+        behind = (src, arcs[1], depth + 1, port)
+        first, second, third, fourth = (
+            np.where(other, one, usual) for one, usual in zip(behind, arcs, strict=True)
+        )
+        made.append((first, second, third, fourth))
+    return made
+
+
+def _arcs(box: Dimensions, root: int, begin: tuple[int, int], lines: str) -> _Arcs:
+    """Return (src, dst, depth of dst, port) of a tree, a row for each but the root."""
+    tree, first = begin
+    rank = np.arange(box.ranks, dtype=np.int64)
+    sizes = np.array(box.sizes, dtype=np.int64)
+    digits = _digits(box, root)
+    along = np.full_like(rank, tree)
+    for dimension in box.order(tree)[1:]:
+        along[digits[dimension] > 0] = dimension
+    off = digits[tree] != first if lines == "arcs" else digits[tree] == 0
+    along[off] = tree
+    if lines == "chain":
+        # Who is off hangs below the last of its line.
+        further = np.ones_like(rank)
+        depth = digits.sum(axis=0) + off * sizes[tree]
+    else:
+        back = (digits[tree] - first) % sizes[tree]
+        further = np.where(off, back, digits[along, rank])
+        others = (digits > 0).sum(axis=0) - (digits[tree] > 0)
+        depth = others + 1 + off
+    feeder = rank.copy()
+    for dimension in range(len(sizes)):
+        mine = along == dimension
+        feeder[mine] = box.moved(rank[mine], dimension, -further[mine])
+    # Who is so many places further round has one port of the dimension.
+    port = (np.cumsum(sizes - 1) - (sizes - 1))[along] + further - 1
+    fed = rank != root
+    return feeder[fed], rank[fed], depth[fed], port[fed]
+
+
+class LevelScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """Blocks are scattered from the root and all gathered, as by `Levels`; or back.
+
+    That moves 2 B bytes through a rank for any number D of dimensions, where `Levels`,
+    which hands on the whole, moves D B, or more where nothing is multicast.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+
+    shape: Shape = None
+    parts: Parts = None
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each rank's piece of each part."""
+        box = box_of_shape(self.shape, ranks, ports)
+        return ranks * checked_parts(self.parts, box)
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
+        box = box_of_shape(self.shape, collective.rank_count, ports)
+        parts = checked_parts(self.parts, box)
+        made = LevelExchange(box, parts, collective, blocks=False)
+        scatter, gather = made.rounds("scatter"), made.rounds("gather")
+        if collective.op == "broadcast":
+            return [*scatter, *gather]
+        back = reversed_rounds(scatter, Op.COPY)
+        return [*reversed_rounds(gather, Op.REDUCE), *back]
+
+
+class TorusRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """Rings along the first dimension, then along the next, until all is gathered.
+
+    Along a dimension of size r every rank passes what it has gathered to its
+    neighbour, r - 1 times. So all-gather takes the sum of (r - 1) rounds over the
+    dimensions and moves the least data; reduce-scatter is its reversal and begins with
+    the *last* dimension; all-reduce is both. On servers of GPUs, shape
+    (servers, GPUs) is the hierarchical ring: most data stay inside servers.
+
+    The buffer is cut into `parts` parts, of which part p begins with dimension p, so
+    that links of all dimensions work at once; with `both_ways` each part is halved
+    again, and the halves run round their rings in opposite directions.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
+
+    shape: TorusShape = None
+    parts: Annotated[
+        int,
+        msgspec.Meta(
+            ge=1,
+            le=64,
+            description="Parts of the buffer, of which part p begins with dimension p;"
+            " at most as many as dimensions.",
+        ),
+    ] = 1
+    both_ways: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Each part is halved, and the halves run round their rings in"
+            " opposite directions."
+        ),
+    ] = False
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each rank's piece of each part."""
+        del ports
+        self._box(ranks)
+        return ranks * self._streams
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of reduce-scatter, of all-gather, or of both."""
+        del ports
+        box = self._box(collective.rank_count)
+        made = _Rings(box, self.parts, self._streams, collective)
+        rounds: list[Round] = []
+        if collective.op != "all-gather":
+            # Backwards, so that its reversal runs the same way round.
+            rounds += reversed_rounds(made.gather(-1), Op.REDUCE)
+        if collective.op != "reduce-scatter":
+            rounds += made.gather(1)
+        return rounds
+
+    @property
+    def _streams(self) -> int:
+        """Parts, each counted once for each direction."""
+        return self.parts * (1 + self.both_ways)
+
+    def _box(self, ranks: int) -> Dimensions:
+        near = nearly_square(ranks)
+        shape = near if self.shape is None else self.shape
+        box = Dimensions.of(shape, ranks, fix=f"try {list(near)}")
+        if self.parts > max(1, len(box.sizes)):
+            most = max(1, len(box.sizes))
+            what = f"{most} dimensions longer than one give at most {most} parts"
+            raise InputError(what, where="algorithm.parts", found=self.parts)
+        return box
+
+
+@dataclass(frozen=True)
+class _Rings:
+    """The all-gather rounds of `TorusRings`."""
+
+    box: Dimensions
+    parts: int
+    streams: int
+    collective: Collective
+
+    def gather(self, way: int) -> list[Round]:
+        """Return the rounds; `way` is 1 or -1, the direction of the first streams.
+
+        A turn lasts as long as the longest ring in it.
+        """
+        rounds: list[Round | None] = []
+        for turn in range(len(self.box.sizes)):
+            along = [
+                self.box.order(stream % self.parts)[turn]
+                for stream in range(self.streams)
+            ]
+            longest = max(self.box.sizes[dimension] for dimension in along)
+            rounds += [
+                merged(
+                    [
+                        self._pass_on(stream, turn, hop, way)
+                        for stream, dimension in enumerate(along)
+                        if hop < self.box.sizes[dimension] - 1
+                    ]
+                )
+                for hop in range(longest - 1)
+            ]
+        return [one for one in rounds if one is not None]
+
+    def _pass_on(self, stream: int, turn: int, hop: int, way: int) -> Round | None:
+        """Return the rows in which ranks pass on what set out `hop` ranks behind."""
+        order = self.box.order(stream % self.parts)
+        dimension = order[turn]
+        against = stream >= self.parts
+        step = -way if against else way
+        blocks = self.collective.op != "all-reduce"
+        pieces = PartRanges(self.box, stream, self.streams, order, blocks)
+        rank = np.arange(self.box.ranks, dtype=np.int64)
+        origin = self.box.moved(rank, dimension, -step * hop)
+        start, length = pieces.ranges(origin, order[:turn])
+        # In a ring of two both directions lead to one peer, on one port.
+        port = 2 * dimension + (against and self.box.sizes[dimension] > 2)
+        cut = Partition(self.box.ranks * self.streams, self.collective.chunk_count)
+        peer = self.box.moved(rank, dimension, step)[:, None]
+        return cut.round(rank[:, None], peer, start, length, port=int(port), op=Op.COPY)
+
+
+Way: TypeAlias = Literal["all-to-all", "broadcast", "exchange", "gather", "scatter"]
+
+
+def box_of_shape(shape: Sequence[int] | None, ranks: int, ports: int) -> Dimensions:
+    """Return the box of a shape, or that of fewest rounds where none is given.
+
+    `shape`: sizes of the dimensions, or ``None``.
+
+    Raises `InputError` if the product of the shape is not the number of ranks.
+    """
+    near = fitting_radices(ranks, ports)
+    chosen = near if shape is None else shape
+    return Dimensions.of(chosen, ranks, fix=f"try {list(near)}")
+
+
+def checked_parts(parts: int | None, box: Dimensions) -> int:
+    """Return the parts of a buffer, as many as dimensions where not given.
+
+    Raises `InputError` if there are more of them than dimensions.
+    """
+    most = max(1, len(box.sizes))
+    if parts is not None and parts > most:
+        what = f"{most} dimensions longer than one give at most {most} parts"
+        raise InputError(what, where="algorithm.parts", found=parts)
+    return parts or most
+
+
+@dataclass(frozen=True)
+class LineRows:
+    """Transfers of one part along one dimension, broadcast to one shape."""
+
+    src: IntArray
+    dst: IntArray
+    start: IntArray
+    length: IntArray | int
+    port: IntArray
+    base: IntArray | int = 0
+
+    def where(self, kept: IntArray) -> LineRows:
+        """Return the rows at some positions, one after another."""
+        shape = kept.shape
+        src, dst, start, port, base = (
+            np.broadcast_to(column, shape)[kept]
+            for column in (self.src, self.dst, self.start, self.port, self.base)
+        )
+        return LineRows(src, dst, start, 1, port, base)
+
+
+@dataclass(frozen=True)
+class LevelExchange:
+    """The rounds of a collective along the dimensions of a box, one in each turn.
+
+    `parts`: parts of the buffer, of which part p begins with dimension p. `collective`:
+    what is to be done, its chunk count chosen. `whole_blocks`: whether whole blocks are
+    divided among the dimensions, instead of parts of all. `exchanged`: of an
+    all-reduce: dimensions, the first of each part, along which ranks sum all that they
+    hold of it instead of gathering it.
+    """
+
+    box: Dimensions
+    parts: int
+    collective: Collective
+    blocks: bool
+    whole_blocks: bool = False
+    exchanged: int = 0
+
+    def rounds(self, way: Way) -> list[Round]:
+        """Return one round for each dimension in turn, all parts together.
+
+        `way`: ranks gather what others hold, or sum what all hold; holders scatter what
+        lies behind their peers, or broadcast their whole part; or blocks go on by a
+        digit, all to all.
+        """
+        rows = {
+            "all-to-all": self._all_to_all,
+            "broadcast": self._broadcast,
+            "exchange": self._exchange,
+            "gather": self._gather,
+            "scatter": self._scatter,
+        }[way]
+        cut = Partition(self.box.ranks * self.parts, self.collective.chunk_count)
+        found = [
+            merged(
+                [
+                    cut.round(
+                        one.src,
+                        one.dst,
+                        one.start,
+                        one.length,
+                        port=one.port,
+                        op=Op.REDUCE if way == "exchange" else Op.COPY,
+                        base=one.base,
+                    )
+                    for one in self._at_once(rows, turn)
+                ]
+            )
+            for turn in self._turns(way)
+        ]
+        return [one for one in found if one is not None]
+
+    def _turns(self, way: Way) -> range:
+        """Return the turns that a way takes."""
+        if way == "exchange":
+            return range(self.exchanged)
+        return range(self.exchanged, len(self.box.sizes))
+
+    def _at_once(
+        self, rows: Callable[[int, int], LineRows], turn: int
+    ) -> Iterator[LineRows]:
+        """Yield the rows of a turn for each part, or each share of the blocks."""
+        if not self.whole_blocks:
+            yield from (rows(part, turn) for part in range(self.parts))
+            return
+        for first in range(len(self.box.sizes)):
+            found = rows(first, turn)
+            yield found.where(self._share(found) == first)
+
+    def _share(self, rows: LineRows) -> IntArray:
+        """Return the dimension that the block of each row begins with."""
+        if self.collective.op == "all-to-all":
+            source = np.asarray(rows.base) // self.collective.chunk_count
+            return self.box.shares_of_ways(source, rows.start)
+        return self.box.shares(rows.start)
+
+    def _gather(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which ranks share what they have gathered so far."""
+        order = self.box.order(part)
+        rank = np.arange(self.box.ranks, dtype=np.int64)
+        src, dst, port = self._line(rank, order[turn])
+        if self.whole_blocks:
+            free = order[:turn]
+            held = self.box.corner(rank, free)[:, None] + self.box.inside(free)
+            start = np.broadcast_to(held, (len(dst), *held.shape))
+            return LineRows(src, dst, start, 1, port)
+        pieces = PartRanges(self.box, part, self.parts, order, self.blocks)
+        start, length = pieces.ranges(rank, order[:turn])
+        return LineRows(src, dst, start, length, port)
+
+    def _exchange(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which ranks sum all that they hold of a part."""
+        order = self.box.order(part)
+        rank = np.arange(self.box.ranks, dtype=np.int64)
+        src, dst, port = self._line(rank, order[turn])
+        pieces = PartRanges(self.box, part, self.parts, order, self.blocks)
+        start, length = pieces.ranges(rank, order[: self.exchanged])
+        return LineRows(src, dst, start, length, port)
+
+    def _scatter(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which holders hand on what lies behind their peers.
+
+        Dimensions come in the reverse of the order in which they are gathered.
+        """
+        order = self.box.order(part)
+        dimension, ahead = order[-1 - turn], order[: len(order) - 1 - turn]
+        holder = self._holders(order[len(order) - turn :])
+        src, dst, port = self._line(holder, dimension)
+        pieces = PartRanges(self.box, part, self.parts, order, self.blocks)
+        start, length = pieces.ranges(dst.reshape(-1), ahead)
+        start = start.reshape(*dst.shape[:2], -1)
+        return LineRows(src, dst, start, length, port)
+
+    def _broadcast(self, part: int, turn: int) -> LineRows:
+        """Return the rows in which holders hand on their whole part."""
+        order = self.box.order(part)
+        src, dst, port = self._line(self._holders(order[:turn]), order[turn])
+        first = np.array(part * self.box.ranks, dtype=np.int64)
+        return LineRows(src, dst, first, self.box.ranks, port)
+
+    def _all_to_all(self, part: int, turn: int) -> LineRows:
+        """Return the rows that correct one digit of every block on the way."""
+        order = self.box.order(part)
+        done, ahead = order[:turn], order[turn + 1 :]
+        rank = np.arange(self.box.ranks, dtype=np.int64)
+        src, dst, port = self._line(rank, order[turn])
+        if self.whole_blocks:
+            start = self.box.corner(dst, ahead) + self.box.inside(ahead)
+            length: IntArray | int = 1
+        else:
+            pieces = PartRanges(self.box, part, self.parts, order, blocks=True)
+            start, length = pieces.ranges(dst.reshape(-1), ahead)
+        start = start.reshape(*dst.shape[:2], 1, -1)
+        owner = self.box.corner(rank, done)[:, None] + self.box.inside(done)
+        base = owner[None, :, :, None] * self.collective.chunk_count
+        src, dst, port = src[..., None], dst[..., None], port[..., None]
+        return LineRows(src, dst, start, length, port, base)
+
+    def _holders(self, free: tuple[int, ...]) -> IntArray:
+        """Return the ranks that differ from the root along some dimensions only."""
+        root = np.array([self.collective.root_rank], dtype=np.int64)
+        return self.box.corner(root, free) + self.box.inside(free)
+
+    def _line(
+        self, rank: IntArray, dimension: int
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Return (sources, peers, ports) along a line, shape (peers, ranks, 1)."""
+        further = np.arange(1, self.box.sizes[dimension], dtype=np.int64)[:, None]
+        peer = self.box.moved(rank, dimension, further)
+        before = sum(size - 1 for size in self.box.sizes[:dimension])
+        return rank[None, :, None], peer[..., None], (before + further - 1)[..., None]
+
+
+ALGORITHM = (
+    AlgorithmEntry(
+        name="levels",
+        summary="direct exchange along one dimension at a time, all in use at once",
+        ops=Levels.all_ops,
+        make=Levels,
+    ),
+    AlgorithmEntry(
+        name="level-trees",
+        summary="pipelined trees along lines of a box: large broadcast and reduce",
+        ops=LevelTrees.ops,
+        make=LevelTrees,
+    ),
+    AlgorithmEntry(
+        name="level-scatter-gather",
+        summary="broadcast and reduce by blocks, one dimension of a box at a time",
+        ops=LevelScatterGather.ops,
+        make=LevelScatterGather,
+    ),
+    AlgorithmEntry(
+        name="torus-rings",
+        summary="rings along rows, then columns (2D-torus, hierarchical ring)",
+        ops=TorusRings.ops,
+        make=TorusRings,
+    ),
 )

@@ -1,26 +1,35 @@
-"""Recursive halving and doubling in any mixed radix; LUMORPH-2 and LUMORPH-4."""
+"""Recursive halving and doubling in any mixed radix; LUMORPH-2 and LUMORPH-4.
+
+Ranks as numbers in mixed radix; in a round, peers differ in one digit.
+
+In a round of radix r every rank drives r - 1 peers; port d - 1 leads to the rank
+whose digit is greater by d (modulo r), so that each port is a permutation.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
+import numpy as np
 
+from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.mixed_radix import (
-    checked_radices,
-    digit_outlines,
-    digits_of,
-    halving_and_doubling,
-)
+from lightloom.plans.box import base_radices, fitting_radices
 from lightloom.plans.parameters import FewestRounds, NearFirst, Radix
-from lightloom.plans.rank_factors import base_radices
+from lightloom.plans.plan import Partition, RoundOutline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.plan import Round, RoundOutline
+    from lightloom.plans.plan import Round
+
 
 _OPS = ("all-gather", "all-reduce", "reduce-scatter")
 
@@ -99,6 +108,227 @@ def _rounds(
     return [*down, *up]
 
 
+class FullExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """Ranks as numbers in mixed radix; in a round, those that differ in a digit sum.
+
+    As many rounds as radices, half of those of `Radices`, and the buffer from every
+    peer in each.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
+
+    radices: FewestRounds = None
+    near_first: NearFirst = False
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk: nothing is cut."""
+        checked_radices(self.radices, ranks, ports)
+        return 1
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
+        return digit_outlines((), checked_radices(self.radices, ranks, ports), op)
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return a round for each radix."""
+        ranks = collective.rank_count
+        radices = checked_radices(self.radices, ranks, ports)
+        digits = digits_of(ranks, radices, near_first=self.near_first)
+        return exchange_rounds(digits, (), collective)
+
+
+class ScatterExchange(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """All-reduce with a reduce-scatter round for some radices, an exchange for others.
+
+    Between `Radices`, which moves the least data, and `FullExchange`, which takes half
+    the rounds: the parts that scattering leaves are exchanged whole, and then gathered.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("all-reduce",)
+
+    scatter: Annotated[
+        tuple[Radix, ...] | None,
+        msgspec.Meta(
+            description="Radices of the reduce-scatter rounds, in order; all-gather"
+            " takes them in reverse. By default the factors of the rest that need"
+            " fewest rounds of at most as many peers as there are ports."
+        ),
+    ] = None
+    exchange: Annotated[
+        tuple[Radix, ...] | None,
+        msgspec.Meta(
+            description="Radices of the rounds in between, which exchange whole parts;"
+            " the product of all radices is the number of ranks. By default the last"
+            " of the factors that need fewest rounds."
+        ),
+    ] = None
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return one chunk per part that is exchanged."""
+        return prod(self._radices(ranks, ports)[0])
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
+        return digit_outlines(*self._radices(ranks, ports), op)
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds of the all-reduce."""
+        ranks = collective.rank_count
+        scatter, exchange = self._radices(ranks, ports)
+        digits = digits_of(ranks, (*scatter, *exchange))
+        scattered, exchanged = digits[: len(scatter)], digits[len(scatter) :]
+        down, up = halving_and_doubling(scattered, collective)
+        whole = exchange_rounds(exchanged, scattered, collective)
+        return [*down, *whole, *up]
+
+    def _radices(
+        self, ranks: int, ports: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the radices of both sorts of rounds.
+
+        Raises `InputError` if the product of all is not the number of ranks.
+        """
+        exchange = self.exchange
+        if exchange is None:
+            known = prod(self.scatter or ())
+            rest = 1 if ranks % known else ranks // known
+            fitting = fitting_radices(rest, ports)
+            exchange = fitting if self.scatter is not None else fitting[-1:]
+        scatter = self.scatter
+        if scatter is None:
+            known = prod(exchange)
+            scatter = () if ranks % known else fitting_radices(ranks // known, ports)
+        if prod(scatter) * prod(exchange) != ranks:
+            raise InputError(
+                f"the product of the radices is {prod(scatter) * prod(exchange)}, "
+                f"for {ranks} ranks",
+                where="algorithm.scatter",
+                found=[*scatter, *exchange],
+                allowed=f"factors of {ranks} whose product is {ranks}",
+                fix=f"try {list(fitting_radices(ranks, ports))}",
+            )
+        return scatter, exchange
+
+
+@dataclass(frozen=True)
+class Digit:
+    """A digit of the ranks: its radix, and how far apart neighbouring values are."""
+
+    radix: int
+    stride: int
+
+    def of(self, rank: IntArray) -> IntArray:
+        """Return the value of the digit."""
+        return rank // self.stride % self.radix
+
+    def peers(self, rank: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return (ports, values at the peers, peers); rows are ports, columns ranks."""
+        mine = self.of(rank)
+        port = np.arange(self.radix - 1, dtype=np.int64)[:, None]
+        theirs = (mine + port + 1) % self.radix
+        return port, theirs, rank + (theirs - mine) * self.stride
+
+
+def checked_radices(
+    radices: tuple[int, ...] | None, ranks: int, ports: int
+) -> tuple[int, ...]:
+    """Return radices, or those of fewest rounds where none are given.
+
+    `radices`: factors of the number of ranks, or ``None``.
+
+    Raises `InputError` if the product of the radices is not the number of ranks.
+    """
+    fitting = fitting_radices(ranks, ports)
+    if radices is None:
+        return fitting
+    if prod(radices) != ranks:
+        raise InputError(
+            f"the product of the radices is {prod(radices)}, for {ranks} ranks",
+            where="algorithm.radices",
+            found=list(radices),
+            allowed=f"factors of {ranks} whose product is {ranks}",
+            fix=f"try {list(fitting)}",
+        )
+    return radices
+
+
+def digits_of(
+    ranks: int, radices: Sequence[int], *, near_first: bool = False
+) -> list[Digit]:
+    """Return the digits that ranks have in some radices."""
+    digits: list[Digit] = []
+    stride = 1 if near_first else ranks
+    for radix in radices:
+        stride = stride if near_first else stride // radix
+        digits.append(Digit(radix, stride))
+        stride = stride * radix if near_first else stride
+    return digits
+
+
+def halving_and_doubling(
+    digits: Sequence[Digit], collective: Collective
+) -> tuple[list[Round], list[Round]]:
+    """Return a reduce-scatter round for each digit, and the all-gather rounds back."""
+    rank = np.arange(collective.rank_count, dtype=np.int64)
+    part, parts = np.zeros_like(rank), 1
+    down: list[Round | None] = []
+    up: list[Round | None] = []
+    for digit in digits:
+        port, theirs, peer = digit.peers(rank)
+        parts *= digit.radix
+        part = part * digit.radix
+        cut = Partition(parts, collective.chunk_count)
+        if collective.op != "all-gather":
+            down.append(
+                cut.round(rank, peer, part + theirs, 1, port=port, op=Op.REDUCE)
+            )
+        part = part + digit.of(rank)
+        if collective.op != "reduce-scatter":
+            up.append(cut.round(rank, peer, part, 1, port=port, op=Op.COPY))
+    return (
+        [one for one in down if one is not None],
+        [one for one in reversed(up) if one is not None],
+    )
+
+
+def exchange_rounds(
+    digits: Sequence[Digit], scattered: Sequence[Digit], collective: Collective
+) -> list[Round]:
+    """Return the rounds in which ranks exchange, and sum, all that they hold.
+
+    `digits`: a round for each of these. `scattered`: digits that the buffer has been
+    scattered by: a rank holds the part of its own.
+    """
+    rank = np.arange(collective.rank_count, dtype=np.int64)
+    part, parts = np.zeros_like(rank), 1
+    for digit in scattered:
+        part, parts = part * digit.radix + digit.of(rank), parts * digit.radix
+    cut = Partition(parts, collective.chunk_count)
+    rounds: list[Round | None] = []
+    for digit in digits:
+        port, _, peer = digit.peers(rank)
+        rounds.append(cut.round(rank, peer, part, 1, port=port, op=Op.REDUCE))
+    return [one for one in rounds if one is not None]
+
+
+def digit_outlines(
+    scattered: Sequence[int], exchanged: Sequence[int], op: str
+) -> tuple[RoundOutline, ...]:
+    """Return what the rounds of both functions above take, in order."""
+    parts = 1
+    down: list[RoundOutline] = []
+    for digit, radix in enumerate(scattered):
+        parts *= radix
+        down.append(RoundOutline(radix - 1, Fraction(1, parts), digit))
+    whole = [
+        RoundOutline(radix - 1, Fraction(1, parts), digit)
+        for digit, radix in enumerate(exchanged, start=len(down))
+    ]
+    first = [] if op == "all-gather" else down
+    last = [] if op == "reduce-scatter" else down[::-1]
+    return (*first, *whole, *last)
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="radices",
@@ -118,5 +348,17 @@ ALGORITHM = (
         ops=_OPS,
         make=Lumorph,
         preset={"base": 4},
+    ),
+    AlgorithmEntry(
+        name="full-exchange",
+        summary="every round sends the whole buffer: fewest rounds for small buffers",
+        ops=FullExchange.ops,
+        make=FullExchange,
+    ),
+    AlgorithmEntry(
+        name="scatter-exchange",
+        summary="halving, exchange of whole parts, doubling: between data and rounds",
+        ops=ScatterExchange.ops,
+        make=ScatterExchange,
     ),
 )

@@ -10,10 +10,9 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry
-from lightloom.plans.network_algorithm import NetworkAlgorithm
+from lightloom.plans.network import NetworkAlgorithm
 from lightloom.plans.parameters import Pieces
-from lightloom.plans.partition import Partition
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import Partition, reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import Round
-    from lightloom.plans.rank_network import RankNetwork
 
     Mask = npt.NDArray[np.bool_]
 

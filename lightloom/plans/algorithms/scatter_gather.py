@@ -9,7 +9,7 @@ from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.algorithms.multiport import Circulant, Multiport
 from lightloom.plans.algorithms.tree import tree_rounds
 from lightloom.plans.parameters import Ports
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,12 @@ import itertools
 from math import isqrt
 from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.plans.algorithms.hub_relays import relays_fit
-from lightloom.plans.algorithms.overlapping_subspaces import overlapping_bits
-from lightloom.plans.algorithms.section_sums import section_shape
-from lightloom.plans.digraphs.balanced_generators import even_steps
+from lightloom.plans.algorithms.hub_sums import (
+    overlapping_bits,
+    relays_fit,
+    section_shape,
+)
+from lightloom.plans.even_lifts import even_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

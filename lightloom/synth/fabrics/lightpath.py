@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
+    from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
-    from lightloom.plans.rank_network import RankNetwork
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound

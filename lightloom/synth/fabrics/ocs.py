@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.plans.digraphs.balanced_lifts import (
+from lightloom.plans.even_lifts import (
     balanced_lifts,
     enough_pieces,
+    nearest_lift,
 )
-from lightloom.plans.digraphs.nearest_lifts import nearest_lift
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
-    from lightloom.plans.digraphs.lift import Lift
+    from lightloom.plans.lifts import Lift
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.fabrics.realiser import Arrangement

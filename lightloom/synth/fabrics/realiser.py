@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from lightloom.core.fabric import NearCircuits, step_ps
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
+from lightloom.plans.network import Fitted, NetworkAlgorithm
 from lightloom.synth.auto.search_space import proposals
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.plans.algorithms import CollectiveAlgorithm
+    from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
-    from lightloom.plans.rank_network import RankNetwork
     from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.relays.pair_lines import PairLines

@@ -14,7 +14,7 @@ from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.units import transmission_ps
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.plans.algorithms.stride_trees import StrideTrees
+from lightloom.plans.algorithms.tree import StrideTrees
 from lightloom.plans.gossip import GOSSIPS
 from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from lightloom.core.errors import InputError
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring_2d import Ring2d
-from lightloom.plans.last_pieces import last_pieces
-from lightloom.plans.torus_spanning_trees import torus_spanning_trees
+from lightloom.plans.algorithms.torus_trees import last_pieces, torus_spanning_trees
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.rank_network import RankNetwork
+from lightloom.plans.network import RankNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.digraphs.ports_in_turn import expected_hop_sum
+from lightloom.plans.lifts import expected_hop_sum
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.ocs import Ocs

@@ -15,7 +15,7 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 from lightloom.synth.ramp.broadcast_tree import grow
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.core.units import transmission_ps
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 from lightloom.synth.ramp.node_box import Shift
 from lightloom.synth.ramp.spread_trees import cosets, spread_tree
 

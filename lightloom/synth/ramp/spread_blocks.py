@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

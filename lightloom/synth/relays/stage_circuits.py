@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.seed import seeded_random
-from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
-from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
+from lightloom.plans.even_lifts import balanced_lifts
+from lightloom.plans.lifts import Metacyclic, metacyclic_groups
 from lightloom.synth.relays.stage_program import RelayStages
 
 if TYPE_CHECKING:
