@@ -71,6 +71,12 @@ class RankNetwork:
         src, dst = np.divmod(self.pair, self.ranks)
         return replace(self, pair=dst * self.ranks + src)
 
+    @cached_property
+    def linked(self) -> bool:
+        """Whether each link is the whole way from some rank to another."""
+        direct = np.bincount(self.pair, minlength=self.ranks**2)[self.pair] == 1
+        return len(np.unique(self.link[direct])) == len(self.ps_per_byte)
+
     def costs(self) -> FloatArray:
         """Return the time of a byte on all links from u to v, shape (n, n)."""
         cost = np.zeros(self.ranks**2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
@@ -12,15 +12,20 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
+from lightloom.plans.algorithms import (
+    AlgorithmEntry,
+    CollectiveAlgorithm,
+    never_proposed,
+)
 from lightloom.plans.parameters import Radix
 from lightloom.plans.plan import Partition, reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 
 class Bruck(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -199,17 +204,31 @@ def hop_rounds(cuts: tuple[int, ...], steps: int) -> int:
     return sum(2 ** (high - low) - 1 for low, high in pairwise([0, *cuts, steps]))
 
 
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose small radices, that of all ports, and the root of the ranks."""
+    ranks = setting.ranks
+    root = isqrt(ranks - 1) + 1
+    for radix in sorted({2, 3, 4, 5, 8, setting.ports + 1, root}):
+        if 2 <= radix < ranks:
+            digits = 1
+            while radix**digits < ranks:
+                digits += 1
+            yield {"radices": [radix] * digits}
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="bruck",
         summary="index algorithm: all-to-all in few rounds, for small blocks",
         ops=Bruck.ops,
         make=Bruck,
+        proposals=_proposals,
     ),
     AlgorithmEntry(
         name="shift-rings",
         summary="Bruck's algorithms along rings whose stride is doubled a few times",
         ops=ShiftRings.ops,
         make=ShiftRings,
+        proposals=never_proposed,
     ),
 )

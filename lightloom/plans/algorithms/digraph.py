@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
@@ -10,7 +11,12 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.even_lifts import balanced_lifts, nearest_lift
+from lightloom.plans.even_lifts import (
+    balanced_lifts,
+    enough_pieces,
+    even_steps,
+    nearest_lift,
+)
 from lightloom.plans.gossip import GOSSIPS, gossip, gossip_outline
 from lightloom.plans.kautz import even_walks, kautz_arcs, kautz_ends, shortest_trees
 from lightloom.plans.lifts import Lift, Metacyclic, even_walks_of, shortest_moves
@@ -18,12 +24,13 @@ from lightloom.plans.parameters import MOST, Count, Degree
 from lightloom.plans.plan import Partition, reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.lifts import LiftWalks
     from lightloom.plans.plan import Round, RoundOutline
+    from lightloom.plans.setting import Setting, Spans
 
 
 class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -262,17 +269,108 @@ class FixedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True)
         )
 
 
+_MOST_NEAR = 8
+"""Next ranks on a ring that are peers."""
+_MOST_IN_SIXTEEN_PIECES = 256
+"""Ranks up to which blocks of an all-to-all go in sixteen pieces, else in two."""
+
+
+def _digraphs(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose digraphs that load ports evenly where circuits are kept for long."""
+    if not setting.circuits:
+        return
+    steps = even_steps(setting.ranks, setting.ports)
+    if steps is not None:
+        yield {**_told(steps), "pieces": 1}
+    if setting.spans is not None:
+        yield from _near_digraphs(setting, setting.spans)
+    if setting.switched and 1 < setting.ports < setting.ranks - 1:
+        yield from _lifts(setting)
+
+
+def _told(lift: Lift) -> dict[str, object]:
+    """Return a lift as parameters."""
+    group = lift.group
+    return {
+        "heads": [end for head in lift.heads for end in head],
+        "group": [group.rotations, group.turns, group.twist],
+    }
+
+
+def _lifts(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the digraphs whose arcs can be loaded most evenly, and by turns."""
+    ranks, ports = setting.ranks, setting.ports
+    exchanges = setting.op == "all-to-all"
+    few = 16 if ranks <= _MOST_IN_SIXTEEN_PIECES else 2
+    lifts = [*balanced_lifts(ranks, ports)]
+    if exchanges:
+        lifts.append(nearest_lift(ranks, ports))
+    for lift in lifts:
+        enough = few if exchanges else enough_pieces(lift)
+        for pieces in sorted({1, enough}):
+            yield {**_told(lift), "pieces": pieces}
+    if exchanges:
+        for rounds in setting.in_turn:
+            told = _told(nearest_lift(ranks, ports, rounds))
+            yield {**told, "rounds": [*rounds], "pieces": few}
+
+
+def _near_digraphs(setting: Setting, spans: Spans) -> Iterator[Mapping[str, object]]:
+    """Propose near ranks, and some far ones, whose circuits fit the spans of a ring.
+
+    Circuits from every rank to those some steps on need as many wavelengths as the
+    steps sum to. What all ranks need goes to the next k, and with few bytes 3 k + 1
+    steps on; what one needs takes few hops by steps that are powers.
+    """
+    ranks = setting.ranks
+    most = min(spans.reach, (ranks - 1) // spans.directions)
+    root, third = isqrt(ranks), max(2, round(ranks ** (1 / 3)))
+    far = [[1, root - 1], [1, root], [1, third, third**2]]
+    if setting.op != "all-to-all":
+        far = [[*range(1, near + 1), 3 * near + 1] for near in (1, 2, 3, 4, 5)]
+    near = [[*range(1, count + 1)] for count in range(1, _MOST_NEAR + 1)]
+    for ahead in (*near, *far):
+        fits = ahead[-1] <= most and sum(ahead) <= spans.wavelengths
+        if ahead != [1] and not (fits and ahead == sorted({*ahead})):
+            continue
+        back = {ranks - step for step in ahead} if spans.directions > 1 else set()
+        heads = sorted({*ahead} | back)
+        yield {"heads": heads}
+        next_only, all_near = len(ahead) == 1, ahead[-1] == len(ahead)
+        if len(heads) > 1 and (next_only or not all_near or setting.op != "all-to-all"):
+            # Blocks that are equally far both ways go in halves.
+            yield {"heads": heads, "pieces": 2}
+
+
+def _fixed_digraphs(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the fewest ports for each number of rounds.
+
+    All ports only where there are no even steps; for an all-to-all nothing else.
+    """
+    if not setting.circuits:
+        return
+    even = even_steps(setting.ranks, setting.ports) is not None
+    if even and setting.op == "all-to-all":
+        return
+    for degree in setting.depth_degrees(most_rounds=3):
+        if not even or degree < setting.most_peers:
+            yield {"degree": degree}
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="balanced-digraph",
         summary="gossip on one configuration, blocks split so that all ports are full",
         ops=GOSSIPS,
         make=BalancedDigraph,
+        proposals=_digraphs,
+        always=True,
     ),
     AlgorithmEntry(
         name="fixed-digraph",
         summary="fewest rounds on one configuration: a generalised Kautz digraph",
         ops=FixedDigraph.ops,
         make=FixedDigraph,
+        proposals=_fixed_digraphs,
     ),
 )

@@ -17,18 +17,23 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
+from lightloom.plans.algorithms import (
+    AlgorithmEntry,
+    CollectiveAlgorithm,
+    never_proposed,
+)
 from lightloom.plans.edge_colouring import coloured_ports
 from lightloom.plans.parameters import MOST, Count
 from lightloom.plans.plan import Partition, Round, reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.setting import Setting
 
 
 _FINER = 16
@@ -469,17 +474,58 @@ def _height(ranks: int) -> int:
     return int(_two_trees(ranks).depth.max(initial=0))
 
 
+_FEW_PIECES = (1, 2)
+
+
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose pipelines of the best lengths for trees of few levels.
+
+    They may end with a piece over flatter trees, or be flatter from the start. On a
+    ring there is no light for so many far ranks but those of one piece.
+    """
+    ports = setting.ports
+    children = _least_children(setting.ranks, ports)
+    for degree in setting.depth_degrees(most_rounds=4):
+        for count in setting.pipeline_pieces((1, 2, 3, 4)):
+            if setting.spans is None or count == 1:
+                yield {"ports": degree, "pieces": count}
+                if children and degree == ports:
+                    last = {"trees_per_last_piece": children}
+                    yield {"ports": degree, "pieces": count, **last}
+    if children:
+        for count in _FEW_PIECES:
+            if setting.spans is None or count == 1:
+                yield {"ports": ports, "pieces": count, "root_children": children}
+
+
+def _least_children(ranks: int, ports: int) -> int:
+    """Return how many children the root needs in trees two or three deep.
+
+    So that each tree is flatter by one than it is with one child; 0 where that leaves
+    fewer than two trees, or it takes no more than one child.
+    """
+    reached = 1 + ports
+    for _ in range(2):
+        children = -(-(ranks - 1) // reached)
+        if 1 < children <= ports // 2:
+            return children
+        reached = 1 + ports * reached
+    return 0
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="disjoint-trees",
         summary="pipelined trees, one per port, arc-disjoint: large broadcast, reduce",
         ops=DisjointTrees.ops,
         make=DisjointTrees,
+        proposals=_proposals,
     ),
     AlgorithmEntry(
         name="double-binary-tree",
         summary="two pipelined binary trees: the electrical baseline beside the ring",
         ops=DoubleBinaryTree.ops,
         make=DoubleBinaryTree,
+        proposals=never_proposed,
     ),
 )

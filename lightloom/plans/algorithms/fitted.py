@@ -23,11 +23,12 @@ from lightloom.plans.step_program import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.network import RankNetwork
+    from lightloom.plans.setting import Setting
 
     _Places: TypeAlias = dict[tuple[object, tuple[str, ...]], dict[int, object]]
     from collections.abc import Callable
@@ -701,23 +702,78 @@ def _exchanged(
     return _relay_rounds(moves, block, make)
 
 
+_MOST_RANKS = 128
+"""Ranks whose ways to one another are few enough to be looked at one by one."""
+_MANY_STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 14)
+"""Each longer than the last by less than half: between them little is to be gained."""
+_MOST_JOINED = 32
+"""Ranks of circuits up to which the lasers that peers do not divide are worth it."""
+
+
+def _translated(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose a step a level, and where ranks are few fewer and more of them."""
+    network = setting.network
+    if setting.circuits or network is None or not network.shape:
+        return
+    depth = tree_depth(network)
+    few = (
+        {*range(2, depth), *_MANY_STEPS[1:]} if setting.ranks <= _MOST_RANKS else set()
+    )
+    for steps in sorted({depth, *few}):
+        yield {"steps": steps}
+
+
+def _part_trees(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the best number of steps, by the linear programs themselves.
+
+    Where nodes are linked, few parts of the buffer look alike, and the linear program
+    of their trees is large.
+    """
+    network = setting.network
+    if setting.circuits or network is None or setting.ranks > _MOST_RANKS:
+        return
+    if not setting.linked:
+        used = network if setting.op == "broadcast" else network.turned()
+        steps = best_steps(used, setting.root, setting.buffer_bytes)
+        if steps is not None:
+            yield {"steps": steps}
+
+
+def _relayed(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose a few steps; more serve blocks from or to one rank."""
+    network, ranks = setting.network, setting.ranks
+    if network is None or ranks > (_MOST_JOINED if setting.circuits else _MOST_RANKS):
+        return
+    if setting.circuits:
+        yield {"steps": 2}
+    elif setting.op != "all-to-all":
+        for steps in _MANY_STEPS:
+            yield {"steps": steps}
+    elif network.shape:
+        for steps in _MANY_STEPS[:2]:
+            yield {"steps": steps}
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="translated-trees",
         summary="one tree of arcs for all ranks, links evenly loaded: packet networks",
         ops=TranslatedTrees.ops,
         make=TranslatedTrees,
+        proposals=_translated,
     ),
     AlgorithmEntry(
         name="part-trees",
         summary="a tree for each part, links evenly loaded: packet networks",
         ops=PartTrees.ops,
         make=PartTrees,
+        proposals=_part_trees,
     ),
     AlgorithmEntry(
         name="one-relay",
         summary="straight or over one other rank, links evenly loaded: packet networks",
         ops=OneRelay.ops,
         make=OneRelay,
+        proposals=_relayed,
     ),
 )

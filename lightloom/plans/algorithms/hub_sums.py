@@ -18,10 +18,11 @@ from lightloom.plans.parameters import DeBruijnDegree, Degree
 from lightloom.plans.plan import Partition, Round, RoundOutline, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.setting import Setting
 
 
 _MOST_TURNS = 64
@@ -804,29 +805,80 @@ def round_of(
     return merged(rounds)
 
 
+_MOST_HUB_DEGREES = 3
+
+
+def _hub_sums(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose De Bruijn digraphs of least diameter on just these ranks.
+
+    The largest few degrees; the largest of all where there is none.
+    """
+    if not setting.circuits:
+        return
+    ranks, most = setting.ranks, max(1, min(setting.ports, setting.ranks))
+    rounds, reached = 1, most
+    while reached < ranks and most > 1:
+        rounds, reached = rounds + 1, reached * most
+    exact = [
+        degree
+        for degree in range(most, 1, -1)
+        if not ranks % degree ** (rounds - 1) and ranks <= degree**rounds
+    ]
+    for degree in exact[:_MOST_HUB_DEGREES] or [max(2, most)]:
+        yield {"degree": degree}
+
+
+def _hub_relays(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the most ports; with fewer ranks hub sums take three rounds anyway."""
+    if setting.circuits and setting.ranks > setting.ports**2:
+        for degree in range(setting.ports, 1, -1):
+            if relays_fit(setting.ranks, degree):
+                yield {"degree": degree}
+                return
+
+
+def _section_sums(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose all ports, where they are fewer than peers."""
+    ranks, ports = setting.ranks, setting.ports
+    fewer = setting.circuits and ports < ranks - 1
+    if fewer and section_shape(ranks, ports) is not None:
+        yield {"degree": ports}
+
+
+def _subspaces(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose it where ports suffice for both subspaces."""
+    bits = overlapping_bits(setting.ranks)
+    if bits is not None and 2 ** (bits + 1) - 3 <= setting.ports:
+        yield {}
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="hub-sums",
         summary="all-reduce in 2 D - 1 rounds on one configuration of diameter D",
         ops=HubSums.ops,
         make=HubSums,
+        proposals=_hub_sums,
     ),
     AlgorithmEntry(
         name="hub-relays",
         summary="all-reduce in 4 rounds on one configuration of diameter 3",
         ops=HubRelays.ops,
         make=HubRelays,
+        proposals=_hub_relays,
     ),
     AlgorithmEntry(
         name="section-sums",
         summary="all-reduce in 3 rounds on one configuration: 1,071 ranks of 16 ports",
         ops=SectionSums.ops,
         make=SectionSums,
+        proposals=_section_sums,
     ),
     AlgorithmEntry(
         name="overlapping-subspaces",
         summary="all-reduce in two rounds on 8, 32, 128, ... ranks, ports even",
         ops=OverlappingSubspaces.ops,
         make=OverlappingSubspaces,
+        proposals=_subspaces,
     ),
 )

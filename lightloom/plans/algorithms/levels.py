@@ -30,10 +30,11 @@ from lightloom.plans.plan import Partition, Round, merged, reversed_rounds
 from lightloom.plans.trees import CHUNKS_OF_A_PIECE, TreeRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.setting import Setting
 
 
 _IN_BLOCKS = ("all-gather", "all-to-all", "reduce-scatter")
@@ -621,29 +622,101 @@ class LevelExchange:
         return rank[None, :, None], peer[..., None], (before + further - 1)[..., None]
 
 
+_MOST_ROWS = 2**21
+"""Transfers of a plan beyond which whole blocks are preferred to parts of them."""
+
+
+def _parts_proposed(setting: Setting) -> list[int]:
+    """Return as many parts as dimensions, where rows are not too many, and one."""
+    dimensions = len(setting.sizes)
+    blocks = setting.op in _IN_BLOCKS or setting.op in ("gather", "scatter")
+    if not dimensions or (blocks and setting.ranks**2 * dimensions > _MOST_ROWS):
+        return [1] if setting.shape else []
+    return sorted({1, dimensions}, reverse=True)
+
+
+def _levels(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the box, all parts at once or one, and exchanges of whole parts."""
+    box = {"shape": [*setting.shape]}
+    proposed = _parts_proposed(setting)
+    uneven = proposed == [1] and setting.op in _IN_BLOCKS and len(setting.sizes) > 1
+    if uneven and setting.ranks**2 <= _MOST_ROWS:
+        yield {**box, "whole_blocks": True}
+    for parts in proposed:
+        yield {**box, "parts": parts}
+    if setting.op == "all-reduce" and proposed:
+        for exchanged in range(1, len(setting.sizes) + 1):
+            yield {**box, "parts": proposed[0], "exchanged": exchanged}
+
+
+def _level_scatter_gathers(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the box, all parts at once or one."""
+    for parts in _parts_proposed(setting):
+        yield {"shape": [*setting.shape], "parts": parts}
+
+
+def _torus_rings(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the box, all parts at once or one, both ways round where light does."""
+    for parts in _parts_proposed(setting):
+        box = {"shape": [*setting.shape], "parts": parts}
+        yield {**box, "both_ways": setting.both_ways}
+
+
+def _level_trees(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the best lengths of pipelines, for each way to use a line.
+
+    Pairs of long lines have few wavelengths: where circuits can be set as wanted, a
+    chain or multicast does without most of them. By multicast the last piece costs a
+    broadcast one step less.
+    """
+    sizes = setting.sizes
+    if not sizes or not setting.circuits:
+        return
+    box = {"shape": [*setting.shape]}
+    arcs = (setting.ranks - 1) * sum(size - 1 for size in sizes)
+    pieces = min(setting.best_pieces(len(sizes)), _MOST_ROWS // max(arcs, 1))
+    if pieces:
+        yield {**box, "pieces": pieces, "lines": "arcs"}
+    if setting.tunable and setting.op == "broadcast":
+        fewer = setting.best_pieces(max(len(sizes) - 1, 0))
+        for near in (fewer, fewer + 1):
+            yield {**box, "pieces": near, "lines": "multicast"}
+    elif setting.tunable:
+        longer = setting.best_pieces(sum(sizes) - len(sizes))
+        yield {**box, "pieces": longer, "lines": "chain"}
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="levels",
         summary="direct exchange along one dimension at a time, all in use at once",
         ops=Levels.all_ops,
         make=Levels,
+        proposals=_levels,
+        along_lines=True,
     ),
     AlgorithmEntry(
         name="level-trees",
         summary="pipelined trees along lines of a box: large broadcast and reduce",
         ops=LevelTrees.ops,
         make=LevelTrees,
+        proposals=_level_trees,
+        along_lines=True,
     ),
     AlgorithmEntry(
         name="level-scatter-gather",
         summary="broadcast and reduce by blocks, one dimension of a box at a time",
         ops=LevelScatterGather.ops,
         make=LevelScatterGather,
+        proposals=_level_scatter_gathers,
+        along_lines=True,
     ),
     AlgorithmEntry(
         name="torus-rings",
         summary="rings along rows, then columns (2D-torus, hierarchical ring)",
         ops=TorusRings.ops,
         make=TorusRings,
+        proposals=_torus_rings,
+        along_lines=True,
     ),
 )

@@ -12,6 +12,7 @@ for trees that are cheap at these prices. At last a linear program divides the b
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from math import isqrt
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -23,16 +24,18 @@ from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry
 from lightloom.plans.network import NetworkAlgorithm, link_marks
 from lightloom.plans.plan import Round, reversed_rounds
+from lightloom.plans.setting import FROM_ONE_ROOT
 from lightloom.plans.step_program import Sends, translated_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scipy.sparse import csr_array
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.network import RankNetwork
+    from lightloom.plans.setting import Setting
 
 
 _SOME = 4
@@ -650,9 +653,41 @@ def _level(total: FloatArray, heat: float) -> FloatArray:
     return level
 
 
+_MOST_PROPOSED = 8
+"""Steps beyond which pipelines of fewer, deeper trees are as good, and sooner found."""
+_MOST_LOADS = 5 * 2**12
+"""Pairs of ranks times steps that a search takes seconds for."""
+_MOST_JOINED = 10
+"""Ranks of circuits up to which the lasers that peers do not divide are worth it."""
+
+
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the steps that suit how many of them, R, the buffer lasts.
+
+    S steps of trees that are D deep pass on S - D + 1 pieces one after another, which
+    is fastest near S = sqrt(R) + D - 1. Blocks of all ranks need hardly any depth, a
+    buffer on circuits between all one more, and on shared links two or three.
+    """
+    ranks, network, lasts = setting.ranks, setting.network, setting.rounds_of_data
+    if network is None or lasts is None:
+        return
+    near = math.sqrt(lasts)
+    if setting.op not in FROM_ONE_ROOT:
+        steps = [round(near)] if network.shape and not setting.circuits else []
+    elif setting.circuits:
+        worth = lasts > 1 and ranks <= _MOST_JOINED
+        steps = [round(near) + 1] if worth else []
+    else:
+        steps = [int(near) + 2, int(near) + 3]
+    for count in sorted({max(2, each) for each in steps}):
+        if count <= _MOST_PROPOSED and ranks**2 * count <= _MOST_LOADS:
+            yield {"steps": count}
+
+
 ALGORITHM = AlgorithmEntry(
     name="packed-trees",
     summary="many trees of few steps, links evenly loaded: packet networks",
     ops=PackedTrees.ops,
     make=PackedTrees,
+    proposals=_proposals,
 )

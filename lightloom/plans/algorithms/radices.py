@@ -8,6 +8,7 @@ whose digit is greater by d (modulo r), so that each port is a permutation.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -18,17 +19,22 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
-from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
+from lightloom.plans.algorithms import (
+    AlgorithmEntry,
+    CollectiveAlgorithm,
+    never_proposed,
+)
 from lightloom.plans.box import base_radices, fitting_radices
 from lightloom.plans.parameters import FewestRounds, NearFirst, Radix
 from lightloom.plans.plan import Partition, RoundOutline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 
 _OPS = ("all-gather", "all-reduce", "reduce-scatter")
@@ -329,18 +335,83 @@ def digit_outlines(
     return (*first, *whole, *last)
 
 
+_MOST_ORDERS = 24
+_MOST_FACTORISATIONS = 64
+
+
+def _full_exchanges(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose radices that ports suffice for; along lines the sizes of the box."""
+    if setting.along_lines:
+        if setting.sizes:
+            yield {"radices": [*setting.sizes]}
+        return
+    for factors in _factorisations(setting.ranks, setting.ports + 1):
+        yield {"radices": [*factors]}
+
+
+def _scatter_exchanges(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose radices to scatter by, in any order, and others to exchange by."""
+    for factors in _factorisations(setting.ranks, setting.ports + 1):
+        for exchanged in _parts_of(factors):
+            scattered = list(factors)
+            for factor in exchanged:
+                scattered.remove(factor)
+            for order in _orders(tuple(scattered)):
+                yield {"scatter": [*order], "exchange": [*exchanged]}
+
+
+def _factorisations(number: int, largest: int) -> list[tuple[int, ...]]:
+    """Return the descending factorisations with factors from 2 to `largest`.
+
+    A number with a prime factor above `largest` has none; fewest factors first.
+    """
+
+    def descend(rest: int, most: int) -> Iterator[tuple[int, ...]]:
+        if rest == 1:
+            yield ()
+        for factor in range(min(rest, most), 1, -1):
+            if rest % factor == 0:
+                for tail in descend(rest // factor, factor):
+                    yield (factor, *tail)
+
+    if number == 1:
+        return []
+    factorisations = sorted(descend(number, largest), key=lambda f: (len(f), f))
+    return factorisations[:_MOST_FACTORISATIONS]
+
+
+def _parts_of(factors: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the distinct choices of some factors, but not of all, in a fixed order."""
+    chosen = {
+        some
+        for size in range(1, len(factors))
+        for some in itertools.combinations(factors, size)
+    }
+    return sorted(chosen, key=lambda some: (len(some), some))
+
+
+def _orders(factors: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the distinct orders of some factors, only the sorted ones if many."""
+    orders = set(itertools.islice(itertools.permutations(factors), 5040))
+    if len(orders) > _MOST_ORDERS:
+        orders = {tuple(sorted(factors)), tuple(sorted(factors, reverse=True))}
+    return sorted(orders, reverse=True)
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="radices",
         summary="recursive halving and doubling in any radices",
         ops=_OPS,
         make=Radices,
+        proposals=never_proposed,
     ),
     AlgorithmEntry(
         name="lumorph-2",
         summary="recursive halving and doubling: radices 2, 2, ...",
         ops=_OPS,
         make=Lumorph,
+        proposals=never_proposed,
     ),
     AlgorithmEntry(
         name="lumorph-4",
@@ -348,17 +419,21 @@ ALGORITHM = (
         ops=_OPS,
         make=Lumorph,
         preset={"base": 4},
+        proposals=never_proposed,
     ),
     AlgorithmEntry(
         name="full-exchange",
         summary="every round sends the whole buffer: fewest rounds for small buffers",
         ops=FullExchange.ops,
         make=FullExchange,
+        proposals=_full_exchanges,
+        along_lines=True,
     ),
     AlgorithmEntry(
         name="scatter-exchange",
         summary="halving, exchange of whole parts, doubling: between data and rounds",
         ops=ScatterExchange.ops,
         make=ScatterExchange,
+        proposals=_scatter_exchanges,
     ),
 )

@@ -58,4 +58,5 @@ ALGORITHM = AlgorithmEntry(
     summary="neighbour to neighbour: least data, most rounds, one configuration",
     ops=RingAlgorithm.ops,
     make=RingAlgorithm,
+    always=True,
 )

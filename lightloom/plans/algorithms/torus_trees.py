@@ -31,6 +31,7 @@ import heapq
 from copy import copy
 from functools import lru_cache
 from itertools import permutations, product
+from math import isqrt
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
@@ -41,14 +42,16 @@ from lightloom.core.seed import seeded_random
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.box import Dimensions, nearly_square
 from lightloom.plans.parameters import Pieces, TorusShape
+from lightloom.plans.setting import MOST_PIECES
 from lightloom.plans.trees import CHUNKS_OF_A_PIECE, TreeRows
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 
 class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -434,9 +437,37 @@ class _Hurry:
         return before
 
 
+_MOST_ROWS = 2**20
+"""Transfers of trees beyond which fewer pieces are preferred."""
+
+
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the best number of pieces on a torus of rows and columns.
+
+    k pieces of trees whose last ones are h deep take k + h - 1 rounds of a k-th of the
+    buffer: least near k = sqrt((h - 1) R) where the buffer lasts R of them.
+    """
+    lasts, sizes = setting.rounds_of_data, setting.sizes
+    lines = setting.along_lines or setting.linked
+    if not lines or lasts is None or not 0 < len(sizes) <= 2:
+        return
+    rows, cols = (1, *sizes)[-2:]
+    trees = torus_spanning_trees(rows, cols, both_ways=setting.both_ways)
+    depths = last_pieces(*trees)[2]
+    hops = max(max(depth) for depth in depths) - 1
+    ideal = isqrt(int(hops * lasts))
+    near = (max(ideal, 1), ideal + 1)
+    best = min(near, key=lambda k: (k + hops) * (1 + lasts / k))
+    pieces = min(best, MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
+    box = {"shape": [*setting.shape], "both_ways": setting.both_ways}
+    yield {**box, "pieces": max(pieces, 1)}
+
+
 ALGORITHM = AlgorithmEntry(
     name="torus-trees",
     summary="a pipelined tree per neighbour on a torus: large broadcast and reduce",
     ops=TorusTrees.ops,
     make=TorusTrees,
+    proposals=_proposals,
+    along_lines=True,
 )

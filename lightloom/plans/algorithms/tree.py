@@ -11,17 +11,20 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
+from lightloom.core.units import transmission_ps
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Count, Ports
 from lightloom.plans.plan import Partition, reversed_rounds
+from lightloom.plans.setting import FROM_ONE_ROOT
 from lightloom.plans.trees import CHUNKS_OF_A_PIECE, timed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting, Spans
 
 
 class NomialTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -467,23 +470,106 @@ def _all_way(depth: IntArray) -> int:
     return int((depth + depth[::-1]).max()) - 1
 
 
+_STRIDE_DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
+"""Rounds of chains side by side that are compared: each some 1.4 times the last."""
+_MOST_ROWS = 2**17
+_MOST_WAVES = 6
+"""Trees for broadcasts that are compared by their plans."""
+
+
+def _trees(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose any number of peers."""
+    for peers in setting.peer_counts():
+        yield {"ports": peers}
+
+
+def _spanning_trees(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose trees of few levels: pipelines of a whole buffer, or for blocks.
+
+    On a ring there is no light for the pipelines.
+    """
+    for degree in setting.depth_degrees(most_rounds=4):
+        if setting.op in FROM_ONE_ROOT:
+            for count in setting.pipeline_pieces((1, 2, 3, 4)):
+                if setting.spans is None or count == 1:
+                    yield {"ports": degree, "pieces": count}
+        else:
+            yield {"ports": degree}
+            if degree + 1 < setting.ranks:
+                yield {"ports": degree, "far_first": True}
+
+
+def _stride_trees(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose trees of few wavelengths a span, of few rounds, and between."""
+    spans, others = setting.spans, setting.ranks - 1
+    if spans is None or not others:
+        return
+    both_ways = spans.directions > 1
+    side = -(-others // 2) if both_ways else others
+    most = min(spans.reach, spans.wavelengths)
+    strides = sorted({-(-side // depth) for depth in _STRIDE_DEPTHS} | {1})
+    strides = [stride for stride in strides if 1 <= stride <= most]
+    if setting.op in FROM_ONE_ROOT:
+        yield from _waves(setting, spans, strides)
+        return
+    for stride in strides:
+        # Or the farthest rank is alone in its round.
+        alone = both_ways and others % 2 and (side - 1) % stride == 0
+        for pieces in (1, 2) if alone else (1,):
+            yield {"stride": stride, "both_ways": both_ways, "pieces": pieces}
+
+
+def _waves(
+    setting: Setting, spans: Spans, strides: list[int]
+) -> Iterator[Mapping[str, object]]:
+    """Propose the trees with hubs and without that promise to end soonest.
+
+    Each span has as many arcs as chains and distances of hubs together.
+    """
+    ranks, both_ways = setting.ranks, spans.directions > 1
+    most = min(spans.reach, (ranks - 1) // spans.directions)
+    ways: list[tuple[tuple[int, ...], int]] = [((), stride) for stride in strides]
+    for apart in range(2, most + 1):
+        ways += [((apart,), stride) for stride in (1, 2, 3) if stride < apart]
+    pieces = np.arange(1, max(1, _MOST_ROWS // ranks) + 1)
+    promised = []
+    for hubs, stride in ways:
+        lit = spans.wavelengths // (stride + len(hubs))
+        if not lit:
+            continue
+        tree = StrideTrees(stride=stride, both_ways=both_ways, hubs=hubs)
+        whole_ps = transmission_ps(setting.buffer_bytes, lit * spans.bits_per_s)
+        step_ps = setting.round_ps + whole_ps / pieces
+        total_ps = tree.broadcast_rounds(ranks, pieces) * step_ps
+        best = int(total_ps.argmin())
+        keys = {"stride": stride, "both_ways": both_ways, "hubs": [*hubs]}
+        promised.append((float(total_ps[best]), {**keys, "pieces": best + 1}))
+    promised.sort(key=lambda promise: promise[0])
+    for _, keys in promised[:_MOST_WAVES]:
+        yield keys
+
+
 ALGORITHM = (
     AlgorithmEntry(
         name="tree",
         summary="(k+1)-nomial tree: fewest rounds from or to a root",
         ops=NomialTree.ops,
         make=NomialTree,
+        proposals=_trees,
     ),
     AlgorithmEntry(
         name="spanning-tree",
         summary="k-ary tree on one configuration, in pieces: small buffers",
         ops=SpanningTree.ops,
         make=SpanningTree,
+        proposals=_spanning_trees,
     ),
     AlgorithmEntry(
         name="stride-trees",
         summary="chains of every s-th rank both ways: rooted operations on rings",
         ops=_OPS,
         make=StrideTrees,
+        proposals=_stride_trees,
+        always=True,
     ),
 )

@@ -22,8 +22,11 @@ from tests.cli.program import run, run_json
 from tests.oracle.rank_buffers import execute
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.instances.instance import AnyFabric
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 # -- the algorithm: all that its author writes ---------------------------------------
 
@@ -58,8 +61,18 @@ class Line(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return [one for one in rounds if one is not None]
 
 
+def _proposals(setting: Setting) -> Iterator[dict[str, object]]:
+    """Propose the best number of pieces, and one that fits no range."""
+    yield {"pieces": setting.best_pieces(setting.ranks - 2)}
+    yield {"pieces": 0}
+
+
 ALGORITHM = AlgorithmEntry(
-    name="line", summary="broadcast along a line", ops=Line.ops, make=Line
+    name="line",
+    summary="broadcast along a line",
+    ops=Line.ops,
+    make=Line,
+    proposals=_proposals,
 )
 
 # -- what is to be had for that ------------------------------------------------------
@@ -91,6 +104,17 @@ def test_it_makes_schedules_by_name(fabric: AnyFabric) -> None:
     assert made.schedule.algorithm.name == "line"
     assert made.schedule.algorithm.parameters["pieces"] == 4
     assert made.schedule.step_count == 10
+
+
+@pytest.mark.parametrize("fabric", [Lightpath(rows=2, cols=2), IdealSwitch(nodes=4)])
+def test_auto_compares_what_it_proposes(fabric: AnyFabric) -> None:
+    """With its own parameters; what cannot be done is passed over."""
+    task = Collective("broadcast", tuple(range(4)), 2**22)
+    made = synthesise(Instance(fabric, task, "a test")).incumbent
+    assert made is not None
+    lines = [one for one in made.compared if one.algorithm == "line"]
+    assert len(lines) == 2
+    assert {one.parameters["pieces"] > 1 for one in lines} == {True, False}
 
 
 def test_it_is_listed_with_its_parameters() -> None:
