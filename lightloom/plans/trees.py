@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.plan import Partition, reversed_rounds
+from lightloom.plans.plan import Partition, merged, reversed_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
@@ -43,6 +45,16 @@ def timed_rounds(
     ]
     made = [one for one in rounds if one is not None]
     return reversed_rounds(made, Op.REDUCE) if collective.op == "reduce" else made
+
+
+def staggered(pieces: Sequence[Sequence[Round]]) -> list[Round]:
+    """Return the rounds of pieces, each of which begins a round after the last one."""
+    count = max((start + len(rounds) for start, rounds in enumerate(pieces)), default=0)
+    at_once: list[list[Round | None]] = [[] for _ in range(count)]
+    for start, rounds in enumerate(pieces):
+        for turn, one in enumerate(rounds, start):
+            at_once[turn].append(one)
+    return [one for one in map(merged, at_once) if one is not None]
 
 
 @dataclass(frozen=True, eq=False)

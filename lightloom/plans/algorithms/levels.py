@@ -15,7 +15,7 @@ one dimension the hierarchical ring.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -27,7 +27,7 @@ from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.box import Dimensions, PartRanges, fitting_radices, nearly_square
 from lightloom.plans.parameters import MOST, Parts, Pieces, Shape, TorusShape
 from lightloom.plans.plan import Partition, Round, merged, reversed_rounds
-from lightloom.plans.trees import CHUNKS_OF_A_PIECE, TreeRows
+from lightloom.plans.trees import CHUNKS_OF_A_PIECE, TreeRows, staggered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.setting import Setting
 
+
+Way: TypeAlias = Literal["all-to-all", "broadcast", "exchange", "gather", "scatter"]
 
 _IN_BLOCKS = ("all-gather", "all-to-all", "reduce-scatter")
 
@@ -57,6 +59,7 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     shape: Shape = None
     parts: Parts = None
+    pieces: Pieces = 1
     whole_blocks: Annotated[
         bool,
         msgspec.Meta(
@@ -91,7 +94,8 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
 
     def _chunks(self, ranks: int, ports: int) -> int:
         """Return a chunk for each rank's piece of each part."""
-        return ranks * self._parts(box_of_shape(self.shape, ranks, ports))
+        box = box_of_shape(self.shape, ranks, ports)
+        return ranks * self._parts(box) * self.pieces
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return the rounds of the collective."""
@@ -108,38 +112,40 @@ class Levels(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
             blocks=collective.op != "all-reduce",
             whole_blocks=self.whole_blocks,
             exchanged=self.exchanged,
+            pieces=self.pieces,
         )
-        return _rounds(made)
+        return staggered([_rounds(made, piece) for piece in range(self.pieces)])
 
     def _parts(self, box: Dimensions) -> int:
         if not self.whole_blocks:
             return checked_parts(self.parts, box)
-        if self.parts not in (None, 1):
-            what = "with whole_blocks the buffer has one part"
-            raise InputError(what, where="algorithm.parts", found=self.parts)
+        if self.parts not in (None, 1) or self.pieces > 1:
+            what = "with whole_blocks the buffer has one part, in one piece"
+            found = [self.parts, self.pieces]
+            raise InputError(what, where="algorithm.parts", found=found)
         return 1
 
 
-def _rounds(made: LevelExchange) -> list[Round]:
-    match made.collective.op:
-        case "all-to-all":
-            rounds = made.rounds("all-to-all")
-        case "broadcast" | "reduce":
-            rounds = made.rounds("broadcast")
-        case "scatter" | "gather":
-            rounds = made.rounds("scatter")
-        case _:
-            rounds = made.rounds("gather")
-    match made.collective.op:
-        case "reduce" | "reduce-scatter":
-            return reversed_rounds(rounds, Op.REDUCE)
-        case "gather":
-            return reversed_rounds(rounds, Op.COPY)
-        case "all-reduce":
-            middle = made.rounds("exchange")
-            return [*reversed_rounds(rounds, Op.REDUCE), *middle, *rounds]
-        case _:
-            return rounds
+_WAYS: dict[str, Way] = {
+    "all-to-all": "all-to-all",
+    "broadcast": "broadcast",
+    "gather": "scatter",
+    "reduce": "broadcast",
+    "scatter": "scatter",
+}
+"""How data move, in one direction or the other; by default ranks gather."""
+
+
+def _rounds(made: LevelExchange, piece: int) -> list[Round]:
+    """Return the rounds of one piece."""
+    op = made.collective.op
+    rounds = made.rounds(_WAYS.get(op, "gather"), piece)
+    if op in ("all-gather", "all-to-all", "broadcast", "scatter"):
+        return rounds
+    back = made.turned_around(rounds, Op.COPY if op == "gather" else Op.REDUCE)
+    if op != "all-reduce":
+        return back
+    return [*back, *made.rounds("exchange", piece), *rounds]
 
 
 _Arcs = tuple["IntArray", "IntArray", "IntArray", "IntArray"]
@@ -283,22 +289,55 @@ class LevelScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields
 
     shape: Shape = None
     parts: Parts = None
+    pieces: Pieces = 1
+    root_apart: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Ranks that stand where the root does along the first dimension"
+            " keep no blocks of that dimension, so that they scatter the next piece"
+            " while others gather. For one part, and a first dimension of 3 or more."
+        ),
+    ] = False
 
     def _chunks(self, ranks: int, ports: int) -> int:
         """Return a chunk for each rank's piece of each part."""
         box = box_of_shape(self.shape, ranks, ports)
-        return ranks * checked_parts(self.parts, box)
+        shares = self._parts(box) * self.pieces
+        apart = ranks // box.sizes[0] if self.root_apart else 0
+        return shares * (ranks - apart)
+
+    def _parts(self, box: Dimensions) -> int:
+        parts = checked_parts(self.parts, box)
+        if self.root_apart and (parts > 1 or not box.sizes or box.sizes[0] < 3):
+            what = "a root apart needs one part, and 3 ranks or more on a line"
+            found = {"parts": parts, "shape": list(box.sizes)}
+            raise InputError(what, where="algorithm.root_apart", found=found)
+        return parts
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return the rounds; reduce is the reversal of broadcast."""
         box = box_of_shape(self.shape, collective.rank_count, ports)
-        parts = checked_parts(self.parts, box)
-        made = LevelExchange(box, parts, collective, blocks=False)
-        scatter, gather = made.rounds("scatter"), made.rounds("gather")
-        if collective.op == "broadcast":
+        made = LevelExchange(
+            box,
+            self._parts(box),
+            collective,
+            blocks=False,
+            pieces=self.pieces,
+            root_apart=self.root_apart,
+        )
+        return staggered([self._piece(made, piece) for piece in range(self.pieces)])
+
+    def _piece(self, made: LevelExchange, piece: int) -> list[Round]:
+        scatter, gather = (made.rounds(way, piece) for way in ("scatter", "gather"))
+        if made.collective.op == "broadcast":
             return [*scatter, *gather]
-        back = reversed_rounds(scatter, Op.COPY)
-        return [*reversed_rounds(gather, Op.REDUCE), *back]
+        # Who is apart has sums of its own, to which those of others are added.
+        added = scatter[-1:] if self.root_apart else []
+        whole = scatter[: len(scatter) - len(added)]
+        return [
+            *made.turned_around([*added, *gather], Op.REDUCE),
+            *made.turned_around(whole, Op.COPY),
+        ]
 
 
 class TorusRings(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -421,9 +460,6 @@ class _Rings:
         return cut.round(rank[:, None], peer, start, length, port=int(port), op=Op.COPY)
 
 
-Way: TypeAlias = Literal["all-to-all", "broadcast", "exchange", "gather", "scatter"]
-
-
 def box_of_shape(shape: Sequence[int] | None, ranks: int, ports: int) -> Dimensions:
     """Return the box of a shape, or that of fewest rounds where none is given.
 
@@ -477,7 +513,8 @@ class LevelExchange:
     what is to be done, its chunk count chosen. `whole_blocks`: whether whole blocks are
     divided among the dimensions, instead of parts of all. `exchanged`: of an
     all-reduce: dimensions, the first of each part, along which ranks sum all that they
-    hold of it instead of gathering it.
+    hold of it instead of gathering it. `pieces`: pieces of each part. `root_apart`:
+    whether ranks that stand where the root does along the first dimension only scatter.
     """
 
     box: Dimensions
@@ -486,9 +523,11 @@ class LevelExchange:
     blocks: bool
     whole_blocks: bool = False
     exchanged: int = 0
+    pieces: int = 1
+    root_apart: bool = False
 
-    def rounds(self, way: Way) -> list[Round]:
-        """Return one round for each dimension in turn, all parts together.
+    def rounds(self, way: Way, piece: int = 0) -> list[Round]:
+        """Return one round for each dimension in turn, one piece of all parts together.
 
         `way`: ranks gather what others hold, or sum what all hold; holders scatter what
         lies behind their peers, or broadcast their whole part; or blocks go on by a
@@ -501,7 +540,8 @@ class LevelExchange:
             "gather": self._gather,
             "scatter": self._scatter,
         }[way]
-        cut = Partition(self.box.ranks * self.parts, self.collective.chunk_count)
+        one_part = self._ranges(0, self.box.order(0)).pieces
+        cut = Partition(one_part * self._shares, self.collective.chunk_count)
         found = [
             merged(
                 [
@@ -514,7 +554,7 @@ class LevelExchange:
                         op=Op.REDUCE if way == "exchange" else Op.COPY,
                         base=one.base,
                     )
-                    for one in self._at_once(rows, turn)
+                    for one in self._at_once(rows, turn, piece)
                 ]
             )
             for turn in self._turns(way)
@@ -527,12 +567,43 @@ class LevelExchange:
             return range(self.exchanged)
         return range(self.exchanged, len(self.box.sizes))
 
+    def turned_around(self, rounds: Sequence[Round], op: Op) -> list[Round]:
+        """Return rounds in reverse, on the ports that the same pairs have forwards."""
+        ports = [
+            np.arange(size - 1)[::-1] + sum(self.box.sizes[:axis]) - axis
+            for axis, size in enumerate(self.box.sizes)
+        ]
+        mirrored = np.concatenate(ports)
+        back = reversed_rounds(rounds, op)
+        return [replace(one, port=mirrored[one.port]) for one in back]
+
+    def _ranges(
+        self, part: int, order: tuple[int, ...], *, blocks: bool | None = None
+    ) -> PartRanges:
+        """Return where the pieces of a part lie."""
+        blocks = self.blocks if blocks is None else blocks
+        apart = None
+        if self.root_apart:
+            root = np.array(self.collective.root_rank, dtype=np.int64)
+            apart = int(self.box.digit(root, order[0]))
+        return PartRanges(self.box, part, self._shares, order, blocks, apart)
+
+    def _order(self, part: int) -> tuple[int, ...]:
+        """Return the order in which dimensions are gathered, of a part of a piece."""
+        return self.box.order(part if self.whole_blocks else part % self.parts)
+
+    @property
+    def _shares(self) -> int:
+        """How many shares of the buffer are moved each by itself."""
+        return self.parts * self.pieces
+
     def _at_once(
-        self, rows: Callable[[int, int], LineRows], turn: int
+        self, rows: Callable[[int, int], LineRows], turn: int, piece: int
     ) -> Iterator[LineRows]:
         """Yield the rows of a turn for each part, or each share of the blocks."""
         if not self.whole_blocks:
-            yield from (rows(part, turn) for part in range(self.parts))
+            first = piece * self.parts
+            yield from (rows(first + part, turn) for part in range(self.parts))
             return
         for first in range(len(self.box.sizes)):
             found = rows(first, turn)
@@ -547,7 +618,7 @@ class LevelExchange:
 
     def _gather(self, part: int, turn: int) -> LineRows:
         """Return the rows in which ranks share what they have gathered so far."""
-        order = self.box.order(part)
+        order = self._order(part)
         rank = np.arange(self.box.ranks, dtype=np.int64)
         src, dst, port = self._line(rank, order[turn])
         if self.whole_blocks:
@@ -555,16 +626,20 @@ class LevelExchange:
             held = self.box.corner(rank, free)[:, None] + self.box.inside(free)
             start = np.broadcast_to(held, (len(dst), *held.shape))
             return LineRows(src, dst, start, 1, port)
-        pieces = PartRanges(self.box, part, self.parts, order, self.blocks)
+        pieces = self._ranges(part, order)
         start, length = pieces.ranges(rank, order[:turn])
-        return LineRows(src, dst, start, length, port)
+        rows = LineRows(src, dst, start, length, port)
+        if pieces.apart is None or turn:
+            return rows
+        ends = (self.box.digit(end, order[0]) != pieces.apart for end in (src, dst))
+        return rows.where(np.logical_and(*ends))
 
     def _exchange(self, part: int, turn: int) -> LineRows:
         """Return the rows in which ranks sum all that they hold of a part."""
-        order = self.box.order(part)
+        order = self._order(part)
         rank = np.arange(self.box.ranks, dtype=np.int64)
         src, dst, port = self._line(rank, order[turn])
-        pieces = PartRanges(self.box, part, self.parts, order, self.blocks)
+        pieces = self._ranges(part, order)
         start, length = pieces.ranges(rank, order[: self.exchanged])
         return LineRows(src, dst, start, length, port)
 
@@ -573,25 +648,25 @@ class LevelExchange:
 
         Dimensions come in the reverse of the order in which they are gathered.
         """
-        order = self.box.order(part)
+        order = self._order(part)
         dimension, ahead = order[-1 - turn], order[: len(order) - 1 - turn]
         holder = self._holders(order[len(order) - turn :])
         src, dst, port = self._line(holder, dimension)
-        pieces = PartRanges(self.box, part, self.parts, order, self.blocks)
+        pieces = self._ranges(part, order)
         start, length = pieces.ranges(dst.reshape(-1), ahead)
         start = start.reshape(*dst.shape[:2], -1)
         return LineRows(src, dst, start, length, port)
 
     def _broadcast(self, part: int, turn: int) -> LineRows:
         """Return the rows in which holders hand on their whole part."""
-        order = self.box.order(part)
+        order = self._order(part)
         src, dst, port = self._line(self._holders(order[:turn]), order[turn])
         first = np.array(part * self.box.ranks, dtype=np.int64)
         return LineRows(src, dst, first, self.box.ranks, port)
 
     def _all_to_all(self, part: int, turn: int) -> LineRows:
         """Return the rows that correct one digit of every block on the way."""
-        order = self.box.order(part)
+        order = self._order(part)
         done, ahead = order[:turn], order[turn + 1 :]
         rank = np.arange(self.box.ranks, dtype=np.int64)
         src, dst, port = self._line(rank, order[turn])
@@ -599,7 +674,7 @@ class LevelExchange:
             start = self.box.corner(dst, ahead) + self.box.inside(ahead)
             length: IntArray | int = 1
         else:
-            pieces = PartRanges(self.box, part, self.parts, order, blocks=True)
+            pieces = self._ranges(part, order, blocks=True)
             start, length = pieces.ranges(dst.reshape(-1), ahead)
         start = start.reshape(*dst.shape[:2], 1, -1)
         owner = self.box.corner(rank, done)[:, None] + self.box.inside(done)
@@ -626,18 +701,41 @@ _MOST_ROWS = 2**21
 """Transfers of a plan beyond which whole blocks are preferred to parts of them."""
 
 
+def _has_blocks(op: str) -> bool:
+    return op in _IN_BLOCKS or op in ("gather", "scatter")
+
+
 def _parts_proposed(setting: Setting) -> list[int]:
     """Return as many parts as dimensions, where rows are not too many, and one."""
     dimensions = len(setting.sizes)
-    blocks = setting.op in _IN_BLOCKS or setting.op in ("gather", "scatter")
-    if not dimensions or (blocks and setting.ranks**2 * dimensions > _MOST_ROWS):
+    if not dimensions or (
+        _has_blocks(setting.op) and setting.ranks**2 * dimensions > _MOST_ROWS
+    ):
         return [1] if setting.shape else []
     return sorted({1, dimensions}, reverse=True)
+
+
+def _pieces_proposed(setting: Setting) -> list[int]:
+    """Return numbers of pieces for which idle links are worth more rounds.
+
+    Where circuits are set, pieces of one level would take light from those of another.
+    P pieces of h + 1 stages take (P + h) (1 + R / P) rounds where stages share no
+    link; where they share all, less than a fourth as many pieces are best.
+    """
+    lasts, hops = setting.rounds_of_data, 2 * len(setting.sizes) - 1
+    if setting.circuits or hops < 1 or not lasts:
+        return []
+    best = setting.best_pieces(hops)
+    rows = setting.ranks * sum(setting.sizes)
+    most = _MOST_ROWS // (rows * (setting.ranks if _has_blocks(setting.op) else 1))
+    return sorted({min(best // part, most) for part in (1, 2, 4)} - {0, 1})
 
 
 def _levels(setting: Setting) -> Iterator[Mapping[str, object]]:
     """Propose the box, all parts at once or one, and exchanges of whole parts."""
     box = {"shape": [*setting.shape]}
+    for pieces in _pieces_proposed(setting):
+        yield {**box, "parts": 1, "pieces": pieces}
     proposed = _parts_proposed(setting)
     uneven = proposed == [1] and setting.op in _IN_BLOCKS and len(setting.sizes) > 1
     if uneven and setting.ranks**2 <= _MOST_ROWS:
@@ -650,9 +748,14 @@ def _levels(setting: Setting) -> Iterator[Mapping[str, object]]:
 
 
 def _level_scatter_gathers(setting: Setting) -> Iterator[Mapping[str, object]]:
-    """Propose the box, all parts at once or one."""
+    """Propose the box, all parts at once or one, that one in pieces or not."""
+    box = {"shape": [*setting.shape]}
+    for pieces in _pieces_proposed(setting):
+        yield {**box, "parts": 1, "pieces": pieces}
+        if setting.sizes[0] > 2:
+            yield {**box, "parts": 1, "pieces": pieces, "root_apart": True}
     for parts in _parts_proposed(setting):
-        yield {"shape": [*setting.shape], "parts": parts}
+        yield {**box, "parts": parts}
 
 
 def _torus_rings(setting: Setting) -> Iterator[Mapping[str, object]]:

@@ -653,6 +653,7 @@ def _level(total: FloatArray, heat: float) -> FloatArray:
     return level
 
 
+_FEW_STEPS = 5
 _MOST_PROPOSED = 8
 """Steps beyond which pipelines of fewer, deeper trees are as good, and sooner found."""
 _MOST_LOADS = 5 * 2**12
@@ -679,6 +680,8 @@ def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
         steps = [round(near) + 1] if worth else []
     else:
         steps = [int(near) + 2, int(near) + 3]
+        # Where searches take long, differences are small.
+        steps = steps if steps[-1] <= _FEW_STEPS else steps[-1:]
     for count in sorted({max(2, each) for each in steps}):
         if count <= _MOST_PROPOSED and ranks**2 * count <= _MOST_LOADS:
             yield {"steps": count}

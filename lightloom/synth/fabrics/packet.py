@@ -160,12 +160,17 @@ class _TorusRealiser(PacketRealiser[Torus]):
 
 class _FatTreeRealiser(PacketRealiser[FatTree]):
     @property
-    def box(self) -> tuple[int, ...]:
-        """Leaves and their nodes, where all leaves are full and in one pod."""
+    def shape(self) -> tuple[int, ...]:
+        """Leaves and their nodes, where all leaves are full."""
         leaf = self.fabric.nodes_per_leaf
         leaves, rest = divmod(self.fabric.nodes, leaf)
-        one_pod = leaves <= self.fabric.leaves_per_pod
-        return (leaves, leaf) if not rest and leaves > 1 and one_pod else ()
+        return (leaves, leaf) if not rest and leaves > 1 and leaf > 1 else ()
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Leaves and their nodes, where they are also in one pod."""
+        leaves = -(-self.fabric.nodes // self.fabric.nodes_per_leaf)
+        return self.shape if leaves <= self.fabric.leaves_per_pod else ()
 
 
 def _alike_switch(fabric: IdealSwitch, devices: int) -> IdealSwitch:

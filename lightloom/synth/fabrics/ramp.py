@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-_FEW_RANKS, _FEW = 128, 6
-"""Of more ranks, so many proposals alone are compared."""
+_FEW_RANKS = 128
+"""Ranks up to which the catalogue is compared with RAMP's own ways too."""
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
