@@ -1,4 +1,4 @@
-"""Ranks as points of a box: digits, lines, and which pieces lie where."""
+"""Ranks as points of a box: factors, digits, lines, and which pieces lie where."""
 
 from __future__ import annotations
 

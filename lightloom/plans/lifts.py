@@ -1,16 +1,13 @@
-"""Split metacyclic groups, whose elements are the ranks of a Cayley digraph.
+"""Lifts: digraphs on a few orbits of a group, which look alike from all of an orbit.
 
-Lifts: digraphs on a few orbits of a group, which look alike from all of an orbit.
+With a single orbit these are Cayley digraphs, here of split metacyclic groups. Every
+port joins all nodes to all nodes, one to one, so one switch or wavelength holds it.
 
-With a single orbit these are Cayley digraphs. Every port joins all nodes to all nodes,
-one to one, so one switch or wavelength holds it.
-
-How much takes which port of a lift in each round, so that ports are loaded evenly.
-
-A state is where a walk is, seen from the first node of its orbit, and where it goes.
-All walks of a state are alike, whatever node of the orbit they are at and wherever they
-began, so an all-to-all is amounts of states. Ports come in as many groups as there are
-configurations in turn; a walk takes a port that is lit, or stays.
+How much takes which port in each round, so that ports are loaded evenly, is a flow of
+states. A state is where a walk is, seen from the first node of its orbit, and where it
+goes. All walks of a state are alike, whatever node of the orbit they are at and
+wherever they began, so an all-to-all is amounts of states. Ports come in as many groups
+as there are configurations in turn; a walk takes a port that is lit, or stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Networks of ranks: the links that a message between two ranks crosses."""
+"""Networks of ranks, the links that messages cross, and algorithms fitted to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plans: who sends which chunks to whom, before any light path is chosen."""
+"""Plans: who sends which chunks to whom, before any light path is chosen.
+
+Rounds of transfers, the parts of a buffer that they move, and their reversal.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The linear program of transfers over steps whose links are shared."""
+"""What moves over arcs in steps whose links are shared, by a linear program, as rounds.
+
+Parts of a block are heard from the beginning on; on ranks that look alike every block
+goes as that of rank 0 does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions: boundaries in exact arithmetic, circular ranges, empty rows."""
+"""Partitions in exact arithmetic, and rounds that are turned around."""
 
 from __future__ import annotations
 

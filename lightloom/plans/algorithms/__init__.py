@@ -1,6 +1,7 @@
-"""Algorithms for collectives by name: one file each, found by walking this folder.
+"""Algorithms for collectives by name, in families, found by walking this folder.
 
-An algorithm knows ranks, chunks and ports; it never sees a fabric.
+An algorithm knows ranks, chunks and ports; it never sees a fabric. What it proposes to
+`auto` follows from a `Setting`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The index algorithm of Bruck et al.: all-to-all in logarithmically many rounds."""
+"""Algorithms of Bruck et al.: few rounds, or few configurations of rings."""
 
 from __future__ import annotations
 

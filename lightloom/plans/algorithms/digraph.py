@@ -1,4 +1,4 @@
-"""Gossip on a lift: one configuration, blocks split so that all ports are full."""
+"""Gossip on digraphs whose circuits are kept: lifts, and generalised Kautz digraphs."""
 
 from __future__ import annotations
 

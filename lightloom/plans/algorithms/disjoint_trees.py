@@ -1,8 +1,7 @@
-"""Pipelined broadcast and reduce on arc-disjoint trees, one for each port.
+"""Broadcast and reduce, pipelined, on trees that share no arc: one a port, or two.
 
-Pipelined all-reduce, broadcast and reduce on two binary trees.
-
-Sanders, Speck, Träff (2009). The electrical baseline beside the ring.
+The two binary trees are those of Sanders, Speck and Träff (2009), which do all-reduce
+as well: the electrical baseline beside the ring.
 """
 
 from __future__ import annotations

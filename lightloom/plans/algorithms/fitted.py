@@ -1,4 +1,8 @@
-"""One tree, translated to all ranks: gossip on networks that look alike everywhere."""
+"""Algorithms that divide buffers among arcs and steps so that links are evenly loaded.
+
+A linear program (`StepProgram`) says how much goes where: along one tree translated to
+all ranks, along a tree for each part, or over one relay.
+"""
 
 from __future__ import annotations
 

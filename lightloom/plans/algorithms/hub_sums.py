@@ -1,4 +1,8 @@
-"""All-reduce on one configuration in 2 D - 1 rounds, on digraphs of diameter D."""
+"""All-reduce on circuits that are kept, in few rounds.
+
+Few ranks sum what all others hold, and spread it: hubs, relays between them, sections;
+or subspaces that overlap exchange.
+"""
 
 from __future__ import annotations
 

@@ -1,16 +1,10 @@
 """Collectives along one dimension of a box of ranks after another.
 
-The hierarchical collectives of SiPAC (Wu et al., 2023) and, with one part, those of
-BCube (Guo et al., 2009).
-
-Trees along the dimensions of a box, pipelined: broadcast and reduce at full rate.
-
-The trees of Johnsson and Ho (1989) for hypercubes, with lines of any length.
-
-Rings along the lines of a torus, one dimension after another.
-
-The 2D-torus all-reduce (Mikami et al., 2018; Ying et al., 2018), and with servers as
-one dimension the hierarchical ring.
+Direct exchange: the hierarchical collectives of SiPAC (Wu et al., 2023) and, with one
+part, those of BCube (Guo et al., 2009). Trees, pipelined: those of Johnsson and Ho
+(1989) for hypercubes, with lines of any length. Rings: the 2D-torus all-reduce (Mikami
+et al., 2018; Ying et al., 2018), and with servers as one dimension the hierarchical
+ring.
 """
 
 from __future__ import annotations
@@ -718,12 +712,13 @@ def _parts_proposed(setting: Setting) -> list[int]:
 def _pieces_proposed(setting: Setting) -> list[int]:
     """Return numbers of pieces for which idle links are worth more rounds.
 
-    Where circuits are set, pieces of one level would take light from those of another.
+    Where circuits are set, pieces of one level would take light from those of another;
+    where nodes are linked, far ranks of a line share its links in any case.
     P pieces of h + 1 stages take (P + h) (1 + R / P) rounds where stages share no
-    link; where they share all, less than a fourth as many pieces are best.
+    link; where they share all, a fourth as many pieces are best.
     """
     lasts, hops = setting.rounds_of_data, 2 * len(setting.sizes) - 1
-    if setting.circuits or hops < 1 or not lasts:
+    if setting.circuits or setting.linked or hops < 1 or not lasts:
         return []
     best = setting.best_pieces(hops)
     rows = setting.ranks * sum(setting.sizes)

@@ -1,9 +1,8 @@
-"""Recursive halving and doubling in any mixed radix; LUMORPH-2 and LUMORPH-4.
+"""Ranks in mixed radix: halving and doubling, and exchange; LUMORPH-2 and LUMORPH-4.
 
-Ranks as numbers in mixed radix; in a round, peers differ in one digit.
-
-In a round of radix r every rank drives r - 1 peers; port d - 1 leads to the rank
-whose digit is greater by d (modulo r), so that each port is a permutation.
+In a round, peers differ in one digit. In a round of radix r every rank drives r - 1
+peers; port d - 1 leads to the rank whose digit is greater by d (modulo r), so that each
+port is a permutation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Trees along the rows and columns of a torus, pipelined: broadcast and reduce.
 
-Arc-disjoint spanning trees of low depth on a grid that is closed to a torus.
-
 A node hears from its neighbours along its row and its column, one way round or both: by
 D kinds of arc, each a permutation of the nodes. D spanning trees from node 0 that share
 no arc use all but those into node 0; tree t begins with the arc of kind t. So every
@@ -13,8 +11,6 @@ permutation with which the deepest nodes below it exceed the wanted depth by lea
 any of them at random. A node below itself is out of the question. The wanted depth is
 the distance of the farthest node, and one: the neighbour with which a tree begins is
 one away from the root, and no nearer to what lies behind the root.
-
-Ways for the last pieces of pipelined trees that are shorter than the trees.
 
 Trees that share no arc are often deeper than ranks are apart. All pieces of a tree but
 the last have others behind them; when the last one has crossed an arc, it idles. So the

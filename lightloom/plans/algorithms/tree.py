@@ -1,4 +1,8 @@
-"""Trees with as many branches as ports: broadcast, reduce, scatter, gather."""
+"""Broadcast, reduce, scatter and gather on one tree: few rounds, levels or far arcs.
+
+The (k + 1)-nomial tree, a k-ary one on one configuration, and chains of every s-th
+rank.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index algorithm: rounds, data, and its two extremes."""
+"""The index algorithm and rings of few strides: rounds, data, and their extremes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Balanced digraphs: the known ones, even splits, and gossip on any of them."""
+"""Lifts and Kautz digraphs: the known ones, even splits, and gossip on any of them."""
 
 from __future__ import annotations
 

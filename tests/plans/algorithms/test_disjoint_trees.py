@@ -1,4 +1,4 @@
-"""Disjoint and spanning trees: shape, length of the pipeline, one configuration."""
+"""Disjoint, spanning and double binary trees: shape, pipelines, one configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hub sums: rounds, configurations, loads of the arcs, and every rank counted once."""
+"""All-reduce over hubs and sections: rounds, loads of arcs, every rank counted once."""
 
 from __future__ import annotations
 
