@@ -26,7 +26,7 @@ FROM_ONE_ROOT = ("broadcast", "reduce")
 
 
 @dataclass(frozen=True)
-class Spans:
+class FibreSpans:
     """A fibre ring: how far light reaches, and what a place between nodes carries.
 
     Attributes
@@ -104,7 +104,7 @@ class Setting:
     circuits: bool = True
     switched: bool = False
     in_turn: tuple[tuple[int, ...], ...] = ()
-    spans: Spans | None = None
+    spans: FibreSpans | None = None
     find_network: Callable[[], RankNetwork | None] | None = None
 
     @cached_property

@@ -161,19 +161,21 @@ def proposed(
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield names and parameters of all that the catalogue proposes, best first.
 
-    An algorithm of another package that cannot be imported is passed over, and `say` is
-    told why.
+    First what is always realised, so that of several that are as fast a baseline is
+    taken. An algorithm of another package that cannot be imported is passed over, and
+    `say` is told why.
     """
+    entries = []
     for name in ALGORITHMS.names:
         try:
-            entry = ALGORITHMS.get(name)
+            entries.append(ALGORITHMS.get(name))
         except InputError as problem:
             if say is not None:
                 say(str(problem))
-            continue
+    for entry in sorted(entries, key=lambda entry: not entry.always):
         if setting.op in entry.ops and entry.along_lines >= setting.along_lines:
             for parameters in entry.proposals(setting):
-                yield name, dict(parameters)
+                yield entry.name, dict(parameters)
 
 
 def make_algorithm(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.plans.lifts import LiftWalks
     from lightloom.plans.plan import Round, RoundOutline
-    from lightloom.plans.setting import Setting, Spans
+    from lightloom.plans.setting import FibreSpans, Setting
 
 
 class BalancedDigraph(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -281,7 +281,7 @@ def _digraphs(setting: Setting) -> Iterator[Mapping[str, object]]:
         return
     steps = even_steps(setting.ranks, setting.ports)
     if steps is not None:
-        yield {**_told(steps), "pieces": 1}
+        yield _told(steps)
     if setting.spans is not None:
         yield from _near_digraphs(setting, setting.spans)
     if setting.switched and 1 < setting.ports < setting.ranks - 1:
@@ -315,7 +315,9 @@ def _lifts(setting: Setting) -> Iterator[Mapping[str, object]]:
             yield {**told, "rounds": [*rounds], "pieces": few}
 
 
-def _near_digraphs(setting: Setting, spans: Spans) -> Iterator[Mapping[str, object]]:
+def _near_digraphs(
+    setting: Setting, spans: FibreSpans
+) -> Iterator[Mapping[str, object]]:
     """Propose near ranks, and some far ones, whose circuits fit the spans of a ring.
 
     Circuits from every rank to those some steps on need as many wavelengths as the

@@ -652,6 +652,8 @@ def _level(total: FloatArray, heat: float) -> FloatArray:
 
 
 _FEW_STEPS = 5
+_FEW_LOADS_PROPOSED = 3 * 2**12
+"""Steps, and pairs of ranks times steps, up to which two searches are worth it."""
 _MOST_PROPOSED = 8
 """Steps beyond which pipelines of fewer, deeper trees are as good, and sooner found."""
 _MOST_LOADS = 5 * 2**12
@@ -672,14 +674,14 @@ def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
         return
     near = math.sqrt(lasts)
     if setting.op not in FROM_ONE_ROOT:
-        steps = [round(near)] if network.shape and not setting.circuits else []
+        steps = [int(near) + 1] if network.shape and not setting.circuits else []
     elif setting.circuits:
         worth = lasts > 1 and ranks <= _MOST_JOINED
         steps = [round(near) + 1] if worth else []
     else:
         steps = [int(near) + 2, int(near) + 3]
-        # Where searches take long, differences are small.
-        steps = steps if steps[-1] <= _FEW_STEPS else steps[-1:]
+        if steps[1] > _FEW_STEPS or ranks**2 * steps[0] > _FEW_LOADS_PROPOSED:
+            steps = steps[1:]  # a second search takes long, and gains little
     for count in sorted({max(2, each) for each in steps}):
         if count <= _MOST_PROPOSED and ranks**2 * count <= _MOST_LOADS:
             yield {"steps": count}

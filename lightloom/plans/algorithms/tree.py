@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
-    from lightloom.plans.setting import Setting, Spans
+    from lightloom.plans.setting import FibreSpans, Setting
 
 
 class NomialTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -90,7 +90,7 @@ def tree_rounds(collective: Collective, ports: int, *, scatters: bool) -> list[R
 def _cuts(lo: IntArray, hi: IntArray, ports: int) -> IntArray:
     """Return the boundaries of each span's parts, shape (spans, parts + 1).
 
-    The first part is never empty: it has the holder. Spans shorter than the number
+    The first part is never empty: it has the holder. FibreSpans shorter than the number
     of parts end with empty ones.
     """
     size = hi - lo
@@ -524,7 +524,7 @@ def _stride_trees(setting: Setting) -> Iterator[Mapping[str, object]]:
 
 
 def _waves(
-    setting: Setting, spans: Spans, strides: list[int]
+    setting: Setting, spans: FibreSpans, strides: list[int]
 ) -> Iterator[Mapping[str, object]]:
     """Propose the trees with hubs and without that promise to end soonest.
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.plans.setting import Setting, Spans
+from lightloom.plans.setting import FibreSpans, Setting
 from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
@@ -75,7 +75,7 @@ class RingRealiser(Realiser[Ring]):
     def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
         """Return what algorithms are told: how much light there is for far ranks."""
         fabric = self.fabric
-        spans = Spans(
+        spans = FibreSpans(
             fabric.reach,
             fabric.wavelengths,
             fabric.directions,
