@@ -6,6 +6,7 @@ rank.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -477,6 +478,11 @@ def _all_way(depth: IntArray) -> int:
 _STRIDE_DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
 """Rounds of chains side by side that are compared: each some 1.4 times the last."""
 _MOST_ROWS = 2**17
+_MOST_HUBS = 3
+"""Distances of hubs in one tree: each takes an arc of every span."""
+_ALL_NEAR = 12
+_OCTAVES = tuple(part << octave for octave in range(5) for part in (4, 5, 6, 7))
+"""Distances of hubs that are compared: all near ones, then four to an octave."""
 _MOST_WAVES = 6
 """Trees for broadcasts that are compared by their plans."""
 
@@ -532,9 +538,12 @@ def _waves(
     """
     ranks, both_ways = setting.ranks, spans.directions > 1
     most = min(spans.reach, (ranks - 1) // spans.directions)
+    distances = sorted({*range(2, _ALL_NEAR + 1), *_OCTAVES}, reverse=True)
+    distances = [apart for apart in distances if apart <= most]
     ways: list[tuple[tuple[int, ...], int]] = [((), stride) for stride in strides]
-    for apart in range(2, most + 1):
-        ways += [((apart,), stride) for stride in (1, 2, 3) if stride < apart]
+    for count in range(1, _MOST_HUBS + 1):
+        for hubs in itertools.combinations(distances, count):
+            ways += [(hubs, stride) for stride in (1, 2, 3) if stride < hubs[-1]]
     pieces = np.arange(1, max(1, _MOST_ROWS // ranks) + 1)
     promised = []
     for hubs, stride in ways:
