@@ -651,9 +651,10 @@ def _level(total: FloatArray, heat: float) -> FloatArray:
     return level
 
 
-_FEW_STEPS = 5
+_FEW_PIECES = 3
 _FEW_LOADS_PROPOSED = 3 * 2**12
-"""Steps, and pairs of ranks times steps, up to which two searches are worth it."""
+"""Pieces that follow one another, and pairs of ranks times steps, up to which two
+searches are worth it."""
 _MOST_PROPOSED = 8
 """Steps beyond which pipelines of fewer, deeper trees are as good, and sooner found."""
 _MOST_LOADS = 5 * 2**12
@@ -670,18 +671,19 @@ def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
     buffer on circuits between all one more, and on shared links two or three.
     """
     ranks, network, lasts = setting.ranks, setting.network, setting.rounds_of_data
+    blocks = setting.op not in FROM_ONE_ROOT
     if network is None or lasts is None:
         return
-    near = math.sqrt(lasts)
-    if setting.op not in FROM_ONE_ROOT:
-        steps = [int(near) + 1] if network.shape and not setting.circuits else []
-    elif setting.circuits:
-        worth = lasts > 1 and ranks <= _MOST_JOINED
-        steps = [round(near) + 1] if worth else []
+    near = math.isqrt(int(lasts))
+    if setting.circuits:
+        worth = not blocks and lasts > 1 and ranks <= _MOST_JOINED
+        steps = [round(math.sqrt(lasts)) + 1] if worth else []
+    elif blocks:
+        steps = [near, near + 1] if network.shape else []
     else:
-        steps = [int(near) + 2, int(near) + 3]
-        if steps[1] > _FEW_STEPS or ranks**2 * steps[0] > _FEW_LOADS_PROPOSED:
-            steps = steps[1:]  # a second search takes long, and gains little
+        steps = [near + 2, near + 3]
+    if steps and (near > _FEW_PIECES or ranks**2 * steps[0] > _FEW_LOADS_PROPOSED):
+        steps = steps[-1:]  # a second search takes long, and gains little
     for count in sorted({max(2, each) for each in steps}):
         if count <= _MOST_PROPOSED and ranks**2 * count <= _MOST_LOADS:
             yield {"steps": count}
