@@ -9,7 +9,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US, format_bytes, format_ps
 from lightloom.formats.perfetto import write_trace
 from lightloom.instances.instance import Instance
-from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
+from lightloom.plans.algorithms.disjoint_trees import DoubleBinaryTree
 from lightloom.replay import replay
 from lightloom.replay.trace import trace_events
 from lightloom.report.panel import Mark, Panel, Series

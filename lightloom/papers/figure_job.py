@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.bench.isolation import Event
-    from lightloom.bench.results import MeasuredCollective
+    from lightloom.bench.results import Measured
     from lightloom.core.catalogue import Catalogue
     from lightloom.papers.reproduction import Figure
 
@@ -73,7 +73,7 @@ class FigureJob:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         return digest.hexdigest()
 
-    def row(self, finding: Finding, measured: MeasuredCollective) -> Row:
+    def row(self, finding: Finding, measured: Measured) -> Row:
         """Return the row of the figure."""
         return Row(
             key=self.key,

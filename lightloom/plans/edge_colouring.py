@@ -160,3 +160,18 @@ def _pairing(nodes: IntArray) -> IntArray:
     mate[order[0::2]] = order[1::2]
     mate[order[1::2]] = order[0::2]
     return mate
+
+
+def coloured_ports(src: IntArray, dst: IntArray) -> IntArray:
+    """Return a port per row; rows of one pair share it.
+
+    As many ports as the most peers that one rank sends to or receives from, which
+    always suffice (König 1916). Deterministic.
+    """
+    if not len(src):
+        return np.zeros(0, dtype=np.int64)
+    width = int(max(src.max(), dst.max())) + 1
+    pairs, where = np.unique(src * width + dst, return_inverse=True)
+    colours: IntArray = edge_colours(pairs // width, pairs % width)
+    ports: IntArray = colours[where.reshape(-1)]
+    return ports

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.schedule import Op
-from lightloom.plans.partition import Partition
-from lightloom.plans.plan import Round, RoundOutline
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import Partition, Round, RoundOutline, reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.plans.digraphs.kautz_graph import ColouredArcs, Digraph
+    from lightloom.plans.kautz import ColouredArcs, Digraph
 
 GOSSIPS = ("all-gather", "all-reduce", "all-to-all", "reduce-scatter")
 """Collectives that gossip does."""

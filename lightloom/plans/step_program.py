@@ -1,4 +1,8 @@
-"""The linear program of transfers over steps whose links are shared."""
+"""What moves over arcs in steps whose links are shared, by a linear program, as rounds.
+
+Parts of a block are heard from the beginning on; on ranks that look alike every block
+goes as that of rank 0 does.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from lightloom.core.errors import InputError
+from lightloom.core.schedule import Op
+from lightloom.plans.plan import Partition, Round, reversed_rounds
 
-    from lightloom.core.columns import FloatArray
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.core.task import Collective
+    from lightloom.plans.network import RankNetwork
 
 
 _GRID = 2**20
@@ -139,3 +149,134 @@ class StepProgram:
                 if row:
                     rows.append({step: -1.0, **row})
         return rows
+
+
+_LITTLE = 1e-5
+"""What an amount may fall short of the whole block by rounding."""
+
+
+def prefix_parts(
+    order: IntArray, src: IntArray, dst: IntArray, amount: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]:
+    """Return what moves over some arcs, step by step, of a block that one rank has.
+
+    A rank hears the block from its beginning on, and never more than those whom it
+    hears from had a step before, whatever the last digits of the amounts. What rounding
+    leaves out at the end comes as soon as one of them has it, if need be a step later
+    than any amount.
+
+    `order`: all ranks, the one that has the block first, each after those it hears
+    from. `amount`: share of the block that an arc brings in each step, shape (arcs,
+    steps).
+
+    Returns columns of step, source, destination, and where the part begins and ends,
+    from 0 to 1.
+    """
+    rows: list[tuple[float, ...]] = []
+    steps = amount.shape[1]
+    had = {int(order[0]): [1.0]}
+    tellers_of: dict[int, list[int]] = {}
+    for teller, rank in zip(src.tolist(), dst.tolist(), strict=True):
+        tellers_of.setdefault(rank, []).append(teller)
+    moved: dict[int, list[tuple[int, int, float]]] = {}
+    arcs, when_each = np.nonzero(amount)
+    sizes = amount[arcs, when_each].tolist()
+    ends = zip(src[arcs].tolist(), dst[arcs].tolist(), strict=True)
+    for (teller, rank), step, size in zip(ends, when_each.tolist(), sizes, strict=True):
+        moved.setdefault(rank, []).append((step, teller, size))
+    for rank in order[1:].tolist():
+        begin, due = 0.0, 0.0
+        until = [0.0] * (steps + 1)
+        step = 0
+        for step, teller, size in sorted(moved.get(rank, []), key=lambda one: one[0]):
+            due += size
+            end = 1.0 if due > 1.0 - _LITTLE else due
+            end = min(end, _held(had[teller], step))
+            if end > begin:
+                rows.append((step, teller, rank, begin, end))
+                begin = end
+            until[step + 1] = begin
+        for later in range(steps):
+            until[later + 1] = max(until[later + 1], until[later])
+        if begin < 1.0:
+            # Rounding of many small amounts lost the end of the block.
+            step, teller = min(
+                (max(step, had[one].index(1.0)), one) for one in tellers_of[rank]
+            )
+            rows.append((step, teller, rank, begin, 1.0))
+            until = [_held(until, early) for early in range(step + 1)] + [1.0]
+        had[rank] = until
+    table = np.array(rows)
+    when, tellers, ranks = table[:, :3].T.astype(np.int64)
+    return when, tellers, ranks, table[:, 3], table[:, 4]
+
+
+def _held(until: Sequence[float], step: int) -> float:
+    """Return how much of the block a rank has at the beginning of a step."""
+    return until[min(step, len(until) - 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Sends:
+    """What moves of the block of rank 0.
+
+    `src`, `dst`: from which rank to which, shape (sends,). `lo`, `hi`: part of the
+    block, from 0 to 1, shape (sends,).
+    """
+
+    step: IntArray
+    src: IntArray
+    dst: IntArray
+    lo: FloatArray
+    hi: FloatArray
+
+
+def translated_rounds(
+    collective: Collective,
+    network: RankNetwork,
+    sends_on: Callable[[RankNetwork], Sends],
+) -> list[Round]:
+    """Return the rounds of an all-gather, a reduce-scatter, or one after the other.
+
+    Raises `InputError` if the network has no shape.
+    """
+    if not network.shape:
+        what = "translated trees need ranks that look alike"
+        fix = "take all nodes of the fabric, in the order of their numbers"
+        raise InputError(what, where="algorithm", fix=fix)
+    rounds: list[Round] = []
+    if collective.op != "all-gather":
+        # What turned messages gather, messages reduce in the opposite order.
+        turned = network.turned()
+        back = _gathered(collective, turned, sends_on(turned))
+        rounds += reversed_rounds(back, Op.REDUCE)
+    if collective.op != "reduce-scatter":
+        rounds += _gathered(collective, network, sends_on(network))
+    return rounds
+
+
+def _gathered(
+    collective: Collective, network: RankNetwork, sends: Sends
+) -> list[Round]:
+    """Return the rounds in which every block goes as that of rank 0 does."""
+    ranks = network.ranks
+    cut = Partition(ranks, collective.chunk_count)
+    begin = cut.boundary(np.arange(ranks + 1, dtype=np.int64))
+    size = np.diff(begin)
+    sums = network.sums()
+    between = network.differences()[sends.src, sends.dst]
+    rounds = []
+    for step in range(int(sends.step.max()) + 1):
+        mine = np.flatnonzero(sends.step == step)
+        _, number = np.unique(between[mine], return_inverse=True)
+        lo, hi = (
+            begin[:-1] + np.rint(part[mine, None] * size).astype(np.int64)
+            for part in (sends.lo, sends.hi)
+        )
+        port = np.broadcast_to(number.reshape(-1, 1), lo.shape)
+        some = lo < hi
+        if some.any():
+            src, dst = sums[sends.src[mine]][some], sums[sends.dst[mine]][some]
+            code = np.full(len(src), int(Op.COPY), dtype=np.int64)
+            rounds.append(Round(src, dst, lo[some], hi[some], code, port[some]))
+    return rounds

@@ -23,7 +23,7 @@ from lightloom.core.units import MIB
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.instance import Instance
-from lightloom.plans.coloured_ports import coloured_ports
+from lightloom.plans.edge_colouring import coloured_ports
 from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.traffic import TrafficRound

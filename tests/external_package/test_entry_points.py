@@ -73,6 +73,20 @@ def test_fabric_and_algorithm_from_outside(site: Path) -> None:
     ]
 
 
+def test_auto_compares_an_algorithm_from_outside(site: Path) -> None:
+    """One file is enough, on a fabric of ours and on one from outside."""
+    printed = _run(
+        site,
+        "import lightloom as ll\n"
+        "task = ll.Collective('all-gather', buffer_bytes=4096)\n"
+        "for fabric in (ll.fabrics.Bus(nodes=4), ll.fabrics.IdealSwitch(nodes=4)):\n"
+        "    made = ll.synthesise(ll.Instance(fabric, task))\n"
+        "    times = {one.algorithm: one.predicted_ps for one in made.compared}\n"
+        "    print(times['straight'] == times['direct'] > 0)\n",
+    )
+    assert printed.splitlines() == ["True", "True"]
+
+
 def test_solver_from_outside(site: Path) -> None:
     """It solves in a process of its own, as ours do."""
     printed = _run(
@@ -95,6 +109,8 @@ def test_a_broken_package_breaks_itself_alone(site: Path) -> None:
         "import lightloom as ll\n"
         "made = ll.synthesise('ideal-switch-4/all-gather-1KiB', 'direct')\n"
         "print(made.schedule.algorithm.name)\n"
+        "made = ll.synthesise('ideal-switch-4/all-gather-1KiB')\n"
+        "print('straight' in [one.algorithm for one in made.compared])\n"
         "from lightloom.plans.algorithms import ALGORITHMS\n"
         "print(ALGORITHMS.get('direct').name)\n"
         "try:\n"
@@ -102,8 +118,8 @@ def test_a_broken_package_breaks_itself_alone(site: Path) -> None:
         "except ll.LightloomError as problem:\n"
         "    print(problem)\n",
     )
-    ours, known, said = printed.splitlines()
-    assert (ours, known) == ("direct", "direct")
+    ours, compared, known, said = printed.splitlines()
+    assert (ours, compared, known) == ("direct", "True", "direct")
     assert said.startswith("entry point lightloom.algorithms: lost of broken: ")
     assert "No module named 'no_such_module'" in said
     assert said.endswith("mend or uninstall broken")

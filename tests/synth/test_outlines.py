@@ -4,7 +4,8 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.front_door import load_instance
-from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm, proposed
+from lightloom.plans.box import base_radices
 from lightloom.plans.plan import Outlined
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.fabrics import realiser_of
@@ -28,7 +29,14 @@ def test_no_plan_is_faster_than_its_outline(name: str) -> None:
     assert isinstance(task, Collective)
     realiser = realiser_of(instance.fabric, 0, "minimum-congestion")
     seen = 0
-    for algorithm, parameters in realiser.proposals(task, realiser.arrange(task)):
+    setting = realiser.setting(task, realiser.arrange(task))
+    ranks = task.rank_count
+    halving: list[tuple[str, dict[str, object]]] = [
+        ("lumorph-2", {}),
+        ("lumorph-4", {}),
+        *(("radices", {"radices": base_radices(ranks, base)[::-1]}) for base in (2, 4)),
+    ]
+    for algorithm, parameters in (*proposed(setting), *halving):
         made = make_algorithm(algorithm, parameters, op=task.op)
         if not isinstance(made, Outlined):
             continue

@@ -12,13 +12,13 @@ from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
 from lightloom.instances.sipac_clusters import clusters
-from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm, proposed
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.synthesise import synthesise
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.synth.auto.search import Proposal
 
 _SHAPED = ("level-scatter-gather", "levels", "torus-rings")
 
@@ -30,12 +30,10 @@ def shape_of(fabric: AnyFabric) -> tuple[int, ...]:
 
 
 def shaped_proposals(fabric: AnyFabric, task: Collective) -> list[Proposal]:
-    """Return the proposals that follow links; they come before all others."""
+    """Return the proposals that follow links."""
     realiser = realiser_of(fabric)
-    found = list(realiser.proposals(task, realiser.arrange(task)))
-    shaped = [proposal for proposal in found if proposal[0] in _SHAPED]
-    assert found[: len(shaped)] == shaped
-    return shaped
+    setting = realiser.setting(task, realiser.arrange(task))
+    return [proposal for proposal in proposed(setting) if proposal[0] in _SHAPED]
 
 
 def test_shapes_follow_the_numbering_of_nodes() -> None:

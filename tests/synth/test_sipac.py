@@ -229,7 +229,7 @@ def test_many_blocks_are_dealt_to_the_levels(
     task = over_all(fabric, op, 64 * MB)
     in_parts = made(fabric, task)
     assert in_parts.algorithm.parameters["parts"] == 3
-    monkeypatch.setattr("lightloom.synth.fabrics.sipac._MOST_ROWS", 64 * 64)
+    monkeypatch.setattr("lightloom.plans.algorithms.levels._MOST_ROWS", 64 * 64)
     dealt, whole = made(fabric, task), made(fabric, task, "levels", parts=1)
     assert dealt.algorithm.parameters["whole_blocks"] is True
     # 1 + 2 + 6 blocks of 21 on one port, instead of 21 thirds or of 21 whole ones.
@@ -244,7 +244,7 @@ def test_an_all_to_all_is_dealt_to_the_levels(monkeypatch: pytest.MonkeyPatch) -
     fabric = Sipac(radix=4, level=2)
     task = over_all(fabric, "all-to-all", 64 * MB)
     assert made(fabric, task).algorithm.parameters["parts"] == 3
-    monkeypatch.setattr("lightloom.synth.fabrics.sipac._MOST_ROWS", 64 * 64)
+    monkeypatch.setattr("lightloom.plans.algorithms.levels._MOST_ROWS", 64 * 64)
     dealt = made(fabric, task)
     assert dealt.algorithm.parameters["whole_blocks"] is True
     block = transmission_ps(MB, fabric.bits_per_second_per_wavelength)

@@ -13,7 +13,7 @@ from lightloom.core.units import PS_PER_US
 from lightloom.instances.catalogue import fabrics
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.papers.collectives import MeasuredCollective, verified_schedule
-from lightloom.plans.algorithms.double_binary_tree import DoubleBinaryTree
+from lightloom.plans.algorithms.disjoint_trees import DoubleBinaryTree
 from lightloom.replay import replay
 
 if TYPE_CHECKING:

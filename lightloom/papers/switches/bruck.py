@@ -10,7 +10,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.papers.claims import between, fact, holds, near
 from lightloom.papers.collectives import verified_schedule
 from lightloom.papers.reproduction import Figure, Plot
-from lightloom.plans.algorithms.shift_rings import hop_rounds
+from lightloom.plans.algorithms.bruck import hop_rounds
 from lightloom.replay import completion_time_ps
 
 if TYPE_CHECKING:

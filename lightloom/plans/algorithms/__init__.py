@@ -1,13 +1,14 @@
-"""Algorithms for collectives by name: one file each, found by walking this folder.
+"""Algorithms for collectives by name, in families, found by walking this folder.
 
-An algorithm knows ranks, chunks and ports; it never sees a fabric.
+An algorithm knows ranks, chunks and ports; it never sees a fabric. What it proposes to
+`auto` follows from a `Setting`.
 """
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import msgspec
 
@@ -17,10 +18,13 @@ from lightloom.core.record import convert
 from lightloom.plans.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
+
+    Proposals: TypeAlias = Callable[[Setting], Iterable[Mapping[str, object]]]
 
 
 class _AbstractRecord(ABCMeta, msgspec.StructMeta):
@@ -94,6 +98,18 @@ class CollectiveAlgorithm(
         """Return the rounds of two ranks or more, of one of `ops`."""
 
 
+def proposed_once(setting: Setting) -> Iterable[Mapping[str, object]]:
+    """Propose an algorithm as its entry presets it, wherever it serves."""
+    del setting
+    return ({},)
+
+
+def never_proposed(setting: Setting) -> Iterable[Mapping[str, object]]:
+    """Propose nothing: the algorithm is there to be asked for by name."""
+    del setting
+    return ()
+
+
 @dataclass(frozen=True)
 class AlgorithmEntry:
     """An algorithm as the catalogue lists it.
@@ -111,6 +127,17 @@ class AlgorithmEntry:
         field has a description, ``Annotated[..., msgspec.Meta(description=...)]``.
     preset
         Parameters that differ from the record's defaults.
+    proposals
+        ``proposals(setting)`` yields the parameters that ``auto`` compares where its
+        task and fabric are as `Setting` says, best guesses first; by default none but
+        the preset ones. It is asked for collectives of `ops` only. What then cannot be
+        done is passed over.
+    along_lines
+        Whether all messages of what it proposes go along the lines of the setting's
+        box. Where nothing else can be sent, ``auto`` asks no others.
+    always
+        Whether ``auto`` realises what it proposes even after many others, where light
+        is scarce and predictions say little: what is often best then.
     """
 
     name: str
@@ -118,12 +145,37 @@ class AlgorithmEntry:
     ops: tuple[str, ...]
     make: type[msgspec.Struct]
     preset: Mapping[str, object] = field(default_factory=dict)
+    proposals: Proposals = proposed_once
+    along_lines: bool = False
+    always: bool = False
 
 
 ALGORITHMS: Catalogue[AlgorithmEntry] = Catalogue(
     __name__, attribute="ALGORITHM", noun="algorithm", group="lightloom.algorithms"
 )
 """Every algorithm for collectives, by name."""
+
+
+def proposed(
+    setting: Setting, say: Callable[[str], None] | None = None
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield names and parameters of all that the catalogue proposes, best first.
+
+    First what is always realised, so that of several that are as fast a baseline is
+    taken. An algorithm of another package that cannot be imported is passed over, and
+    `say` is told why.
+    """
+    entries = []
+    for name in ALGORITHMS.names:
+        try:
+            entries.append(ALGORITHMS.get(name))
+        except InputError as problem:
+            if say is not None:
+                say(str(problem))
+    for entry in sorted(entries, key=lambda entry: not entry.always):
+        if setting.op in entry.ops and entry.along_lines >= setting.along_lines:
+            for parameters in entry.proposals(setting):
+                yield entry.name, dict(parameters)
 
 
 def make_algorithm(

@@ -8,14 +8,15 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.partition import Partition
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import Partition, reversed_rounds
+from lightloom.plans.setting import FROM_ONE_ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 
 class Direct(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -66,9 +67,16 @@ class Direct(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
         return rounds
 
 
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose it where blocks go: a whole buffer goes farther by trees."""
+    if setting.op not in FROM_ONE_ROOT:
+        yield {}
+
+
 ALGORITHM = AlgorithmEntry(
     name="direct",
     summary="one round, straight to every peer: least data without forwarding",
     ops=Direct.ops,
     make=Direct,
+    proposals=_proposals,
 )

@@ -15,15 +15,15 @@ import numpy as np
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.parameters import Ports
-from lightloom.plans.partition import Partition
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import Partition, reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 
 class Multiport(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -161,9 +161,19 @@ def _pieces(ranks: int, ports: int, held: int, size: int) -> list[tuple[int, int
     return found
 
 
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose any number of peers, near ranks first or not."""
+    for peers in setting.peer_counts():
+        yield {"ports": peers}
+        if peers > 1:
+            yield {"ports": peers, "signed": True}
+
+
 ALGORITHM = AlgorithmEntry(
     name="multiport",
     summary="k-port circulant: fewest rounds and least data together, any n",
     ops=Multiport.ops,
     make=Multiport,
+    proposals=_proposals,
+    always=True,
 )

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from math import isqrt
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry
-from lightloom.plans.network_algorithm import NetworkAlgorithm
+from lightloom.plans.network import NetworkAlgorithm
 from lightloom.plans.parameters import Pieces
-from lightloom.plans.partition import Partition
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import Partition, reversed_rounds
+from lightloom.plans.setting import MOST_PIECES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import Round
-    from lightloom.plans.rank_network import RankNetwork
+    from lightloom.plans.setting import Setting
 
     Mask = npt.NDArray[np.bool_]
 
@@ -186,9 +188,32 @@ def _swarm(
     return steps
 
 
+_MOST_RANKS = 128
+"""Ranks up to which the swarm is played in a few seconds."""
+
+
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose numbers of pieces near the best for a pipeline as deep as the swarm.
+
+    P + D steps of which each brings P-th parts of the buffer out of the root cost
+    (P + D) (1 + R / P) steps, where the buffer lasts R of them: least at P = sqrt(D R).
+    """
+    lasts = setting.rounds_of_data
+    if setting.circuits or not setting.linked or lasts is None:
+        return
+    if setting.ranks > _MOST_RANKS or setting.network is None:
+        return
+    at_once, depth = pieces_a_step(setting.network, setting.root)
+    best = isqrt(int(depth * lasts))
+    for count in sorted({max(1, best), max(1, best // 2)}):
+        if count <= MOST_PIECES:
+            yield {"pieces": at_once * count}
+
+
 ALGORITHM = AlgorithmEntry(
     name="rarest-first",
     summary="pieces spread between neighbours, rarest first: broadcast, reduce",
     ops=RarestFirst.ops,
     make=RarestFirst,
+    proposals=_proposals,
 )

@@ -8,8 +8,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.partition import Partition
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import Partition, reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,4 +58,5 @@ ALGORITHM = AlgorithmEntry(
     summary="neighbour to neighbour: least data, most rounds, one configuration",
     ops=RingAlgorithm.ops,
     make=RingAlgorithm,
+    always=True,
 )

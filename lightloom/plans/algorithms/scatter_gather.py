@@ -9,13 +9,14 @@ from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.algorithms.multiport import Circulant, Multiport
 from lightloom.plans.algorithms.tree import tree_rounds
 from lightloom.plans.parameters import Ports
-from lightloom.plans.reversal import reversed_rounds
+from lightloom.plans.plan import reversed_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
+    from lightloom.plans.setting import Setting
 
 
 class ScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -46,9 +47,16 @@ class ScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True
         return [*scatter, *gather]
 
 
+def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose any number of peers."""
+    for peers in setting.peer_counts():
+        yield {"ports": peers}
+
+
 ALGORITHM = AlgorithmEntry(
     name="scatter-gather",
     summary="broadcast and reduce of large buffers by blocks",
     ops=ScatterGather.ops,
     make=ScatterGather,
+    proposals=_proposals,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
-from lightloom.plans.rank_factors import prime_factors
+from lightloom.plans.box import prime_factors
 from lightloom.problems.fewest_rounds.chunk_moves import (
     ChunkMoves,
     copies_of,

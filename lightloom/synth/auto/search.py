@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective, Demand
-from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms import ALGORITHMS, make_algorithm, proposed
 from lightloom.plans.plan import Outlined
 from lightloom.synth.auto.candidate_pool import Candidate
-from lightloom.synth.auto.search_space import baselines
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.demand_rounds import demand_traffic
 from lightloom.synth.fabrics.plug import MadeSchedule
@@ -22,12 +21,12 @@ from lightloom.synth.rank_mapping import GIVEN_ORDER, mapped_traffic, reordered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from lightloom.core.errors import LightloomError
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Task
     from lightloom.instances.instance import Instance
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.synth.auto.candidate_pool import CandidatePool
-    from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.bounds import LowerBounds
     from lightloom.synth.fabrics.realiser import Arrangement, Realiser
     from lightloom.synth.realisation import Realisation
@@ -42,13 +41,8 @@ _MOST_REALISED = 12
 _WELL_ABOVE = 1.02
 """Value over bound up to which a collective is not divided among configurations too."""
 
-_SHAPED = (
-    *("level-scatter-gather", "level-trees", "levels"),
-    *("torus-rings", "torus-trees"),
-)
-"""Algorithms that take the shape of the nodes where none is given."""
-
-
+Proposal: TypeAlias = "tuple[str, dict[str, object]]"
+"""Name of an algorithm and its parameters."""
 _TaskTraffic: TypeAlias = "tuple[Collective, tuple[TrafficRound, ...]]"
 
 
@@ -146,50 +140,48 @@ class CandidateSearch:
         if algorithm == AUTO and parameters:
             what = "auto takes no parameters"
             raise InputError(what, where="parameters", found=sorted(parameters))
-        proposed: Iterable[Proposal] = ((algorithm, parameters),)
+        proposals: Iterable[Proposal] = ((algorithm, parameters),)
         if algorithm == AUTO:
-            proposed = self.realiser.proposals(self._task, self._arrangement)
-        entrants = list(self._entrants(proposed))
-        names = (*baselines(self._task.op), *self.realiser.suited)
-        always = {(name, GIVEN_ORDER) for name in names}
+            setting = self.realiser.setting(self._task, self._arrangement)
+            proposals = proposed(setting, self.pool.say)
+        entrants = list(self._entrants(proposals))
         queue = [(entrant.least_ps, place) for place, entrant in enumerate(entrants)]
         heapq.heapify(queue)
         tried = 0
-        failed: InfeasibleError | NoAnswerError | None = None
+        failed: LightloomError | None = None
         while queue:
             least_ps, place = heapq.heappop(queue)
             entrant = entrants[place]
             best_ps = self.pool.best_ps()
             least_ps = max(least_ps, self.bounds.quick_ps)
             ruled_out = best_ps is not None and least_ps >= best_ps
-            if not ruled_out and not entrant.planned:
-                entrants[place] = self._predicted(entrant)
-                heapq.heappush(queue, (entrants[place].least_ps, place))
-                continue
-            if not ruled_out and not entrant.tight:
-                first, *others = self._tightened(entrant)
-                entrants[place] = first
-                heapq.heappush(queue, (first.least_ps, place))
-                for tighter in others:
-                    heapq.heappush(queue, (tighter.least_ps, len(entrants)))
-                    entrants.append(tighter)
-                continue
-            kept = (entrant.proposal[0], entrant.mapping) in always
-            if ruled_out or (tried >= _MOST_REALISED and not kept):
+            kept = entrant.mapping == GIVEN_ORDER and self._always(entrant)
+            if ruled_out or (entrant.tight and tried >= _MOST_REALISED and not kept):
                 self.pool.pass_over(_candidate(entrant))
                 continue
-            tried += 1
-            chunked, rounds = self._traffic(
-                entrant.proposal, entrant.mapping, shared=True
-            )
             try:
+                if not entrant.tight:
+                    first, *others = self._looked_into(entrant)
+                    entrants[place] = first
+                    heapq.heappush(queue, (first.least_ps, place))
+                    for other in others:
+                        heapq.heappush(queue, (other.least_ps, len(entrants)))
+                        entrants.append(other)
+                    continue
+                tried += 1
+                chunked, rounds = self._traffic(
+                    entrant.proposal, entrant.mapping, shared=True
+                )
                 self._enter(_candidate(entrant), chunked, rounds)
-            except (InfeasibleError, NoAnswerError) as problem:
+            except (InfeasibleError, InputError, NoAnswerError) as problem:
                 self.pool.pass_over(_candidate(entrant))
-                failed = problem
+                failed = failed or problem
         if failed is not None and self.pool.best_ps() is None:
             raise failed
         self._divided_collective(algorithm)
+
+    def _always(self, entrant: _Entrant) -> bool:
+        return ALGORITHMS.get(entrant.proposal[0]).always
 
     def _divided_collective(self, algorithm: str) -> None:
         """Enter the collective as the fabric divides it among configurations."""
@@ -204,14 +196,15 @@ class CandidateSearch:
             for chunked, realised in self.realiser.divided_collective(self._task):
                 self._enter_realised(candidate, chunked, realised)
 
-    def _entrants(self, proposed: Iterable[Proposal]) -> Iterator[_Entrant]:
+    def _entrants(self, proposals: Iterable[Proposal]) -> Iterator[_Entrant]:
         """Yield the proposals with what their outlines say, where they have any.
 
         Where the fabric predicts nothing, in every order of nodes, with the same bound.
         """
-        for name, given in proposed:
+        for name, given in proposals:
             proposal = name, dict(given)
-            if name in _SHAPED and self._arrangement.shape:
+            takes_shape = "shape" in ALGORITHMS.get(name).make.__struct_fields__
+            if takes_shape and self._arrangement.shape:
                 proposal[1].setdefault("shape", list(self._arrangement.shape))
             if self.realiser.predicts:
                 least_ps = self._outlined_ps(proposal)
@@ -228,11 +221,21 @@ class CandidateSearch:
         """Return a lower bound on the completion time, before rounds are made."""
         name, parameters = proposal
         task, ports = self._task, self.realiser.ports
-        maker = make_algorithm(name, parameters, op=task.op)
+        try:
+            maker = make_algorithm(name, parameters, op=task.op)
+        except InputError:
+            return 0  # is raised again, where it counts, when rounds are made
         if not isinstance(maker, Outlined):
             return 0
         rounds = maker.outline(task.rank_count, ports, task.op)
         return self.realiser.outlined_ps(rounds, task.buffer_bytes)
+
+    def _looked_into(self, entrant: _Entrant) -> Iterator[_Entrant]:
+        """Yield an entrant with its rounds looked at, or with waveguides counted."""
+        if entrant.planned:
+            yield from self._tightened(entrant)
+        else:
+            yield self._predicted(entrant)
 
     def _predicted(self, entrant: _Entrant) -> _Entrant:
         """Return an entrant predicted as if waveguides were plenty."""

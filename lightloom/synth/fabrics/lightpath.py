@@ -24,7 +24,7 @@ from lightloom.synth.lightpath.realisation import (
     realise_lightpath,
 )
 from lightloom.synth.lightpath.training_circuits import CIRCUITS
-from lightloom.synth.lightpath.uneven_lasers import uneven_network, uneven_proposals
+from lightloom.synth.lightpath.uneven_lasers import uneven_network
 from lightloom.synth.rank_mapping import mappings
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
+    from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
-    from lightloom.plans.rank_network import RankNetwork
-    from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
@@ -67,13 +66,6 @@ class LightpathRealiser(Realiser[Lightpath]):
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, and orders that follow the grid."""
         return Arrangement(mappings(self.fabric, task.nodes))
-
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield the algorithms of all fabrics, and those for uneven lasers."""
-        yield from super().proposals(task, arrangement)
-        yield from uneven_proposals(self.fabric, task)
 
     def network(self, task: Collective) -> RankNetwork | None:
         """Return all pairs of ranks joined, where peers do not divide the lasers."""

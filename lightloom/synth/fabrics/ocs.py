@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.plans.digraphs.balanced_lifts import (
-    balanced_lifts,
-    enough_pieces,
-)
-from lightloom.plans.digraphs.nearest_lifts import nearest_lift
-from lightloom.plans.gossip import GOSSIPS
 from lightloom.synth.auto.search import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
@@ -39,15 +34,11 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
-    from lightloom.plans.digraphs.lift import Lift
     from lightloom.plans.plan import RoundOutline
-    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.plans.setting import Setting
     from lightloom.synth.fabrics.realiser import Arrangement
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
-
-_MOST_IN_SIXTEEN_PIECES = 256
-"""Ranks up to which blocks of an all-to-all go in sixteen pieces, else in two."""
 
 
 class OcsRealiser(Realiser[Ocs]):
@@ -65,28 +56,14 @@ class OcsRealiser(Realiser[Ocs]):
         switches = self.fabric.switches
         return max(1, switches // 2) if self.fabric.bidirectional else switches
 
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield what `Realiser` proposes, and gossip on digraphs with even loads."""
-        yield from super().proposals(task, arrangement)
-        ranks, ports = task.rank_count, self.ports
-        if task.op not in GOSSIPS or not 1 < ports < ranks - 1:
-            return
-        few = 16 if ranks <= _MOST_IN_SIXTEEN_PIECES else 2
-        lifts = [*balanced_lifts(ranks, ports)]
-        if task.op == "all-to-all":
-            lifts.append(nearest_lift(ranks, ports))
-        for lift in lifts:
-            given = _told(lift)
-            enough = few if task.op == "all-to-all" else enough_pieces(lift)
-            for pieces in sorted({1, enough}):
-                yield "balanced-digraph", {**given, "pieces": pieces}
-        if task.op == "all-to-all":
-            size_bytes = task.buffer_bytes
-            for rounds in rounds_in_turn(self.fabric, ranks, ports, size_bytes):
-                given = _told(nearest_lift(ranks, ports, rounds))
-                yield "balanced-digraph", {**given, "rounds": [*rounds], "pieces": few}
+    def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
+        """Return what algorithms are told: each port is a switch, and they may turn."""
+        ranks, ports, in_turn = task.rank_count, self.ports, []
+        if task.op == "all-to-all" and 1 < ports < ranks - 1:
+            in_turn = rounds_in_turn(self.fabric, ranks, ports, task.buffer_bytes)
+        return dataclasses.replace(
+            super().setting(task, arrangement), switched=True, in_turn=tuple(in_turn)
+        )
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
         """Return a lower bound by the time of all ports of a rank."""
@@ -131,15 +108,6 @@ class OcsRealiser(Realiser[Ocs]):
         if self._last is None or self._last[0] is not rounds:
             self._last = rounds, SwitchRounds(self.fabric, rounds)
         return self._last[1]
-
-
-def _told(lift: Lift) -> dict[str, object]:
-    """Return a lift as parameters of an algorithm."""
-    group = lift.group
-    return {
-        "heads": [end for head in lift.heads for end in head],
-        "group": [group.rotations, group.turns, group.twist],
-    }
 
 
 def schedules(

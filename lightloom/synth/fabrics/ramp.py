@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,13 +27,11 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
     from lightloom.plans.plan import RoundOutline
-    from lightloom.synth.auto.search_space import Proposal
-    from lightloom.synth.fabrics.realiser import Arrangement
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-_FEW_RANKS, _FEW = 128, 6
-"""Of more ranks, so many proposals alone are compared."""
+_FEW_RANKS = 128
+"""Ranks up to which the catalogue is compared with RAMP's own ways too."""
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,13 +60,6 @@ class RampRealiser(Realiser[Ramp]):
     def ports(self) -> int:
         """A transceiver each."""
         return self.fabric.ports_per_node
-
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield the algorithms that ``auto`` compares, few of them for many ranks."""
-        every = super().proposals(task, arrangement)
-        yield from every if task.rank_count <= _FEW_RANKS else islice(every, _FEW)
 
     def outlined_ps(self, rounds: Sequence[RoundOutline], buffer_bytes: int) -> int:
         """Return what a rank with all streams of each round takes for them."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from lightloom.core.fabric import NearCircuits, step_ps
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.network_algorithm import Fitted, NetworkAlgorithm
-from lightloom.synth.auto.search_space import proposals
+from lightloom.instances.collectives import op_of
+from lightloom.plans.network import Fitted, NetworkAlgorithm
+from lightloom.plans.setting import Setting
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import end_lines
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import AnyFabric
     from lightloom.plans.algorithms import CollectiveAlgorithm
+    from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
-    from lightloom.plans.rank_network import RankNetwork
-    from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.relays.pair_lines import PairLines
     from lightloom.synth.traffic import TrafficRound
@@ -77,15 +76,11 @@ class Realiser(ABC, Generic[AnyFabricT]):
         Those of them that are not made of rounds, but by `divided`.
     predicts
         Whether `least_ps` says more than the certificates of completion times do.
-    suited
-        Algorithms that are realised whatever others promise, where many promise more
-        than their circuits then allow.
     """
 
     demand_algorithms: ClassVar[tuple[str, ...]] = (EDGE_COLOURING, GREEDY)
     divided_demands: ClassVar[tuple[str, ...]] = ()
     predicts: ClassVar[bool] = False
-    suited: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, fabric: AnyFabricT, seed: int, router: str) -> None:
         self.fabric: AnyFabricT = fabric
@@ -119,28 +114,29 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """
         return Arrangement({GIVEN_ORDER: task.nodes})
 
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield the algorithms that ``auto`` compares, best guesses first.
+    def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
+        """Return what algorithms are told before they propose their parameters.
 
-        By default those of `lightloom.synth.auto.search_space`.
+        By default what any fabric with circuits says; a fabric adds what it has.
 
         Parameters
         ----------
         task
             The collective; its chunk count need not be chosen.
         arrangement
-            What `arrange` said of its nodes; not used here, but by realisers that
-            propose shapes.
-
-        Returns
-        -------
-        Pairs of an algorithm's name and its parameters.
+            What `arrange` said of its nodes.
         """
-        del arrangement
-        in_rounds = self._in_rounds(task.buffer_bytes)
-        yield from proposals(task.op, task.rank_count, self.ports, in_rounds)
+        return Setting(
+            op=task.op,
+            ranks=task.rank_count,
+            ports=self.ports,
+            buffer_bytes=task.buffer_bytes,
+            root=task.root_rank if op_of(task).rooted else 0,
+            round_ps=step_ps(self.fabric),
+            bits_per_s=self.fabric.node_bits_per_s,
+            shape=arrangement.shape,
+            find_network=functools.partial(self.network, task),
+        )
 
     def network(self, task: Collective) -> RankNetwork | None:
         """Return the links between the ranks of a collective; by default none."""
@@ -301,13 +297,3 @@ class Realiser(ABC, Generic[AnyFabricT]):
     def realise_quickly(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return the same without searches that take long, for many schedules."""
         return self.realise(rounds)
-
-    def _in_rounds(self, size_bytes: int) -> Fraction | None:
-        """Return how many rounds' fixed costs data last at a node's full rate.
-
-        ``None`` where a round costs nothing, or nothing can be sent.
-        """
-        fixed_ps, rate = step_ps(self.fabric), self.fabric.node_bits_per_s
-        if not fixed_ps or not rate:
-            return None
-        return Fraction(size_bytes * BITS_PER_BYTE * PS_PER_S, rate * fixed_ps)

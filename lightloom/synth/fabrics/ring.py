@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import inf, isqrt
+import dataclasses
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +11,8 @@ from msgspec.structs import replace
 
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
-from lightloom.core.units import transmission_ps
-from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.plans.algorithms.stride_trees import StrideTrees
-from lightloom.plans.gossip import GOSSIPS
+from lightloom.plans.setting import FibreSpans, Setting
 from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
@@ -48,30 +45,17 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
     from lightloom.instances.instance import Instance
-    from lightloom.synth.auto.search_space import Proposal
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
-_MOST_NEAR = 8
 _MOST_PAIRS_AGAIN = 256
 """Most pairs of a demand whose largest, and so on, are also served by themselves."""
-_CROSS_THE_RING = ("disjoint-trees", "spanning-tree")
-"""Pipelines over many far pairs, for which spans have no room."""
-_DEPTHS = (1, 2, 3, 4, 6, 8, 11, 16)
-"""Rounds of trees that are compared."""
-_HUBS = (64, 48, 32, 24, 20, 16, 14, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2)
-"""Ranks that hubs may be apart."""
-_MOST_HUBS = 3
-_WAVES = 6
-"""Trees for broadcasts that are compared."""
-_MOST_ROWS = 2**17
 
 
 class RingRealiser(Realiser[Ring]):
     """Lights rounds on wavelengths that are found for all their pairs together."""
 
     predicts = True
-    suited = ("balanced-digraph", "stride-trees")
 
     @property
     def ports(self) -> int:
@@ -87,101 +71,16 @@ class RingRealiser(Realiser[Ring]):
         nodes = tuple(sorted(task.nodes, reverse=backwards))
         return Arrangement({GIVEN_ORDER: nodes})
 
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield what is near on a ring, then what `Realiser` proposes.
-
-        Every operation has a way in which a node sends to its neighbour only, and
-        gossip one for each choice of near and far ranks whose circuits fit the spans.
-        """
-        if task.op in GOSSIPS:
-            for ahead in self._steps(task):
-                steps = {*ahead}
-                if self.fabric.directions > 1:
-                    steps |= {task.rank_count - step for step in ahead}
-                heads = sorted(steps)
-                yield "balanced-digraph", {"heads": heads}
-                next_only, all_near = len(ahead) == 1, ahead[-1] == len(ahead)
-                if len(heads) > 1 and (
-                    next_only or not all_near or task.op != "all-to-all"
-                ):
-                    # Blocks that are equally far both ways go in halves.
-                    yield "balanced-digraph", {"heads": heads, "pieces": 2}
-        else:
-            yield from self._stride_trees(task)
-        for name, given in super().proposals(task, arrangement):
-            if name not in _CROSS_THE_RING or given.get("pieces", 1) == 1:
-                yield name, given
-
-    def _stride_trees(self, task: Collective) -> Iterator[Proposal]:
-        """Yield trees of few wavelengths a span, of few rounds, and between."""
-        fabric, others = self.fabric, task.rank_count - 1
-        both_ways = fabric.directions > 1
-        side = -(-others // 2) if both_ways else others
-        most = min(fabric.reach, fabric.wavelengths)
-        strides = sorted({-(-side // depth) for depth in _DEPTHS} | {1})
-        strides = [one for one in strides if 1 <= one <= most]
-        if not op_of(task).uses_blocks:
-            yield from self._waves(task, strides)
-            return
-        for stride in strides:
-            # Or the farthest rank is alone in its round.
-            alone = both_ways and others % 2 and (side - 1) % stride == 0
-            for pieces in (1, 2) if alone else (1,):
-                given = {"stride": stride, "both_ways": both_ways}
-                yield "stride-trees", {**given, "pieces": pieces}
-
-    def _waves(self, task: Collective, strides: list[int]) -> Iterator[Proposal]:
-        """Yield trees with hubs and without that promise to end soonest.
-
-        Each span has as many arcs as chains and distances of hubs together.
-        """
-        fabric, ranks = self.fabric, task.rank_count
-        both_ways = fabric.directions > 1
-        most = min(fabric.reach, (ranks - 1) // fabric.directions)
-        hubs = [one for one in _HUBS if one <= most]
-        ways: list[tuple[tuple[int, ...], int]] = [((), each) for each in strides]
-        for count in range(1, _MOST_HUBS + 1):
-            for some in combinations(hubs, count):
-                ways += [(some, stride) for stride in (1, 2, 3) if stride < some[-1]]
-        pieces = np.arange(1, max(1, _MOST_ROWS // ranks) + 1)
-        promised = []
-        for apart, stride in ways:
-            lit = fabric.wavelengths // (stride + len(apart))
-            if not lit:
-                continue
-            tree = StrideTrees(stride=stride, both_ways=both_ways, hubs=apart)
-            rate = lit * fabric.bits_per_second_per_wavelength
-            step_ps = (
-                fabric.alpha_ps + transmission_ps(task.buffer_bytes, rate) / pieces
-            )
-            whole_ps = tree.broadcast_rounds(ranks, pieces) * step_ps
-            best = int(whole_ps.argmin())
-            keys = {"stride": stride, "both_ways": both_ways, "hubs": [*apart]}
-            promised.append((float(whole_ps[best]), {**keys, "pieces": best + 1}))
-        promised.sort(key=lambda one: one[0])
-        for _, keys in promised[:_WAVES]:
-            yield "stride-trees", keys
-
-    def _steps(self, task: Collective) -> Iterator[list[int]]:
-        """Yield steps whose circuits fit the spans: near ranks, and some far ones.
-
-        Circuits from every rank to those the steps on need as many wavelengths as the
-        steps sum to. What all ranks need goes to the next k, and with few bytes 3 k + 1
-        steps on; what one needs takes few hops by steps that are powers.
-        """
-        fabric, ranks = self.fabric, task.rank_count
-        most = min(fabric.reach, (ranks - 1) // fabric.directions)
-        root, third = isqrt(ranks), max(2, round(ranks ** (1 / 3)))
-        far = [[1, root - 1], [1, root], [1, third, third**2]]
-        if task.op != "all-to-all":
-            far = [[*range(1, near + 1), 3 * near + 1] for near in (1, 2, 3, 4, 5)]
-        near = [[*range(1, count + 1)] for count in range(1, _MOST_NEAR + 1)]
-        for steps in (*near, *far):
-            fits = steps[-1] <= most and sum(steps) <= fabric.wavelengths
-            if steps == [1] or (fits and steps == sorted({*steps})):
-                yield steps
+    def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
+        """Return what algorithms are told: how much light there is for far ranks."""
+        fabric = self.fabric
+        spans = FibreSpans(
+            fabric.reach,
+            fabric.wavelengths,
+            fabric.directions,
+            fabric.bits_per_second_per_wavelength,
+        )
+        return dataclasses.replace(super().setting(task, arrangement), spans=spans)
 
     def least_ps(self, rounds: Sequence[TrafficRound], *, cuts: bool) -> int:
         """Return a lower bound by what nodes send and spans carry in each round."""

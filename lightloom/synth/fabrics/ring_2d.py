@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from math import isqrt
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
 from lightloom.core.errors import InputError
-from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ring_2d import Ring2d
-from lightloom.plans.last_pieces import last_pieces
-from lightloom.plans.torus_spanning_trees import torus_spanning_trees
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
@@ -23,18 +20,13 @@ from lightloom.synth.ring_2d.realisation import realise_ring_2d
 from lightloom.synth.ring_2d.training_circuits import CIRCUITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.plans.setting import Setting
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
-
-_MOST_PIECES = 256
-_MOST_ROWS = 2**20
-"""Transfers of trees beyond which fewer pieces are preferred."""
-_RINGS = ("all-gather", "all-reduce", "reduce-scatter")
 
 
 class Ring2dRealiser(Realiser[Ring2d]):
@@ -73,50 +65,25 @@ class Ring2dRealiser(Realiser[Ring2d]):
         shape = (len(rows), len(cols))
         return Arrangement({GIVEN_ORDER: tuple(node.tolist())}, shape)
 
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield `torus-rings` and `levels`, the shape left out, and full exchanges."""
-        axes = sum(size > 1 for size in arrangement.shape)
-        for parts in sorted({1, max(1, axes)}, reverse=True):
-            if task.op in _RINGS:
-                for both_ways in (False, True)[: self.fabric.directions]:
-                    yield "torus-rings", {"parts": parts, "both_ways": both_ways}
-            yield "levels", {"parts": parts}
-            if task.op in ("broadcast", "reduce"):
-                yield "level-scatter-gather", {"parts": parts}
-        if task.op == "all-reduce" and axes:
-            radices = [size for size in arrangement.shape if size > 1]
-            yield "full-exchange", {"radices": radices}
-        if task.op in ("broadcast", "reduce") and axes:
-            yield self._trees(task, arrangement)
+    def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
+        """Return what algorithms are told: all goes along rows and columns.
 
-    def _trees(self, task: Collective, arrangement: Arrangement) -> Proposal:
-        """Return trees between neighbours with the best number of pieces.
-
-        k pieces of trees whose last ones are h deep take k + h - 1 times alpha and a
-        k-th of t, what the whole takes over all links of a node: least near
-        k = sqrt((h - 1) t / alpha).
+        The rate of a rank is that of its links on the rows and columns that are longer
+        than one, as many wavelengths on each as on the one with fewest.
         """
-        both_ways = self.fabric.directions == 2
         rows, cols = arrangement.shape
-        trees = torus_spanning_trees(rows, cols, both_ways=both_ways)
-        depths = last_pieces(*trees)[2]
         lit = [
             ring.ports_per_node
             for ring, size in zip(self.fabric.rings, (cols, rows), strict=True)
             if size > 1
         ]
-        rate = min(lit) * len(lit) * self.fabric.bits_per_second_per_wavelength
-        whole_ps = transmission_ps(task.buffer_bytes, rate)
-        hops = max(max(one) for one in depths) - 1
-        ideal = isqrt(hops * whole_ps // max(self.fabric.alpha_ps, 1))
-        near = (max(ideal, 1), ideal + 1)
-        best = min(
-            near, key=lambda k: (k + hops) * (self.fabric.alpha_ps + whole_ps / k)
+        rate = self.fabric.bits_per_second_per_wavelength
+        return dataclasses.replace(
+            super().setting(task, arrangement),
+            bits_per_s=min(lit, default=0) * len(lit) * rate,
+            along_lines=True,
+            both_ways=self.fabric.directions == 2,
         )
-        pieces = min(best, _MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
-        return "torus-trees", {"pieces": max(pieces, 1), "both_ways": both_ways}
 
     def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return what nodes do on each ring, and the spans of each."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import isqrt
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import FluidTransfers
-from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.demand_rounds import EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug
@@ -22,18 +21,13 @@ from lightloom.synth.sipac.realisation import realise_sipac
 from lightloom.synth.sipac.training_circuits import CIRCUITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.auto.search_space import Proposal
+    from lightloom.plans.setting import Setting
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
-
-_RINGS = ("all-gather", "all-reduce", "reduce-scatter")
-_MOST_ROWS = 2**21
-"""Transfers of a plan beyond which whole blocks are preferred to parts of them."""
-_MOST_PIECES = 256
 
 
 class SipacRealiser(Realiser[Sipac]):
@@ -57,55 +51,13 @@ class SipacRealiser(Realiser[Sipac]):
         order, shape = box_of(self.fabric, task.nodes)
         return Arrangement({GIVEN_ORDER: order}, shape)
 
-    def proposals(
-        self, task: Collective, arrangement: Arrangement
-    ) -> Iterator[Proposal]:
-        """Yield algorithms with their parameters, the shape left out."""
-        dimensions = sum(size > 1 for size in arrangement.shape)
-        parts = sorted({1, max(1, dimensions)})
-        # In the last rounds a rank may move a row for every part of most blocks.
-        blocks = task.op in ("all-gather", "all-to-all", "reduce-scatter")
-        if blocks and task.rank_count**2 * parts[-1] > _MOST_ROWS:
-            parts = parts[:1]
-            if task.rank_count**2 <= _MOST_ROWS:
-                yield "levels", {"whole_blocks": True}
-        for number in reversed(parts):
-            yield "levels", {"parts": number}
-            if task.op in ("broadcast", "reduce"):
-                yield "level-scatter-gather", {"parts": number}
-            if task.op in _RINGS:
-                yield "torus-rings", {"parts": number}
-        if task.op == "all-reduce":
-            for exchanged in range(1, dimensions + 1):
-                yield "levels", {"parts": parts[-1], "exchanged": exchanged}
-        if task.op in ("broadcast", "reduce"):
-            yield from self._trees(task, arrangement)
-
-    def _trees(self, task: Collective, arrangement: Arrangement) -> Iterator[Proposal]:
-        """Yield pipelined trees along the levels.
-
-        Where the box is as long along some levels as along others, and the wavelengths
-        of a port can be shared evenly, no tree from port to port is better than those
-        that use each pair of a line. Where it is not, pairs of long lines have fewer
-        wavelengths, and switches that can be tuned do without most of them. By
-        multicast the last piece costs a broadcast one step less.
-        """
-        fabric = self.fabric
-        sizes = [size for size in arrangement.shape if size > 1]
-        ideal = _pieces(fabric, task, len(sizes))
-        arcs = (task.rank_count - 1) * sum(size - 1 for size in sizes)
-        pieces = min(ideal, _MOST_ROWS // max(arcs, 1))
-        if pieces:
-            yield "level-trees", {"pieces": pieces, "lines": "arcs"}
-        whole = all(fabric.wavelengths % (size - 1) == 0 for size in sizes)
-        best = whole and len(set(sizes)) == 1 and pieces == ideal
-        if fabric.switching == "tunable" and task.op == "broadcast":
-            fewer = _pieces(fabric, task, max(len(sizes) - 1, 0))
-            for near in (fewer, fewer + 1):
-                yield "level-trees", {"pieces": near, "lines": "multicast"}
-        elif fabric.switching == "tunable" and not best:
-            longer = _pieces(fabric, task, sum(sizes) - len(sizes))
-            yield "level-trees", {"pieces": longer, "lines": "chain"}
+    def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
+        """Return what algorithms are told: all goes along the lines of the box."""
+        return dataclasses.replace(
+            super().setting(task, arrangement),
+            along_lines=True,
+            tunable=self.fabric.switching == "tunable",
+        )
 
     def check(
         self, rounds: Sequence[TrafficRound], algorithm: str, arrangement: Arrangement
@@ -154,17 +106,6 @@ class SipacRealiser(Realiser[Sipac]):
             for row in np.flatnonzero(self.fabric.level_of(src, dst) < 0)[:1]:
                 return f"{src[row]} -> {dst[row]}"
         return None
-
-
-def _pieces(fabric: Sipac, task: Collective, hops: int) -> int:
-    """Return into how many pieces a pipeline of hops, and one, best cuts a buffer.
-
-    k pieces take k + h times alpha and a k-th of t, what the whole takes at the rate
-    of a node: least at k = sqrt(h t / alpha).
-    """
-    whole_ps = transmission_ps(task.buffer_bytes, fabric.node_bits_per_s)
-    ideal = isqrt(hops * whole_ps // max(fabric.alpha_ps, 1))
-    return min(max(ideal, 1), _MOST_PIECES)
 
 
 def _rows(fabric: Sipac) -> Rows:

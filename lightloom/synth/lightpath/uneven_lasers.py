@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.rank_network import RankNetwork
+from lightloom.plans.network import RankNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.synth.auto.search_space import Proposal
 
 _TREES = ("broadcast", "reduce")
-_MOST_RANKS = 32
-_MOST_PACKED = 10
-_PACKED = ((1, 8, 3), (8, 25, 4))
-"""How many steps the buffer lasts, more than and at most; steps of packed trees."""
 
 
 def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
@@ -52,19 +45,3 @@ def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
         fabric.alpha_ps,
         (ranks,),
     )
-
-
-def uneven_proposals(fabric: Lightpath, task: Collective) -> Iterator[Proposal]:
-    """Yield the algorithms that relay over what some circuits have to spare."""
-    if task.rank_count > _MOST_RANKS:
-        return
-    if uneven_network(fabric, task) is None:
-        return
-    if task.op in ("all-to-all", "gather", "scatter"):
-        yield "one-relay", {"steps": 2}
-    elif task.op in _TREES and task.rank_count <= _MOST_PACKED:
-        byte_ps = BITS_PER_BYTE * PS_PER_S / fabric.node_bits_per_s
-        lasts = task.buffer_bytes * byte_ps / max(1, fabric.alpha_ps)
-        for more_than, most, steps in _PACKED:
-            if more_than < lasts <= most:
-                yield "packed-trees", {"steps": steps}

@@ -20,8 +20,8 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.digraphs.ports_in_turn import expected_hop_sum
 from lightloom.plans.edge_colouring import edge_colours
+from lightloom.plans.lifts import expected_hop_sum
 from lightloom.synth.lightpath.reconfiguration_dp import Costs, segment
 from lightloom.synth.ocs.plane_walks import (
     LaneLayer,

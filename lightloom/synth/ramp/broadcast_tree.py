@@ -18,7 +18,7 @@ import numpy as np
 from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.core.units import transmission_ps
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

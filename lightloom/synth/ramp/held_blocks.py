@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.instances.collectives import op_of
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -31,7 +31,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.core.seed import seeded_random
 from lightloom.core.units import transmission_ps
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.node_box import NodeBox
 

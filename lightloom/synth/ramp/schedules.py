@@ -43,7 +43,7 @@ from lightloom.core.schedule import (
 )
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ramp import ROUTE_AND_SWITCH
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow, tree_stream
 from lightloom.synth.ramp.exchange_routes import (

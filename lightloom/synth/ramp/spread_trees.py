@@ -26,7 +26,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.core.seed import seeded_random
-from lightloom.plans.partition import Partition
+from lightloom.plans.plan import Partition
 from lightloom.synth.ramp.node_box import NodeBox, Shift
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ import numpy as np
 
 from lightloom.core.seed import seeded_random
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.plans.digraphs.balanced_lifts import balanced_lifts
-from lightloom.plans.digraphs.metacyclic import Metacyclic, metacyclic_groups
+from lightloom.plans.even_lifts import balanced_lifts
+from lightloom.plans.lifts import Metacyclic, metacyclic_groups
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.relays.relay_moves import RelayMoves, whole_bytes
 from lightloom.validate.certificates.completion_time.relayed_demand import relayed_bytes

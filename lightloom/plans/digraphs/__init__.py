@@ -1,1 +1,0 @@
-"""Digraphs of small degree and diameter, on which algorithms work."""

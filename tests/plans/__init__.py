@@ -1,0 +1,1 @@
+"""Tests of plans: rounds before any circuits."""
