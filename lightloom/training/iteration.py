@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.training.passes import GradientSum
-    from lightloom.training.replica import Replica
+    from lightloom.training.replica import GradientSum, Replica
 
 
 def training_iteration(

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.node_layout import NodeLayout
-    from lightloom.training.passes import Passes
-    from lightloom.training.replica import PlacedReplicas, Replica
+    from lightloom.training.replica import Passes, PlacedReplicas, Replica
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingRequest, Tried
 

@@ -14,17 +14,7 @@ from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric
 from lightloom.validate import certificates
 from lightloom.validate.certificates import CertificateReport
-from lightloom.validate.checks import (
-    circuits,
-    demand,
-    footer,
-    held,
-    multicast,
-    order,
-    resources,
-    task,
-    transfers,
-)
+from lightloom.validate.checks import circuits, demand, order, task, transfers
 from lightloom.validate.data import contributions
 
 if TYPE_CHECKING:
@@ -32,6 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Footer, Schedule
     from lightloom.instances.instance import AnyFabric
+
 
 MOST_PER_RULE = 1000
 """Violations of one rule that are kept; one more says how many there were."""
@@ -109,7 +100,7 @@ def verify(schedule: Schedule) -> Verdict:
     """
     found = _Found()
     if schedule.footer is not None:
-        found.add(footer.check(schedule, schedule.footer))
+        found.add(_check_counts(schedule, schedule.footer))
     try:
         fabric = load_fabric(schedule.fabric)
     except InputError as problem:
@@ -173,12 +164,12 @@ def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
     built = True
     if isinstance(fabric, CircuitFabric):
         built = _check_segments(fabric, schedule, found)
-        connected = found.add(held.check(count, schedule))
+        connected = found.add(transfers.check_held(count, schedule))
         built = built and connected
     rows = transfers.check(count, schedule, task_is_sound=task_sound)
     moved = found.add(rows)
     if moved and isinstance(fabric, CircuitFabric):
-        found.add(multicast.check(fabric, schedule))
+        found.add(circuits.check_multicast(fabric, schedule))
     if moved and task_sound:
         moved = found.add(transfers.check_total(schedule))
         if not isinstance(schedule.task, Collective):
@@ -209,12 +200,12 @@ def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) ->
         inspection = circuits.inspect(fabric, segment)
         built &= found.add(inspection.violations)
         if inspection.sound is not None:
-            found.add(resources.check(fabric, segment, inspection.sound))
+            found.add(circuits.overused(fabric, segment, inspection.sound))
     return built
 
 
 def _check_time(schedule: Schedule, claimed: Footer, found: _Found) -> int | None:
-    """Return replay's completion time, compared with the footer's."""
+    """Return replay's completion time, compared with the footer's: ``footer-time``."""
     from lightloom.replay import completion_time_ps
 
     try:
@@ -223,5 +214,25 @@ def _check_time(schedule: Schedule, claimed: Footer, found: _Found) -> int | Non
         message = f"replay refuses the schedule: {problem}"
         found.add([Violation("footer-time", None, "schedule", message)])
         return None
-    found.add(footer.check_time(claimed, time_ps))
+    said_ps = claimed.completion_time_ps
+    if said_ps != time_ps:
+        message = f"the footer says {said_ps} ps, replay {time_ps} ps"
+        where, excess = "footer.completion_time_ps", said_ps - time_ps
+        found.add([Violation("footer-time", None, where, message, excess)])
     return time_ps
+
+
+def _check_counts(schedule: Schedule, footer: Footer) -> Iterator[Violation]:
+    """Yield counts that are not those of the schedule: rule ``footer-counts``."""
+    counts = (
+        ("segments", footer.segments, len(schedule.segments)),
+        ("steps", footer.steps, schedule.step_count),
+        ("circuits", footer.circuits, schedule.circuit_count),
+        ("transfers", footer.transfers, schedule.transfer_count),
+    )
+    for name, claimed, true in counts:
+        if claimed != true:
+            message = f"the footer says {claimed} {name}, the file has {true}"
+            yield Violation(
+                "footer-counts", None, f"footer.{name}", message, claimed - true
+            )

@@ -6,7 +6,7 @@ import numpy as np
 
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.core.task import Collective
-from lightloom.validate.data import postcondition
+from lightloom.validate.data.contributions import check_postcondition
 from lightloom.validate.data.moves import moves_of
 from lightloom.validate.data.values import Values
 
@@ -18,7 +18,7 @@ def test_foreign_contributions_are_wrong() -> None:
     values = Values(2)
     mine, theirs, both = values.intern(0b01), values.intern(0b10), values.intern(0b11)
     state = np.array([[mine, theirs], [both, theirs]], dtype=np.int32)
-    (violation,) = postcondition.check(
+    (violation,) = check_postcondition(
         state, values, task, moves, reduces=False, atom_lo=0, atom_hi=2
     )
     assert violation.rule == "post-condition-wrong"
@@ -33,7 +33,7 @@ def test_runs_of_chunks_are_one_violation() -> None:
     values = Values(2)
     state = np.full((2, moves.atom_count), values.intern(0b01), dtype=np.int32)
     state[1] = 0
-    (violation,) = postcondition.check(
+    (violation,) = check_postcondition(
         state, values, task, moves, reduces=False, atom_lo=0, atom_hi=moves.atom_count
     )
     assert violation.rule == "post-condition-missing"

@@ -12,8 +12,7 @@ from lightloom.core.schedule import Segment
 from lightloom.instances.fabrics import load_fabric
 from lightloom.synth.bounds import all_bounds
 from lightloom.validate import RULES, verify
-from lightloom.validate.checks import resources
-from lightloom.validate.checks.circuits import inspect
+from lightloom.validate.checks.circuits import inspect, overused
 from tests.validate.ramp import (
     FABRIC,
     FAMILIES,
@@ -76,7 +75,7 @@ def _clean(fabric: Ramp, rows: list[Row]) -> bool:
     inspection = inspect(fabric, segment)
     assert inspection.violations == ()
     assert inspection.sound is not None
-    return not list(resources.check(fabric, segment, inspection.sound))
+    return not list(overused(fabric, segment, inspection.sound))
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from lightloom.core.certificate import COMPLETION_TIME, CertificateStatus, gap
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.violation import Violation
 from lightloom.validate.certificates.completion_time import CompletionTimeQuestion
-from lightloom.validate.certificates.objective import (
+from lightloom.validate.certificates.witness import (
     InapplicableError,
+    NotProvenError,
     Objective,
     Question,
 )
-from lightloom.validate.certificates.witness import NotProvenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

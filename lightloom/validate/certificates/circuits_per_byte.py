@@ -14,9 +14,10 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.validate.certificates.objective import InapplicableError, Objective
 from lightloom.validate.certificates.witness import (
+    InapplicableError,
     NotProvenError,
+    Objective,
     keys,
     number,
     rows,

@@ -10,8 +10,9 @@ import numpy as np
 from lightloom.core.columns import exact_sums
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.objective import InapplicableError, Objective
 from lightloom.validate.certificates.witness import (
+    InapplicableError,
+    Objective,
     WitnessError,
     keys,
     node_mask,

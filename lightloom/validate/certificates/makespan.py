@@ -9,8 +9,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from lightloom.core.errors import InputError
-from lightloom.validate.certificates.objective import InapplicableError, Objective
-from lightloom.validate.certificates.witness import WitnessError, keys, require, rows
+from lightloom.validate.certificates.witness import (
+    InapplicableError,
+    Objective,
+    WitnessError,
+    keys,
+    require,
+    rows,
+)
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Number, Witness
@@ -34,7 +40,7 @@ class PlacementQuestion:
         return (_PATH, _CROWD)
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `lightloom.validate.certificates.objective.Question.prove`."""
+        """See `lightloom.validate.certificates.witness.Question.prove`."""
         told = self._path(witness) if kind == _PATH else self._crowds(witness)
         require(bound, check_placement_witness(self.workload, told))
 

@@ -34,8 +34,9 @@ from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     requirements_of,
 )
-from lightloom.validate.certificates.objective import InapplicableError, Objective
 from lightloom.validate.certificates.witness import (
+    InapplicableError,
+    Objective,
     WitnessError,
     keys,
     node_mask,

@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING
 from lightloom.core.violation import Violation
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.validate.programs.execution import Action, Flat, Token
-from lightloom.validate.programs.form import check_sizes, place_of
-from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.form import (
+    OPERATIONS,
+    BufferLayout,
+    check_sizes,
+    place_of,
+)
 from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:

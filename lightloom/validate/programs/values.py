@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
-    from lightloom.validate.programs.layout import BufferLayout
+    from lightloom.validate.programs.form import BufferLayout
 
 
 _MOST_SHOWN = 3
