@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.fabric import CircuitFabric
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.replay.workload.network import NetworkKind
+    from lightloom.replay.workload.network import CollectiveModel, NetworkKind
     from lightloom.synth.fabrics.training_plug import PlaneCircuits, TrainingCircuits
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.replay.workload.network import CollectiveModel
     from lightloom.training.replica import GradientSum, Replica
 
 

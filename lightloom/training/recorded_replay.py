@@ -38,7 +38,7 @@ from lightloom.formats.chakra import (
 from lightloom.formats.communication_log import AllReduceCall
 from lightloom.instances.gpus import GPUS
 from lightloom.replay.workload import RingCollectives
-from lightloom.replay.workload.collective_flows import CollectiveFlows
+from lightloom.replay.workload.network import CollectiveFlows
 from lightloom.training.call_schedules import CallSchedules, with_control
 from lightloom.training.fabric_networks import modes
 from lightloom.training.replayed_iteration import called_replay, kept_replay
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from lightloom.formats.communication_log import Call, LayerTransfer
     from lightloom.instances.gpus import Gpu
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.workload.collective_flows import CollectiveModel
+    from lightloom.replay.workload.network import CollectiveModel
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import ReplayedIteration, TrainingRequest
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import Launch
     from lightloom.replay.workload.call_queue import OpenCallQueue
-    from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.replay.workload.network import Jobs
+    from lightloom.replay.workload.network import CollectiveModel, Jobs
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.training.call_schedules import CallSchedules
     from lightloom.training.fabric_networks import CircuitMode

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.replay.workload.fair_shares import UNITS_PER_BIT_PER_S, FairShares, Path
+from lightloom.replay.workload.flow_network import UNITS_PER_BIT_PER_S, FairShares, Path
 
 LINKS = 6
 Change = tuple[dict[int, int], list[tuple[int, int]]]
