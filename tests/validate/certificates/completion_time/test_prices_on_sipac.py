@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import LowerBounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time import proven_ps
-from lightloom.validate.certificates.witness import WitnessError
-
-if TYPE_CHECKING:
-    from lightloom.core.certificate import Witness
-    from lightloom.core.task import Task
 
 MB = 10**6
 FABRIC = Sipac(radix=4)
@@ -98,29 +89,3 @@ def test_all_to_all_is_nearly_optimal() -> None:
     assert found.bound == 2 * 700_000 + transmission_ps(12 * MB, port)
     assert found.objective is not None
     assert found.objective - found.bound < 20
-
-
-@pytest.mark.parametrize(
-    ("task", "witness"),
-    [
-        (PAIR, {"level": 0}),
-        (PAIR, {"level": 2, "node": 0, "direction": 0}),
-        (PAIR, {"level": 0, "node": 16, "direction": 0}),
-        (PAIR, {"level": 0, "node": 0, "direction": 2}),
-        (PAIR, {"level": [0], "node": 0, "direction": 1}),
-        (Collective("all-to-all", ALL, 16), {}),
-        (Collective("all-to-all", ALL, 16), {"level": -1}),
-        (Collective("all-to-all", ALL, 16), {"level": 0, "node": 0}),
-    ],
-)
-def test_bad_witnesses_are_refused(task: Task, witness: Witness) -> None:
-    """Other keys, types and numbers prove nothing."""
-    with pytest.raises(WitnessError):
-        proven_ps("level", FABRIC, task, witness)
-
-
-def test_other_fabrics_have_no_levels() -> None:
-    """On other fabrics the bound is neither found nor accepted."""
-    task = Collective("all-to-all", (0, 1), 16)
-    with pytest.raises(WitnessError, match="about SiPAC"):
-        proven_ps("level", IdealSwitch(nodes=2), task, {"level": 0})
