@@ -317,8 +317,10 @@ class DividedLines:
     @cached_property
     def need_ps(self) -> IntArray:
         """What each pair takes on one unit, rounded up; below `MOST_NUMBER`."""
-        bits = [each * BITS_PER_BYTE * PS_PER_S for each in self.size_bytes.tolist()]
-        return np.array([-(-each // self.bits_per_s) for each in bits], dtype=np.int64)
+        needs = (
+            transmission_ps(each, self.bits_per_s) for each in self.size_bytes.tolist()
+        )
+        return np.fromiter(needs, dtype=np.int64, count=len(self.size_bytes))
 
     @property
     def cuttable(self) -> bool:

@@ -85,7 +85,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,7 +165,7 @@ class StepTable:
         lifted = lifts.height(self.potentials[0], self.potentials[-1])
         if lifted <= 0 or not most:
             return 0
-        return -(-lifted * size_bytes * BITS_PER_BYTE * PS_PER_S // most)
+        return transmission_ps(lifted * size_bytes, most)
 
     def end_steps(self) -> Iterator[tuple[int, IntArray, IntArray]]:
         """Yield the first and the last step of each span, one step once.
@@ -386,18 +386,13 @@ def _least_ps(base_ps: int, data_ps: Fraction, others: int, least: int) -> int:
     """
     lost = 1 - Fraction(1, others)
     if not base_ps:
-        return _up(data_ps)
+        return ceil(data_ps)
     ratio = data_ps * lost / base_ps
     near = isqrt(ratio.numerator // ratio.denominator)
     return min(
-        steps * base_ps + _up(data_ps * steps / (steps - lost))
+        steps * base_ps + ceil(data_ps * steps / (steps - lost))
         for steps in {max(least, near + more) for more in range(3)}
     )
-
-
-def _up(value: Fraction) -> int:
-    """Return the value rounded up."""
-    return -(-value.numerator // value.denominator)
 
 
 MOST_POTENTIAL = 2**24

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import step_ps
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.witness import WitnessError, rows
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class LinkLengths:
 
         `cost`: sum of bytes times the lengths on their way.
         """
-        return -(-cost * BITS_PER_BYTE * PS_PER_S // self.rate)
+        return transmission_ps(cost, self.rate)
 
 
 def least_cost(needs: CollectiveNeeds, cost: IntArray) -> int:

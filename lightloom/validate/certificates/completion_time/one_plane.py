@@ -119,14 +119,15 @@ least as long as they do for the average rank, the data time is messages times B
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
+from math import ceil, comb
 from typing import TYPE_CHECKING
 
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.step_costs import (
+    buffer_ps,
     fixed_ps,
     least_portions,
     require_carrier,
@@ -239,13 +240,11 @@ def _sums_up(collective: Collective) -> bool:
 
 def _sums_ps(fabric: CircuitFabric, collective: Collective) -> int:
     ports, ranks = fabric.ports_per_node, collective.rank_count
-    size_bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    size_ps = buffer_ps(fabric, collective)
     times: list[int] = []
 
     def add(portions: int, segments: int, messages: Fraction) -> None:
-        data_ps = messages * size_bits / fabric.node_bits_per_s
-        rounded_ps = -(-data_ps.numerator // data_ps.denominator)
-        times.append(fixed_ps(fabric, portions, segments) + rounded_ps)
+        times.append(fixed_ps(fabric, portions, segments) + ceil(messages * size_ps))
 
     least = least_portions(ports, 1, ranks)
     for portions in range(least, _ENOUGH):

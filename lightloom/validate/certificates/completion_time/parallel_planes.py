@@ -80,6 +80,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from lightloom.core.task import Collective
@@ -165,8 +166,7 @@ class SwitchTimes:
         if self.least_bytes is not None:
             total = self.lost_ps(self.fabric.switches, steps) + data
             total = max(total, lost_ps + self.byte_ps * self.least_bytes)
-        total /= self.fabric.switches
-        return -(-total.numerator // total.denominator)
+        return ceil(total / self.fabric.switches)
 
     @property
     def byte_ps(self) -> Fraction:
@@ -305,7 +305,7 @@ def _times(
             if planes.least_bytes is None:
                 # Rows count what each switch moves, which is less where it changes.
                 lost = max(plain, switches * rows_ps)
-            yield max(time_ps(steps, lost), fixed_ps - int(-data_ps // 1))
+            yield max(time_ps(steps, lost), fixed_ps + ceil(data_ps))
         yield time_ps(max(fewest, _MOST_PIPELINED + 1), buffer)
     else:
         yield time_ps(fewest, plain)

@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from lightloom.core.fabric import CircuitFabric, PacketFabric, step_ps
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.message_costs import (
     MOST_LENGTH,
@@ -206,7 +206,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         own_cost, rate = _own_cost(fabric, needs, prices)
         cost += own_cost
     rate += int(prices.send.sum() + prices.receive.sum()) * fabric.node_bits_per_s
-    data_ps = -(-cost * BITS_PER_BYTE * PS_PER_S // rate) if rate else 0
+    data_ps = transmission_ps(cost, rate) if rate else 0
     least_ps = base_ps(fabric, needs)
     if prices.crowd.any():
         least_ps = max(least_ps, _turns_ps(fabric, needs, prices))

@@ -94,7 +94,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.core.units import transmission_ps
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
@@ -150,8 +150,7 @@ def data_ps(fabric: Ring, task: Collective, cost: int, whole: int) -> int:
     """
     fibres = fabric.directions * fabric.wavelengths
     rate = fibres * fabric.bits_per_second_per_wavelength
-    bits = task.buffer_bytes * BITS_PER_BYTE * cost
-    return -(-bits * PS_PER_S // (rate * whole))
+    return transmission_ps(task.buffer_bytes * cost, rate * whole)
 
 
 def table_ps(
