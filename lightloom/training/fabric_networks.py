@@ -16,6 +16,7 @@ from lightloom.replay.workload import (
     SharedLinks,
 )
 from lightloom.synth.fabrics import PLUGS, plug_of
+from lightloom.training.limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -94,10 +95,6 @@ CircuitMode: TypeAlias = Literal[
 bytes, or what it waits for where that is faster), or follow the traffic; ``auto`` is
 the fastest of the first three."""
 
-_MOST_AUTO_NODES = 64
-"""Nodes up to which ``auto`` sets circuits for each call too: synthesis for more takes
-minutes."""
-
 
 def modes(
     fabric: AnyFabric, asked: CircuitMode, controlled_by: str = MAX_MIN
@@ -117,7 +114,7 @@ def modes(
         return ("one-shot",)
     if plug_of(fabric).circuits is None:
         return ("per-call",)
-    few = fabric.node_count <= _MOST_AUTO_NODES
+    few = fabric.node_count <= LIMITS.auto_nodes
     return ("critical-path", "per-call") if few else ("critical-path",)
 
 

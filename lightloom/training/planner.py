@@ -27,6 +27,7 @@ from lightloom.training.fabric_networks import (
     ports_of,
 )
 from lightloom.training.iteration import traffic, training_iteration
+from lightloom.training.limits import LIMITS
 from lightloom.training.node_layout import AlikeReplicas, NodeLayout
 from lightloom.training.placement.graph_split import QUANTUM_PS
 from lightloom.training.prospects import IterationBounds, Prospects
@@ -118,24 +119,6 @@ class Planner:
         return replace(best, tried=tried)
 
 
-@dataclass(frozen=True)
-class SearchLimits:
-    """How much a planner does on one fabric.
-
-    `work`: parts of replicas that are placed and estimated.
-    `estimate_work`: what an estimate takes beside its parts, in parts. `turns`: by how
-    many turns strategies come later whose replicas have twice as many devices, which
-    cost more to place. `early`: estimates behind which the
-    best so far is replayed, beside those that were asked for: it rules others out.
-    """
-
-    work: int = 40_000
-    estimate_work: int = 100
-    turns: int = 4
-    early: int = 24
-
-
-_LIMITS = SearchLimits()
 _TOO_FEW = "the memory of so few devices does not hold a replica"
 _RULED_OUT = "no faster than the chosen one, by its bound"
 
@@ -172,7 +155,7 @@ class StrategySearch:
         """
         rows, replicas = self._rows(), self._prospects.replicas
         queue = sorted(
-            (_LIMITS.turns * k.bit_length() + turn, k, turn)
+            (LIMITS.turns * k.bit_length() + turn, k, turn)
             for k, same in rows.items()
             for turn in range(len(same))
         )
@@ -181,7 +164,7 @@ class StrategySearch:
         floor: int | None = None
         for _, k, turn in queue:
             bounded = rows[k][turn]
-            if runs and work >= _LIMITS.work:
+            if runs and work >= LIMITS.work:
                 break
             if self._order.rules_out(bounded):
                 continue
@@ -190,11 +173,11 @@ class StrategySearch:
                 continue
             runs += self._estimate(bounded)
             key = k, bounded.strategy.local_batch
-            work += _LIMITS.estimate_work + (0 if key in seen else replicas.parts(*key))
+            work += LIMITS.estimate_work + (0 if key in seen else replicas.parts(*key))
             seen.add(key)
             if not runs and floor is None:
                 floor = self._fewest_devices(rows)
-            if runs == _LIMITS.early and self._prospects.request.replayed > 1:
+            if runs == LIMITS.early and self._prospects.request.replayed > 1:
                 self._replay_next()
 
     def _rows(self) -> dict[int, list[Tried]]:

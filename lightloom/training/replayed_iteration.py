@@ -33,6 +33,7 @@ from lightloom.training.fabric_networks import (
     network_for,
 )
 from lightloom.training.iteration import traffic
+from lightloom.training.limits import LIMITS
 from lightloom.training.training_plan import ReplayedIteration
 
 if TYPE_CHECKING:
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
     from lightloom.training.call_schedules import CallSchedules
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
-
-
-_MOST_AUTO_TASKS = 40_000
-"""Tasks that ``auto`` replays to find other circuits than the first, in all rounds."""
 
 
 def kept_replay(
@@ -137,14 +134,10 @@ def refining_rounds(request: TrainingRequest, tasks: int) -> int:
     work allows.
     """
     if request.circuits != "auto":
-        return ROUNDS
-    return min(ROUNDS, _MOST_AUTO_TASKS // max(1, tasks))
+        return LIMITS.rounds
+    return min(LIMITS.rounds, LIMITS.auto_tasks // max(1, tasks))
 
 
-ROUNDS = 6
-"""Replays after which no better circuits are looked for."""
-_STALE = 2
-"""Rounds in a row that may bring circuits that were replayed before."""
 _NEAR = 3
 """How fast what a transfer counts for falls with its slack: by (d / (d + slack))^3 for
 a duration of d."""
@@ -158,7 +151,7 @@ def fastest_held(
     collectives: CollectiveModel,
     demand: Demand,
     launch: Launch | None,
-    rounds: int = ROUNDS,
+    rounds: int = LIMITS.rounds,
 ) -> tuple[IterationTimeline, PlaneCircuits, bool]:
     """Return the fastest replay over circuits that stay for an iteration.
 
@@ -227,7 +220,7 @@ def _refined(
     stale = 0
     for _ in range(rounds):
         wanted = np.sqrt(moves.critical_ps(replays.iteration, timeline) * rates)
-        if stale == _STALE or not wanted.any():
+        if stale == LIMITS.stale or not wanted.any():
             return
         shares = (shares + wanted / wanted.sum()) / 2
         sizes = np.maximum(1, np.rint(shares * _SHARES)).astype(np.int64).tolist()

@@ -101,8 +101,10 @@ if TYPE_CHECKING:
 
 
 _MOST_CONFIGURATIONS = 2**20
+"""More than any demand needs: a check takes as long as there are configurations."""
 _ROW = 5
 _COVER_HEAD = 3
+"""Integers of a row of weights, and in front of the walk of a cover."""
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -278,8 +280,11 @@ MOST_NUMBER = 2**40
 """Longest time of a pair on one wavelength, in picoseconds, that boxes are cut for."""
 
 _MOST_COVERED = 64
+"""Configurations of a cover: a box has a side for each."""
 _MOST_PRICE = 2**40
+"""Prices below it times units still add up in 64 bits, or are refused."""
 _MOST_CORNERS = 2**6
+"""Corners of a box that are looked at one by one."""
 _HALVED, _SPLIT, _WEIGHED = -1, -2, -3
 
 LineKey: TypeAlias = tuple[int, int]

@@ -128,6 +128,7 @@ if TYPE_CHECKING:
 
 _OWN = ("links", "groups", "places", "shape", "times", "lengths", "potentials")
 _MOST_STEPS = 2**10
+"""Steps of a table: what any number of steps takes says more of so many."""
 _FAR = ("all_links", "all_lengths")
 _STREAM = ("out", "into")
 

@@ -229,9 +229,8 @@ def total_hops(ports: int, portions: int, segments: int, ranks: int) -> int:
     return total
 
 
-_THREE = 3
-_FOUR = 4
-_ENOUGH = 5
+MOST_COUNTED = 4
+"""Portions of which the least messages are counted; more take twice the buffer."""
 
 
 def _sums_up(collective: Collective) -> bool:
@@ -247,12 +246,12 @@ def _sums_ps(fabric: CircuitFabric, collective: Collective) -> int:
         times.append(fixed_ps(fabric, portions, segments) + ceil(messages * size_ps))
 
     least = least_portions(ports, 1, ranks)
-    for portions in range(least, _ENOUGH):
+    for portions in range(least, MOST_COUNTED + 1):
         messages = least_messages(ports, ranks, portions)
         if messages is not None:
             add(portions, 1, messages)
     plenty = Fraction(2 * (ranks - 1), ranks)
-    add(max(least, _ENOUGH), 1, plenty)
+    add(max(least, MOST_COUNTED + 1), 1, plenty)
     segments = 1
     while least_portions(ports, segments, ranks) > segments:
         segments += 1
@@ -268,14 +267,13 @@ def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
     `ports`: most circuits that leave, or enter, a node of a segment; 1 or more.
     `ranks`: of the all-reduce, 2 or more.
     """
-    if portions == _FOUR:
-        return max(Fraction(2 * (ranks - 1), ranks), _in_four(ports, ranks))
-    if portions == _THREE:
-        return max(Fraction(2 * (ranks - 1), ranks), _in_three(ports, ranks))
+    twice = Fraction(2 * (ranks - 1), ranks)
+    if portions in _COUNTED:
+        return max(twice, _COUNTED[portions](ports, ranks))
     if portions == 1:
         return Fraction(ranks - 1) if ranks <= ports + 1 else None
     if ranks <= ports + 1:
-        return Fraction(2 * (ranks - 1), ranks)
+        return twice
     if ranks > summed_in_two(ports):
         return None
     # From its maximum on, what a allows falls.
@@ -317,6 +315,9 @@ def _in_four(ports: int, ranks: int) -> Fraction:
         return Fraction(0)
     return z * Fraction(ranks - 1, ranks) - u - w + last + held * Fraction(ranks, fold)
 
+
+_COUNTED = {3: _in_three, 4: _in_four}
+"""What is known of three portions, and of four."""
 
 BOUND = (
     narrow_bound("hops", "all-to-all", _exchanges, _hops_ps, heard=_exchanges),

@@ -88,7 +88,10 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.one_plane import least_messages
+from lightloom.validate.certificates.completion_time.one_plane import (
+    MOST_COUNTED,
+    least_messages,
+)
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     requirements_of,
@@ -176,9 +179,10 @@ class SwitchTimes:
         )
 
 
-_FEW_STEPS = 4
 _MOST_PIPELINED = 64
+"""Steps of a stream looked at one by one; of more the buffer's own time counts."""
 _SINGLY = 128
+"""Values of M taken one by one; ranges behind them are wider by one part in so many."""
 
 
 @dataclass(frozen=True)
@@ -290,11 +294,11 @@ def _times(
     if collective.op == "all-to-all":
         yield time_ps(fewest, max(plain, buffer / ranks * _hops(planes, high)))
     elif collective.op == "all-reduce":
-        for steps in range(fewest, _FEW_STEPS + 1):
+        for steps in range(fewest, MOST_COUNTED + 1):
             messages = least_messages(high, ranks, steps)
             if messages is not None:
                 yield time_ps(steps, max(plain, buffer * messages))
-        yield time_ps(max(fewest, _FEW_STEPS + 1), plain)
+        yield time_ps(max(fewest, MOST_COUNTED + 1), plain)
     elif op.rooted and not op.uses_blocks:
         stream = Stream.of(ranks, high, buffer / switches)
         for steps in range(fewest, _MOST_PIPELINED + 1):

@@ -119,11 +119,12 @@ if TYPE_CHECKING:
 
 WHOLE = 2**20
 """What all prices of a step are together, S."""
-MOST_NODES = 128
-MOST_STEPS = 128
+MOST_NODES = MOST_STEPS = 128
+"""The check takes the cube of nodes times the square of steps: seconds at most."""
 _FINE = 24
 """Up to so many steps are looked at one by one."""
 _FAR = 1 << 16
+"""Steps that stand for any number: prices that rise say hardly more of so many."""
 
 
 def serves(fabric: AnyFabric, task: Task) -> bool:

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
 _FEW = 33
+"""Portions for which weights are chosen last to first; equal ones do for more."""
 
 
 @dataclass(frozen=True)
