@@ -1,4 +1,4 @@
-"""Replays of iterations that were cut and placed elsewhere, on any fabric."""
+"""Iterations cut and placed elsewhere, from logs of calls and traces, on any fabric."""
 
 from __future__ import annotations
 

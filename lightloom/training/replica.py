@@ -1,4 +1,4 @@
-"""The parts of one copy of a model, each on a device."""
+"""One copy of a model: its parts, each on a device, and what they compute and send."""
 
 from __future__ import annotations
 

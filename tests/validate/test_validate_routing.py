@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.core.seed import seeded_random
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.congestion import check_cut, congestion_of
+from lightloom.validate.certificates.congestion import (
+    CongestionQuestion,
+    congestion_of,
+)
+from lightloom.validate.certificates.witness import NotProvenError
+
+if TYPE_CHECKING:
+    from lightloom.core.columns import IntArray
 
 GRID = Lightpath(rows=4, cols=4)
+
+
+def _by_cut(fabric: Lightpath, src: IntArray, dst: IntArray, nodes: list[int]) -> int:
+    """Return the largest bound that a node set proves."""
+    question, bound = CongestionQuestion(fabric, src, dst), 0
+    while True:
+        try:
+            question.prove("cut", {"nodes": [*nodes]}, bound + 1)
+        except NotProvenError:
+            return bound
+        bound += 1
 
 
 def route_by_row(src: int, dst: int, cols: int) -> list[int]:
@@ -36,8 +54,8 @@ def test_all_to_all_on_four_by_four() -> None:
     congestion, (tail, head) = congestion_of(GRID, routes)
     assert congestion == 16
     assert abs(head - tail) in (1, 4)
-    left = column(node for node in range(16) if node % 4 < 2)
-    assert check_cut(GRID, src, dst, left) == 16
+    left = [node for node in range(16) if node % 4 < 2]
+    assert _by_cut(GRID, src, dst, left) == 16
 
 
 def test_congestion_counts_each_route_once_an_edge() -> None:
@@ -65,22 +83,15 @@ def test_what_is_no_path_is_refused(route: list[int]) -> None:
         congestion_of(GRID, Ragged.from_lists([[0, 1], route]))
 
 
-def test_cut_counts_both_directions_and_capacities() -> None:
-    """The bound is the larger direction, over the capacity that crosses."""
+def test_cut_counts_both_directions() -> None:
+    """The bound is the larger direction, over the open edges that cross."""
     line = Lightpath(rows=1, cols=3)
     src, dst = column([0, 0, 0, 2]), column([1, 2, 2, 0])
-    assert check_cut(line, src, dst, column([0])) == 3
-    assert check_cut(line, src, dst, column([2])) == 2
-    tail, head = line.edges()
-    doubled = np.where((tail == 0) & (head == 1), 2, 1)
-    assert check_cut(line, src, dst, column([0]), doubled) == 2
-
-
-def test_cut_without_capacity_is_an_error() -> None:
-    """Requests that no edge can carry have no congestion at all."""
-    line = Lightpath(rows=1, cols=2)
-    none = np.zeros(2, dtype=np.int64)
-    with pytest.raises(InputError):
-        check_cut(line, column([0]), column([1]), column([0]), none)
-    with pytest.raises(InputError):
-        check_cut(line, column([0]), column([1]), column([0, 0]))
+    assert _by_cut(line, src, dst, [0]) == 3
+    assert _by_cut(line, src, dst, [2]) == 2
+    assert _by_cut(line, src, dst, []) == 0
+    closed = Lightpath(rows=2, cols=2, wafer_rows=1, fibers=0)
+    with pytest.raises(InputError, match="no route from 0 to 2"):
+        _by_cut(closed, column([0]), column([2]), [0])
+    with pytest.raises(InputError, match="named twice"):
+        _by_cut(line, src, dst, [0, 0])

@@ -1,4 +1,4 @@
-"""What the replay of an iteration asks of a network."""
+"""What the replay of an iteration asks of a network, and collectives as its flows."""
 
 from __future__ import annotations
 

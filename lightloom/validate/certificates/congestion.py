@@ -59,9 +59,20 @@ class CongestionQuestion:
         require(bound, proven)
 
     def _by_cut(self, witness: Witness) -> int:
+        """Return what a node set proves: equal lengths of the edges that leave it.
+
+        Of those that enter it as well; the larger of both.
+        """
         keys(witness, "nodes")
-        nodes = node_mask(witness, "nodes", self.fabric.node_count)
-        return check_cut(self.fabric, self.src, self.dst, np.flatnonzero(nodes))
+        inside = node_mask(witness, "nodes", self.fabric.node_count)
+        tail, head = self.fabric.edges()
+        proven = 0
+        for side in (inside, ~inside):
+            length = (side[tail] & ~side[head]) * self.capacity
+            if length.any():
+                lengths = EdgeLengths(length, int(length.sum()))
+                proven = max(proven, self._proven(lengths))
+        return proven
 
     def _by_lengths(self, witness: Witness) -> int:
         keys(witness, "edges", "denominator")
@@ -69,15 +80,13 @@ class CongestionQuestion:
         if not isinstance(denominator, int):
             message = f"denominator {denominator} is not an integer"
             raise WitnessError(message)
-        tail, head = self.fabric.edges()
-        length = _lengths(self.fabric, rows(witness, "edges", 3), len(tail))
-        return check_edge_lengths(
-            self.fabric.node_count,
-            (tail, head, self.capacity),
-            self.src,
-            self.dst,
-            EdgeLengths(length, denominator),
-        )
+        length = _lengths(self.fabric, rows(witness, "edges", 3), len(self.capacity))
+        return self._proven(EdgeLengths(length, denominator))
+
+    def _proven(self, lengths: EdgeLengths) -> int:
+        edges = (*self.fabric.edges(), self.capacity)
+        count = self.fabric.node_count
+        return check_edge_lengths(count, edges, self.src, self.dst, lengths)
 
 
 def lengths_witness(fabric: Lightpath, lengths: EdgeLengths) -> Witness:
@@ -149,45 +158,6 @@ def congestion_of(fabric: Lightpath, route: Ragged) -> tuple[int, tuple[int, int
     most = int(np.argmax(load))
     first, second = divmod(int(edges[most]), fabric.node_count)
     return int(load[most]), (first, second)
-
-
-def check_cut(
-    fabric: Lightpath,
-    src: IntArray,
-    dst: IntArray,
-    nodes: IntArray,
-    capacity: IntArray | None = None,
-) -> int:
-    """Return the congestion that no routes of the requests can beat, by a node set.
-
-    The larger of the two directions: all requests from inside `nodes` to outside
-    cross the edges that leave it, so some such edge e carries at least
-    ceil(requests / capacity) times ``capacity[e]``, with the capacities summed over
-    those edges. Exact, and recomputed from scratch.
-
-    `capacity`: shape (edges,), in the order of `Lightpath.edges`; all ones where
-    ``None``. Congestion counts multiples of it.
-
-    Raises `InputError`: a node outside the grid or named twice; requests that must
-    cross, but no capacity to cross by.
-    """
-    if len(np.unique(nodes)) != len(nodes):
-        raise InputError("a node is named twice", where="cut")
-    if len(nodes) and not (nodes.min() >= 0 and nodes.max() < fabric.node_count):
-        raise InputError("a node outside the grid", where="cut")
-    inside = np.zeros(fabric.node_count, dtype=np.bool_)
-    inside[nodes] = True
-    tail, head = fabric.edges()
-    amount = np.ones(len(tail), dtype=np.int64) if capacity is None else capacity
-    bound = 0
-    for side in (inside, ~inside):
-        requests = int((side[src] & ~side[dst]).sum())
-        crossing = int(amount[side[tail] & ~side[head]].sum())
-        if requests and not crossing:
-            raise InputError("no edge with capacity leaves the set", where="cut")
-        if requests:
-            bound = max(bound, -(-requests // crossing))
-    return bound
 
 
 MOST_UNITS = 2**52

@@ -320,18 +320,6 @@ def _refuse_rows(workload: Workload, ops: Sequence[int]) -> None:
             raise InputError("unknown operation", where=where, found=op)
 
 
-__all__ = [
-    "AFTER",
-    "ALL",
-    "BEFORE",
-    "NOWHERE",
-    "Case",
-    "CriticalPath",
-    "CrowdedOps",
-    "CrowdsInCases",
-    "PlacementWitness",
-]
-
 BEFORE, AFTER, ALL, NOWHERE = range(4)
 """What a crowd of a case is for: a head, a tail, the bound, or a contradiction."""
 

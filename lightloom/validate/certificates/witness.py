@@ -1,4 +1,4 @@
-"""Witnesses of certificates: read strictly, refused in words."""
+"""Objectives and what bounds on them ask; witnesses, strictly read, refused in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circuits, each by itself: what the fabric could build, were it idle."""
+"""Circuits: each by itself, what those of a segment share, and what many may hear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transfers, each by itself: ends, kind, chunk range, bytes."""
+"""Transfers: each by itself, and on a circuit that is truly there."""
 
 from __future__ import annotations
 

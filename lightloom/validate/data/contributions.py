@@ -1,4 +1,4 @@
-"""Data: executes a schedule on contribution counts, exactly."""
+"""Data: executes a schedule on contribution counts, exactly, to what must be there."""
 
 from __future__ import annotations
 

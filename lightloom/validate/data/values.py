@@ -1,4 +1,4 @@
-"""Values of chunks: who contributes once, who more often, told apart by small ids."""
+"""Values of chunks, told apart by small ids, and the cells of ranks that hold them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a program, and the limits of a runtime."""
+"""The form of a program, the limits of a runtime, and the buffers of an operation."""
 
 from __future__ import annotations
 

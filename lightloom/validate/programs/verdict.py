@@ -1,11 +1,10 @@
 """The verdict on a program: every rule, as far as each can be asked.
 
-Races: accesses to one chunk of which neither happens before the other.
-
-A step happens before another if the order of a thread block (with a barrier of its
-threads between), a reference, or a message says so, or several of these one after
-another. Full connections also make steps wait,
-but for how long depends on sizes, so they count for nothing here.
+*Races* are accesses to one chunk of which neither happens before the other. A step
+happens before another if the order of a thread block (with a barrier of its threads
+between), a reference, or a message says so, or several of these one after another. Full
+connections also make steps wait, but for how long depends on sizes, so they count for
+nothing here.
 """
 
 from __future__ import annotations
