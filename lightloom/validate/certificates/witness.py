@@ -1,4 +1,4 @@
-"""Objectives and what bounds on them ask; witnesses, strictly read, refused in words."""
+"""Objectives, what bounds on them ask, and witnesses, which are read strictly."""
 
 from __future__ import annotations
 
@@ -80,6 +80,15 @@ def word(witness: Witness, key: str, *allowed: str) -> str:
         message = f"{key} {value} is none of {', '.join(allowed)}"
         raise WitnessError(message)
     return value
+
+
+def numbers(witness: Witness, key: str, low: int, high: int) -> IntArray:
+    """Return a list of integers between two, shape (rows,), or raise `WitnessError`."""
+    values = rows(witness, key, 0)
+    if len(values) and (values.min() < low or values.max() > high):
+        message = f"{key} are not from {low} to {high}"
+        raise WitnessError(message)
+    return values
 
 
 def rows(witness: Witness, key: str, width: int) -> IntArray:

@@ -87,7 +87,7 @@ from lightloom.validate.certificates.completion_time.streams import (
     stream_ps,
     streams,
 )
-from lightloom.validate.certificates.witness import WitnessError, keys, rows
+from lightloom.validate.certificates.witness import WitnessError, keys, numbers, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,16 +224,12 @@ def _tables(witness: Witness) -> Iterator[tuple[int, Prices]]:
     if (np.diff(portions, prepend=0) < 1).any():
         message = "portions are not ever more from 1 on"
         raise WitnessError(message)
-    columns = {key: rows(witness, key, 0) for key in _KEYS}
+    columns = {key: numbers(witness, key, 0, _MOST) for key in _KEYS}
     several = int(portions.sum())
     wanted = [int((portions * (portions + 1) // 2).sum()), several, several]
     if [len(column) for column in columns.values()] != wanted:
         message = "weights or multipliers are not as many as the portions"
         raise WitnessError(message)
-    for column in columns.values():
-        if column.min(initial=0) < 0 or column.max(initial=0) > _MOST:
-            message = f"weights and multipliers are not from 0 to {_MOST}"
-            raise WitnessError(message)
     weight, root_weight, multiplier = (iter(one.tolist()) for one in columns.values())
     for count in portions.tolist():
         table = [[next(weight) for _ in range(late, count)] for late in range(count)]

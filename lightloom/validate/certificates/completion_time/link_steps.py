@@ -113,7 +113,7 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
 )
-from lightloom.validate.certificates.witness import WitnessError, keys, rows
+from lightloom.validate.certificates.witness import WitnessError, keys, numbers, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -268,7 +268,8 @@ def far_ps(
 
 def _groups(witness: Witness, routes: PairRoutes) -> tuple[IntArray, IntArray]:
     """Return distinct links, ascending, and their groups, or raise `WitnessError`."""
-    link, group = rows(witness, "links", 0), rows(witness, "groups", 0)
+    link = rows(witness, "links", 0)
+    group = numbers(witness, "groups", 0, len(link) - 1)
     if len(link) != len(group) or not len(link):
         message = "links and groups are not equally many, or none"
         raise WitnessError(message)
@@ -276,9 +277,6 @@ def _groups(witness: Witness, routes: PairRoutes) -> tuple[IntArray, IntArray]:
     link, group = link[order], group[order]
     if (link[1:] == link[:-1]).any() or not np.isin(link, routes.link).all():
         message = "links names a link twice, or one that no route uses"
-        raise WitnessError(message)
-    if group.min() < 0 or group.max() >= len(link):
-        message = f"groups are not from 0 to {len(link) - 1}"
         raise WitnessError(message)
     return link, group
 
@@ -297,13 +295,8 @@ def _lifts(
 def _tables(witness: Witness, groups: int, places: int) -> Iterator[StepTable]:
     """Yield the tables for ever more steps, or raise `WitnessError`."""
     times = rows(witness, "times", 0)
-    lengths, potentials = rows(witness, "lengths", 0), rows(witness, "potentials", 0)
-    if len(lengths) and (lengths.min() < 0 or lengths.max() > MOST_LENGTH):
-        message = f"lengths are not from 0 to {MOST_LENGTH}"
-        raise WitnessError(message)
-    if len(potentials) and np.abs(potentials).max() > MOST_POTENTIAL:
-        message = f"potentials are not from -{MOST_POTENTIAL} to {MOST_POTENTIAL}"
-        raise WitnessError(message)
+    lengths = numbers(witness, "lengths", 0, MOST_LENGTH)
+    potentials = numbers(witness, "potentials", -MOST_POTENTIAL, MOST_POTENTIAL)
     tables = np.split(times, np.flatnonzero(times == 0)[1:])
     last = np.array([table[-1] for table in tables if len(table)])
     spans = [np.diff(table) for table in tables]

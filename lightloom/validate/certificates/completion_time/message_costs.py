@@ -15,7 +15,7 @@ import numpy as np
 from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import step_ps
 from lightloom.core.units import transmission_ps
-from lightloom.validate.certificates.witness import WitnessError, rows
+from lightloom.validate.certificates.witness import WitnessError, numbers, rows
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
@@ -95,7 +95,9 @@ class LinkLengths:
         """
         links, lengths = keys
         link = rows(witness, links, 0)
-        length = np.ones_like(link) if lengths is None else rows(witness, lengths, 0)
+        length = np.ones_like(link)
+        if lengths is not None:
+            length = numbers(witness, lengths, 1, MOST_LENGTH)
         if len(length) != len(link):
             message = f"{links} and {lengths} are not equally many"
             raise WitnessError(message)
@@ -103,9 +105,6 @@ class LinkLengths:
         link, length = link[order], length[order]
         if not len(link) or (link[1:] == link[:-1]).any():
             message = f"{links} names no link, or one twice"
-            raise WitnessError(message)
-        if length.min() < 1 or length.max() > MOST_LENGTH:
-            message = f"{lengths} are not from 1 to {MOST_LENGTH}"
             raise WitnessError(message)
         if not np.isin(link, routes.link).all():
             message = f"{links} names a link that no route uses"

@@ -98,7 +98,7 @@ REFUSED: tuple[tuple[Any, ...], ...] = (
     ("prices", TWO_WAYS, DIRECT, "or none", {"resources": [], "prices": []}),
     ("prices", TWO_WAYS, DIRECT, "equally many", {"resources": [0], "prices": [1, 1]}),
     ("prices", TWO_WAYS, DIRECT, "twice", {"resources": [0, 0], "prices": [1, 1]}),
-    ("prices", TWO_WAYS, DIRECT, "below 0", {"resources": [-1], "prices": [1]}),
+    ("prices", TWO_WAYS, DIRECT, "from 0", {"resources": [-1], "prices": [1]}),
     ("prices", TWO_WAYS, DIRECT, "not below 24", {"resources": [24], "prices": [1]}),
     ("prices", TWO_WAYS, DIRECT, "from 0", {"resources": [12], "prices": [-1]}),
     ("prices", TWO_WAYS, DIRECT, "from 0", {"resources": [12], "prices": [2**24 + 1]}),
