@@ -15,8 +15,8 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.replay import (
     circuit_table,
-    execute,
     completion_time_ps,
+    execute,
     replay,
     timeline,
     transfer_rows,
