@@ -59,7 +59,7 @@ NAMES = {
 }
 ELSEWHERE = {
     "post-condition-wrong": "no collective of the catalogue can trip it: contributions"
-    " to a chunk always belong to it; tests/validate/test_postcondition.py trips it",
+    " to a chunk always belong to it; tests/validate/data/test_contributions.py does",
 }
 
 
