@@ -354,10 +354,10 @@ def _pairs_in_table(
     at = int(np.searchsorted(table.pair_key, low))
     near = table.pair_key[at : int(np.searchsorted(table.pair_key, high, "right"))]
     place = np.searchsorted(near, key)
-    found = place < len(near)
-    found[found] = near[place[found]] == key[found]
-    if not found.all():
-        pair = int(np.flatnonzero(~found)[0])
+    lit = place < len(near)
+    lit[lit] = near[place[lit]] == key[lit]
+    if not lit.all():
+        pair = int(np.flatnonzero(~lit)[0])
         step, plane, segment = rows.blocks[rows.pair_block[pair]]
         raise InputError(
             "a transfer has no circuit",

@@ -113,14 +113,14 @@ class CallSchedules:
         realiser, first = self._realiser(), dict[_Kind, tuple[Schedule, ...]]()
         if realiser is None:
             return ()
-        asked = [task for task in tasks if isinstance(task, Collective)]
-        for task in asked:
+        collectives = [task for task in tasks if isinstance(task, Collective)]
+        for task in collectives:
             if _kind(task) not in first:
                 first[_kind(task)] = self.schedules((task,))
         schedules = []
         for place in range(max(map(len, first.values()))):
             several = []
-            for task in asked:
+            for task in collectives:
                 model = first[_kind(task)][min(place, len(first[_kind(task)]) - 1)]
                 assert isinstance(model.task, Collective)
                 own = msgspec.structs.replace(model.task, nodes=task.nodes)

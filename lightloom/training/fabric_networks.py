@@ -80,12 +80,14 @@ class TrafficController:
 
 def _with_pairs(demand: Demand, known: Demand) -> Demand:
     """Return a demand with a byte for each known pair that it leaves out."""
-    asked = dict.fromkeys(zip(known.src, known.dst, strict=True), 1)
-    asked |= {
+    bytes_of_pair = dict.fromkeys(zip(known.src, known.dst, strict=True), 1)
+    bytes_of_pair |= {
         (src, dst): size
         for src, dst, size in zip(demand.src, demand.dst, demand.bytes, strict=True)
     }
-    return Demand.from_rows([(*pair, size) for pair, size in sorted(asked.items())])
+    return Demand.from_rows(
+        [(*pair, size) for pair, size in sorted(bytes_of_pair.items())]
+    )
 
 
 CircuitMode: TypeAlias = Literal[

@@ -208,8 +208,8 @@ class IterationBounds:
         `alpha_ps`: least fixed cost of a transfer, and of each step of a collective.
         `rings`: whether collectives are rings; else little is known of them.
         """
-        asked = laid.rings if rings else laid.replicas
-        key = replica, asked, bits_per_s, alpha_ps, rings
+        copies = laid.rings if rings else laid.replicas
+        key = replica, copies, bits_per_s, alpha_ps, rings
         if key not in self._nodes:
             paths = self._timed(replica.passes, bits_per_s, alpha_ps)
             arrivals = paths.arrivals(laid, rings=rings)
@@ -265,8 +265,8 @@ class IterationBounds:
 
     def _model(self, local: int) -> _Model:
         if local not in self._models:
-            asked = msgspec.structs.replace(self.training, batch_size=local)
-            self._models[local] = _Model(computation_graph(asked))
+            resized = msgspec.structs.replace(self.training, batch_size=local)
+            self._models[local] = _Model(computation_graph(resized))
         return self._models[local]
 
 

@@ -119,20 +119,22 @@ class RelayedRings:
 
         Every step waits for its longest way, each leg of which costs what a step does.
         """
-        asked, fabric = self.rings.flows(op, devices, size_bytes), self.fabric
-        if not isinstance(fabric, NearCircuits) or not len(asked.src):
-            return asked
-        legs = int(fabric.circuits_apart(asked.src, asked.dst).max())
+        ring_flows, fabric = self.rings.flows(op, devices, size_bytes), self.fabric
+        if not isinstance(fabric, NearCircuits) or not len(ring_flows.src):
+            return ring_flows
+        legs = int(fabric.circuits_apart(ring_flows.src, ring_flows.dst).max())
         if legs <= 1:
-            return asked
+            return ring_flows
         moved: Counter[tuple[int, int]] = Counter()
-        ends = zip(asked.src.tolist(), asked.dst.tolist(), strict=True)
-        for (src, dst), size in zip(ends, asked.bytes.tolist(), strict=True):
+        ends = zip(ring_flows.src.tolist(), ring_flows.dst.tolist(), strict=True)
+        for (src, dst), size in zip(ends, ring_flows.bytes.tolist(), strict=True):
             way = _way(fabric, src, dst, fabric.node_count)
             for leg in pairwise((src, *way, dst)):
                 moved[leg] += size
         src, dst = (column(leg[end] for leg in moved) for end in range(2))
-        return CollectiveFlows(src, dst, column(moved.values()), asked.delay_ps * legs)
+        return CollectiveFlows(
+            src, dst, column(moved.values()), ring_flows.delay_ps * legs
+        )
 
 
 def relayed(iteration: Iteration, fabric: AnyFabric) -> Iteration:
@@ -289,11 +291,11 @@ def log_iteration(calls: Sequence[Call], node_count: int) -> Iteration:
     for (earlier, _), (key, transfers) in pairwise([(None, []), *grouped.items()]):
         ends[key] = _layer(rows, transfers, ends[earlier], len(ends) - 1)
     for number, group in before.items():
-        one = calls[number]
-        assert isinstance(one, AllReduceCall)
+        summed = calls[number]
+        assert isinstance(summed, AllReduceCall)
         rows.op.append("all-reduce")
-        rows.bytes.append(one.bytes)
-        rows.members.append(list(one.gpus))
+        rows.bytes.append(summed.bytes)
+        rows.members.append(list(summed.gpus))
         rows.link(ends[group], -len(rows.op))
     return rows.iteration(node_count)
 
@@ -491,12 +493,12 @@ def _checked_group(
     name: str, ranks: Sequence[int], rank_count: int, where: str
 ) -> list[int]:
     """Return the ranks of a group, each a rank and there once."""
-    known = [rank for rank in ranks if type(rank) is int and 0 <= rank < rank_count]
-    if not known or len(set(known)) < len(ranks):
+    valid = [rank for rank in ranks if type(rank) is int and 0 <= rank < rank_count]
+    if not valid or len(set(valid)) < len(ranks):
         what = f"process group {name!r} is not of distinct ranks of these traces"
         allowed = f"0 to {rank_count - 1}"
         raise FormatError(what, where=where, found=list(ranks), allowed=allowed)
-    return known
+    return valid
 
 
 def _join_collectives(
@@ -506,7 +508,7 @@ def _join_collectives(
     groups: Mapping[str, list[int]],
 ) -> None:
     """Make one collective of the i-th of a group and tag at each of its ranks."""
-    asked: dict[tuple[str, int], dict[int, list[TraceNode]]] = {}
+    issued: dict[tuple[str, int], dict[int, list[TraceNode]]] = {}
     priorities: set[int] = set()
     for rank, nodes in traces.items():
         for node in nodes:
@@ -517,12 +519,12 @@ def _join_collectives(
             tag = _whole(node, "comm_tag", where, default=0)
             priorities.add(_whole(node, "comm_priority", where, default=0))
             _refuse_dimensions(node, where)
-            asked.setdefault((group, tag), {}).setdefault(rank, []).append(node)
+            issued.setdefault((group, tag), {}).setdefault(rank, []).append(node)
     if len(priorities) > 1:
         what, allowed = "comm_priority is not followed", "one priority for all"
         where, found = "collectives", sorted(priorities)
         raise FormatError(what, where=where, found=found, allowed=allowed)
-    for (group, _), of_rank in asked.items():
+    for (group, _), of_rank in issued.items():
         named = f"collectives of process group {group!r}" if group else "collectives"
         # Without a name, all ranks; a group nobody lists is of those that name it.
         members = groups.get(group, sorted(of_rank) if group else list(traces))

@@ -179,11 +179,11 @@ def fastest_held(
         other = replays.on(coarser)
         if other.iteration_ps < best[0].iteration_ps:
             best = other, coarser
-    found = min(
+    fastest = min(
         chain([best], _refined(replays, demand, *best, rounds)),
         key=lambda one: one[0].iteration_ps,
     )
-    return *found, found[0] is not first
+    return *fastest, fastest[0] is not first
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,9 +224,9 @@ def _refined(
             return
         shares = (shares + wanted / wanted.sum()) / 2
         sizes = np.maximum(1, np.rint(shares * _SHARES)).astype(np.int64).tolist()
-        asked = Demand(demand.src, demand.dst, tuple(sizes))
+        wanted_bytes = Demand(demand.src, demand.dst, tuple(sizes))
         try:
-            held = kept.lasting(fabric, asked)
+            held = kept.lasting(fabric, wanted_bytes)
         except (InfeasibleError, NoAnswerError):
             return
         rates, before = _rates(fabric, held, demand), len(replays.known)
@@ -309,10 +309,10 @@ def _moves(
         jobs.append(np.full(len(flows.src), len(moving) + row))
     src, dst = np.concatenate(ends, axis=1)
     count = 1 + max(chain(demand.src, demand.dst, (0,)))
-    known = np.array(demand.src) * count + np.array(demand.dst)
-    order = np.argsort(known)
-    pair = order[np.searchsorted(known[order], src * count + dst)]
-    return _Moves(np.concatenate(jobs), pair, len(known))
+    pairs_of_demand = np.array(demand.src) * count + np.array(demand.dst)
+    order = np.argsort(pairs_of_demand)
+    pair = order[np.searchsorted(pairs_of_demand[order], src * count + dst)]
+    return _Moves(np.concatenate(jobs), pair, len(pairs_of_demand))
 
 
 def _rates(fabric: CircuitFabric, held: PlaneCircuits, demand: Demand) -> FloatArray:

@@ -71,8 +71,8 @@ class WavelengthsQuestion:
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `Question.prove`."""
-        told = self._told(kind, witness, Fraction(bound))
-        check_ring_witness(self.fabric, self.demand, told)
+        claimed = self._told(kind, witness, Fraction(bound))
+        check_ring_witness(self.fabric, self.demand, claimed)
 
     def _told(self, kind: str, witness: Witness, ratio: Fraction) -> RingWitness:
         if kind == "crowded-node":
@@ -144,8 +144,8 @@ def measure(
 
 def _counts(nodes: int, schedule: Schedule, demand: Demand) -> IntArray:
     """Return the circuits of each pair of a demand, a wavelength counting as one."""
-    asked = np.array(demand.src, dtype=np.int64) * nodes + np.array(demand.dst)
-    count = np.zeros(len(asked), dtype=np.int64)
+    demanded = np.array(demand.src, dtype=np.int64) * nodes + np.array(demand.dst)
+    count = np.zeros(len(demanded), dtype=np.int64)
     for segment in schedule.segments:
         circuits = segment.circuits
         pair = circuits.src * nodes + circuits.dst
@@ -153,8 +153,8 @@ def _counts(nodes: int, schedule: Schedule, demand: Demand) -> IntArray:
         if circuits.wavelengths is not None:
             width = circuits.wavelengths.lengths
         # The pairs of a sound demand are sorted.
-        place = np.minimum(np.searchsorted(asked, pair), len(asked) - 1)
-        serves = asked[place] == pair
+        place = np.minimum(np.searchsorted(demanded, pair), len(demanded) - 1)
+        serves = demanded[place] == pair
         np.add.at(count, place[serves], width[serves])
     return count
 

@@ -107,12 +107,12 @@ def _lengths(fabric: Lightpath, given: IntArray, count: int) -> IntArray:
     ids = np.full(len(given), -1, dtype=np.int64)
     inside = ((ends >= 0) & (ends < nodes)).all(axis=1)
     ids[inside] = fabric.edge_ids(given[inside, 0], given[inside, 1])
-    known = fabric.edge_ids(*fabric.edges())
+    edges = fabric.edge_ids(*fabric.edges())
     if (ids < 0).any() or len(np.unique(ids)) != len(ids):
         message = "a row of edges names no edge of the grid, or one named before"
         raise WitnessError(message)
     length = np.zeros(count, dtype=np.int64)
-    length[np.searchsorted(known, ids)] = given[:, 2]
+    length[np.searchsorted(edges, ids)] = given[:, 2]
     return length
 
 
@@ -291,13 +291,13 @@ def _total_distance(
         distance = dijkstra(graph, indices=block)
         low, high = np.searchsorted(row[order], [first, first + len(block)])
         mine = order[low:high]
-        found = distance[row[mine] - first, dst[mine]]
-        missed = mine[~np.isfinite(found)]
+        distances = distance[row[mine] - first, dst[mine]]
+        missed = mine[~np.isfinite(distances)]
         if len(missed):
             pair = f"no route from {src[missed[0]]} to {dst[missed[0]]}"
             raise InputError(pair, where=f"requests, row {missed[0]}")
-        places = np.zeros(len(found), dtype=np.int64)
-        total += exact_sums(places, found.astype(np.int64), 1)[0]
+        places = np.zeros(len(distances), dtype=np.int64)
+        total += exact_sums(places, distances.astype(np.int64), 1)[0]
     return total
 
 

@@ -57,22 +57,24 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
         return Inspection((violation,), None)
     count = fabric.node_count
     sound = np.ones(len(circuits), dtype=np.bool_)
-    found: list[Violation] = []
+    violations: list[Violation] = []
     src, dst = circuits.src, circuits.dst
     outside = (src < 0) | (src >= count) | (dst < 0) | (dst >= count)
     for row in np.flatnonzero(outside).tolist():
         message = f"circuit {src[row]} -> {dst[row]}, nodes are 0 to {count - 1}"
-        found.append(Violation("node-range", None, f"{name}, row {row}", message))
+        violations.append(Violation("node-range", None, f"{name}, row {row}", message))
     own = ~outside & (src == dst)
     for row in np.flatnonzero(own).tolist():
         message = f"a circuit from node {src[row]} to itself"
-        found.append(Violation("self-circuit", None, f"{name}, row {row}", message))
+        violations.append(
+            Violation("self-circuit", None, f"{name}, row {row}", message)
+        )
     sound &= ~outside & ~own
     placed = np.flatnonzero(sound)
     for row in placed[_misplaced(circuits.take(placed))].tolist():
         sound[row] = False
         where = f"{name}, circuit {src[row]} -> {dst[row]}"
-        found.append(Violation("multicast-circuit", None, where, _ONE_CIRCUIT))
+        violations.append(Violation("multicast-circuit", None, where, _ONE_CIRCUIT))
     readable = np.flatnonzero(sound)
     seen: set[tuple[str, int]] = set()
     for fault in fabric.circuit_faults(circuits.take(readable)):
@@ -81,8 +83,8 @@ def inspect(fabric: CircuitFabric, segment: Segment) -> Inspection:
         if (fault.rule, row) not in seen:
             seen.add((fault.rule, row))
             where = f"{name}, circuit {src[row]} -> {dst[row]}"
-            found.append(Violation(fault.rule, None, where, fault.message))
-    return Inspection(tuple(found), sound)
+            violations.append(Violation(fault.rule, None, where, fault.message))
+    return Inspection(tuple(violations), sound)
 
 
 def _columns(fabric: CircuitFabric, circuits: Circuits) -> str:
@@ -92,9 +94,9 @@ def _columns(fabric: CircuitFabric, circuits: Circuits) -> str:
         return f"{rows} sources, but {len(circuits.dst)} destinations"
     for each in COLUMNS:
         name, column = each.name, getattr(circuits, each.name)
-        known = name in fabric.circuit_columns
-        wanted = known and not each.optional
-        if (column is None and wanted) or (column is not None and not known):
+        has_column = name in fabric.circuit_columns
+        wanted = has_column and not each.optional
+        if (column is None and wanted) or (column is not None and not has_column):
             verb = "needs" if wanted else "has no"
             return f"a {fabric.kind} fabric {verb} column {name}"
         if column is not None and len(column) != rows:
@@ -215,18 +217,22 @@ def check_part(
         moved.src * node_count + moved.dst, return_inverse=True
     )
     circuit, pair, shared = _used(circuits, keys, node_count)
-    one, circuit_of_one = pair[shared], circuit[shared]
-    order = np.lexsort((one, circuit_of_one))
-    one, circuit_of_one = one[order], circuit_of_one[order]
+    user, circuit_of_user = pair[shared], circuit[shared]
+    order = np.lexsort((user, circuit_of_user))
+    user, circuit_of_user = user[order], circuit_of_user[order]
     # The first pair of a circuit speaks for it.
-    two = one[np.searchsorted(circuit_of_one, circuit_of_one)]
-    odd = one != two
+    first_user = user[np.searchsorted(circuit_of_user, circuit_of_user)]
+    odd = user != first_user
     if isinstance(moved, Transfers):
-        differ = _differ(_grouped(pair, circuit, len(keys)), one, two)
+        differ = _differ(_grouped(pair, circuit, len(keys)), user, first_user)
         for column in (moved.chunk_lo, moved.chunk_hi):
-            differ |= _differ(_grouped(pair_of_row, column, len(keys)), one, two)
+            differ |= _differ(
+                _grouped(pair_of_row, column, len(keys)), user, first_user
+            )
         odd &= differ
-    clashes = np.unique(np.stack([keys[one[odd]], keys[two[odd]]], axis=1), axis=0)
+    clashes = np.unique(
+        np.stack([keys[user[odd]], keys[first_user[odd]]], axis=1), axis=0
+    )
     for key, with_key in clashes.tolist():
         src, dst = divmod(key, node_count)
         message = (

@@ -68,14 +68,17 @@ def check_total(schedule: Schedule) -> Iterator[Violation]:
     """Yield more bytes than all transfers together may move: rule ``bytes-range``."""
     total = 0
     for part in schedule.parts:
-        moved, each = part.transfers, 1
+        moved, unit_bytes = part.transfers, 1
         if isinstance(moved, FluidTransfers):
             size = moved.bytes
         else:
             assert isinstance(schedule.task, Collective)
-            size, each = moved.chunk_hi - moved.chunk_lo, schedule.task.chunk_bytes
+            size, unit_bytes = (
+                moved.chunk_hi - moved.chunk_lo,
+                schedule.task.chunk_bytes,
+            )
         place = np.zeros(len(size), dtype=np.int64)
-        total += exact_sums(place, size, 1)[0] * each
+        total += exact_sums(place, size, 1)[0] * unit_bytes
     if total > MOST_TOTAL_BYTES:
         message = f"all transfers together move {total} bytes, allowed to 2**63 - 1"
         excess = total - MOST_TOTAL_BYTES
@@ -184,5 +187,5 @@ def _among(pairs: IntArray, held: IntArray) -> npt.NDArray[np.bool_]:
     if not len(held):
         return np.zeros(len(pairs), dtype=np.bool_)
     place = np.minimum(np.searchsorted(held, pairs), len(held) - 1)
-    found: npt.NDArray[np.bool_] = held[place] == pairs
-    return found
+    held_there: npt.NDArray[np.bool_] = held[place] == pairs
+    return held_there

@@ -229,13 +229,13 @@ class _Block:
         """Return (ranks, atoms) that hold something at some time, or must."""
         within, atom = expand(lo, hi)
         written = self.moves.dst[self.excerpt.numbers(0, len(lo))]
-        found = [(written[within], atom)]
+        places = [(written[within], atom)]
         for ranges in (self.moves.initial, self.moves.final):
             rows = self._inside(ranges)
             lo = np.maximum(ranges.lo[rows], self.lo) - self.lo
             within, atom = expand(lo, np.minimum(ranges.hi[rows], self.hi) - self.lo)
-            found.append((ranges.rank[rows][within], atom))
-        return found
+            places.append((ranges.rank[rows][within], atom))
+        return places
 
     def _start(self, initial: Ranges) -> None:
         for row in self._inside(initial).tolist():
@@ -263,9 +263,9 @@ class _Block:
             move, atom = move[kept], atom[kept]
             cell, value = cell[order][kept], value[order][kept]
         reduce = moves.op[move] == Op.REDUCE
-        targets, found = cell[reduce], cells.ids[cell[reduce]].astype(np.int64)
-        if (found == NOTHING).any():
-            empty = found == NOTHING
+        targets, before = cell[reduce], cells.ids[cell[reduce]].astype(np.int64)
+        if (before == NOTHING).any():
+            empty = before == NOTHING
             self._report(self.faults.nothing, move[reduce][empty], atom[reduce][empty])
         cells.ids[cell[~reduce]] = value[~reduce]
         self._reduce(targets, value[reduce])
@@ -288,8 +288,8 @@ class _Block:
             ids[cell] = self.values.add_columns(ids[cell].astype(np.int64), value)
             return
         heads = np.flatnonzero(first)
-        found = ids[cell[heads]].astype(np.int64)
-        value = np.insert(value, heads, found)
+        before = ids[cell[heads]].astype(np.int64)
+        value = np.insert(value, heads, before)
         ids[cell[heads]] = self.values.sums(value, heads + np.arange(len(heads)))
 
     def _report(self, rows: Rows, move: IntArray, atom: IntArray) -> None:
@@ -332,11 +332,11 @@ def check_postcondition(
     wanted = _wanted(
         values, collective, moves, reduces=reduces, atom_lo=atom_lo, atom_hi=atom_hi
     )
-    found, due = state[rank, atom].astype(np.int64), wanted[atom]
-    off = np.flatnonzero(found != due)
+    held, due = state[rank, atom].astype(np.int64), wanted[atom]
+    off = np.flatnonzero(held != due)
     if not len(off):
         return
-    rank, atom, pair = rank[off], atom[off], found[off] << 32 | due[off]
+    rank, atom, pair = rank[off], atom[off], held[off] << 32 | due[off]
     joined = (rank[1:] == rank[:-1]) & (atom[1:] == atom[:-1] + 1)
     joined &= pair[1:] == pair[:-1]
     starts = np.flatnonzero(np.concatenate([[True], ~joined]))
@@ -346,7 +346,7 @@ def check_postcondition(
         lo = int(moves.chunk_of_atom[atom[a] + atom_lo])
         hi = int(moves.chunk_of_atom[atom[b] + atom_lo + 1])
         chunks = f"chunk {lo}" if hi - lo == 1 else f"chunks {lo}:{hi}"
-        has, must = int(found[off[a]]), int(due[off[a]])
+        has, must = int(held[off[a]]), int(due[off[a]])
         for rule, text in _faults(values, has, must, collective.nodes):
             where = f"{chunks} of node {node}"
             yield Violation(rule, None, where, f"node {node} {text} in {chunks}")

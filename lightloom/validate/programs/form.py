@@ -50,8 +50,8 @@ def _check_header(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[Viol
         message = f"ngpus is {program.declared_ranks}, the file has {count}"
         yield Violation("program-ranks", None, "algo", message)
     if name not in runtime.operations.values() and name != "custom":
-        known = ", ".join(runtime.operations.values())
-        message = f"{runtime.name} has no operation {name!r}, it has {known}"
+        operations = ", ".join(runtime.operations.values())
+        message = f"{runtime.name} has no operation {name!r}, it has {operations}"
         yield Violation("program-operation", None, "algo coll", message)
     elif name == "custom" and runtime.name != "msccl":
         message = f"{runtime.name} has no custom operations"
@@ -247,8 +247,8 @@ def exceeded(program: ChunkProgram, runtime: MscclRuntime) -> Iterator[_Count]:
     Each is where, in which step, what is counted, how many there are, and may be.
     """
     for count in _counts(program, runtime):
-        *_, found, most = count
-        if found > most:
+        *_, counted, most = count
+        if counted > most:
             yield count
 
 

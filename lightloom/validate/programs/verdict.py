@@ -141,7 +141,7 @@ def fitting_runtime(program: ChunkProgram) -> MscclRuntime:
     Returns the first of msccl, azure, rccl that knows its operation and breaks the
     fewest limits.
     """
-    found: dict[int, MscclRuntime] = {}
+    by_faults: dict[int, MscclRuntime] = {}
     for runtime in RUNTIMES.values():
         wrong = sum(1 for _ in check_limits(program, runtime))
         if program.attributes:
@@ -151,8 +151,8 @@ def fitting_runtime(program: ChunkProgram) -> MscclRuntime:
             wrong += 10**9
         if not wrong:
             return runtime
-        found.setdefault(wrong, runtime)
-    return found[min(found)]
+        by_faults.setdefault(wrong, runtime)
+    return by_faults[min(by_faults)]
 
 
 def verify_program(
@@ -181,12 +181,12 @@ def verify_program(
         wrong += check_fifos(program, hangs, loader)
         if not ends_with_two_messages(flat):
             warnings.append("hangs where a connection holds two messages")
-    known = program.collective in OPERATIONS
-    layout = BufferLayout.of(program) if known else None
+    operation_known = program.collective in OPERATIONS
+    layout = BufferLayout.of(program) if operation_known else None
     claimed = {True: program.in_place, False: program.out_of_place}
     ways = [in_place for in_place, said in claimed.items() if said]
-    found, unchecked = _judge(program.collective, flat, done, layout, ways)
-    faults = (*wrong, *found)
+    broken, unchecked = _judge(program.collective, flat, done, layout, ways)
+    faults = (*wrong, *broken)
     return ProgramVerdict(faults, loader.name, unchecked, hangs, tuple(warnings))
 
 
@@ -210,8 +210,8 @@ def verify_plan(plan: ExecutionPlan) -> ProgramVerdict:
     if faults:
         return ProgramVerdict((*wrong, *faults), name, invalid, None)
     ways = [plan.inplace]
-    found, unchecked = _judge(plan.collective, flat, run(flat), layout, ways)
-    return ProgramVerdict((*wrong, *found), name, unchecked, None)
+    broken, unchecked = _judge(plan.collective, flat, run(flat), layout, ways)
+    return ProgramVerdict((*wrong, *broken), name, unchecked, None)
 
 
 def _judge(
@@ -281,10 +281,10 @@ def _clocks(flat: Flat, run: ProgramRun, first: int, last: int) -> list[_Clock]:
             weak = action.relaxed or flat.actions[sender].relaxed
             before.append(launch[flat.block[sender]] if weak else sender)
         clock = clocks[fence[block]] if fence[block] >= 0 else nothing
-        told = {id(clocks[other]): clocks[other] for other in before}
-        if told or action.fence:
+        clocks_before = {id(clocks[other]): clocks[other] for other in before}
+        if clocks_before or action.fence:
             clock = clock.copy()
-        for other_clock in told.values():
+        for other_clock in clocks_before.values():
             np.maximum(clock, other_clock, out=clock)
         if action.fence:
             fence[block] = step
@@ -313,10 +313,10 @@ def _races(
         for place, low, high, writes in _accesses(
             layout, flat, step, in_place=in_place
         ):
-            known = uses.setdefault(place, RangeMap((None, ())))
-            for start, end, (written, read) in known.within(low, high):
+            uses_there = uses.setdefault(place, RangeMap((None, ())))
+            for start, end, (written, read) in uses_there.within(low, high):
                 now: _Use = (step, ()) if writes else (written, (*read, step))
-                known.assign(start, end, now)
+                uses_there.assign(start, end, now)
                 for other in (written, *read) if writes else (written,):
                     if other is None or not first <= flat.block[other] < last:
                         continue

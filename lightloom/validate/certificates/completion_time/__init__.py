@@ -65,12 +65,12 @@ def proven_ps(kind: str, fabric: AnyFabric, task: Task, witness: Witness) -> int
     if kind in FORMER_KINDS:
         former = FORMER_KINDS[kind]
         kind, witness = former.now, former.witness(fabric, task, witness)
-    known = BOUND_KINDS[kind]
-    if not known.concerns(task):
+    bound_kind = BOUND_KINDS[kind]
+    if not bound_kind.concerns(task):
         message = f"the kind {kind} takes a byte to take one circuit: the demand"
         message += " allows relays"
         raise WitnessError(message)
-    return known.prove(fabric, task, witness)
+    return bound_kind.prove(fabric, task, witness)
 
 
 def measure(

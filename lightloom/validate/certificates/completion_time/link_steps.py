@@ -533,8 +533,8 @@ class Lifts:
         if len(places) != count or places.min() < 0 or places.max() >= count:
             message = f"places are not {count} numbers from 0 to {count - 1}"
             raise WitnessError(message)
-        each = places.reshape(len(sources), ranks, ranks)
-        return cls(flow, sources, sums, each, usage, joined)
+        by_source = places.reshape(len(sources), ranks, ranks)
+        return cls(flow, sources, sums, by_source, usage, joined)
 
     @property
     def place_count(self) -> int:
@@ -570,13 +570,13 @@ class Lifts:
         """
         width = self.place_count
         src, dst = np.nonzero(self.joined)
-        found = []
+        rises = []
         for source, place in zip(self.sources, self.places, strict=True):
             needed = np.delete(place, source, axis=0).T
             code = np.sort(needed[src] * width + needed[dst], axis=1)
             code, row = np.unique(code, axis=0, return_inverse=True)
-            found.append((code // width, code % width, row.reshape(-1)))
-        return found
+            rises.append((code // width, code % width, row.reshape(-1)))
+        return rises
 
     def costs(self, lengths: IntArray) -> IntArray:
         """Return the lengths of all links of each message, shape (n, n)."""

@@ -109,8 +109,8 @@ class LinkLengths:
         if not np.isin(link, routes.link).all():
             message = f"{links} names a link that no route uses"
             raise WitnessError(message)
-        each = zip(fabric.link_bits_per_s(link).tolist(), length.tolist(), strict=True)
-        return cls(link, length, sum(rate * units for rate, units in each))
+        rated = zip(fabric.link_bits_per_s(link).tolist(), length.tolist(), strict=True)
+        return cls(link, length, sum(rate * units for rate, units in rated))
 
     def costs(self, routes: PairRoutes) -> IntArray:
         """Return what a byte between every two ranks costs, shape (n, n)."""
@@ -335,10 +335,10 @@ def one_step_ps(fabric: PacketFabric, needs: CollectiveNeeds) -> int:
     links, place = np.unique(usage.resource, return_inverse=True)
     load = np.zeros(len(links), dtype=np.int64)
     np.add.at(load, place, pair_bytes[src, dst][usage.circuit])
-    each = zip(load.tolist(), fabric.link_bits_per_s(links).tolist(), strict=True)
+    loaded = zip(load.tolist(), fabric.link_bits_per_s(links).tolist(), strict=True)
     chunk_bytes = collective.chunk_bytes
     return base_ps + max(
-        transmission_ps(chunks * chunk_bytes, rate) for chunks, rate in each
+        transmission_ps(chunks * chunk_bytes, rate) for chunks, rate in loaded
     )
 
 

@@ -136,7 +136,7 @@ class SwitchTimes:
         `circuits`: M, at least as many as there are switches.
         """
         fabric = self.fabric
-        each, more = divmod(circuits, fabric.switches)
+        segments_each, more = divmod(circuits, fabric.switches)
 
         def lost(segments: int) -> int:
             between_ps = (segments - 1) * fabric.reconfiguration_ps
@@ -145,7 +145,9 @@ class SwitchTimes:
             )
             return self.first_ps + alphas
 
-        return more * lost(each + 1) + (fabric.switches - more) * lost(each)
+        return more * lost(segments_each + 1) + (fabric.switches - more) * lost(
+            segments_each
+        )
 
     def known(self, circuits: int, steps: int) -> int:
         """Return the most nodes that one node's data can be at, N(P), up to `reach`."""

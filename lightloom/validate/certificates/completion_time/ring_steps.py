@@ -327,14 +327,14 @@ class RingTrees:
         steps = len(span)
         between = np.zeros((nodes, steps + 1, steps + 1), dtype=np.int64)
         beside = np.zeros((nodes, steps + 1), dtype=np.int64)
-        made = cls(span, egress, reach, between, beside, one_way)
+        trees = cls(span, egress, reach, between, beside, one_way)
         for apart in range(2, nodes):
-            least = np.minimum(made.from_left(apart).min(axis=0), NEVER)
+            least = np.minimum(trees.from_left(apart).min(axis=0), NEVER)
             between[apart] = least if one_way else np.minimum(least, least.T)
-            some = np.minimum(made.from_root(apart).min(axis=(0, 1)), NEVER)
-            other = some if one_way else made.from_node(apart).min(axis=0)
+            some = np.minimum(trees.from_root(apart).min(axis=(0, 1)), NEVER)
+            other = some if one_way else trees.from_node(apart).min(axis=0)
             beside[apart] = np.minimum(some, other)
-        return made
+        return trees
 
     def away(self, apart: int) -> IntArray:
         """Return how far the first node between may be, 1, 2 and so on."""
